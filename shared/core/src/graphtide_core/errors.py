@@ -1,0 +1,145 @@
+"""Everything that can go wrong, typed by what to do next.
+
+GraphtideError
+├── TransientError              try again, with back-off
+├── PoisonRecordError           dead-letter this record, go on
+├── InvalidQueryError           tell the user where and why
+│   └── InvalidPatternError     with line, column, caret, expected tokens and a hint
+└── FatalError                  stop
+    ├── UnreadableStreamError   the stream as a whole cannot be read
+    └── LimitExceededError      a configured bound was reached and the policy is to fail
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class GraphtideError(Exception):
+    """Base of every error graphtide raises on purpose."""
+
+
+class TransientError(GraphtideError):
+    """The same call may succeed later."""
+
+
+class PoisonRecordError(GraphtideError):
+    """One record cannot be used; its neighbours can.
+
+    Attributes:
+        reason: what is wrong, for people.
+        raw: the record as it came.
+        line: 1-based line in its file, where it has one.
+    """
+
+    def __init__(self, reason: str, raw: bytes = b"", line: int | None = None) -> None:
+        """Keep the record beside the reason."""
+        super().__init__(reason if line is None else f"line {line}: {reason}")
+        self.reason = reason
+        self.raw = raw
+        self.line = line
+
+
+class InvalidQueryError(GraphtideError):
+    """What the user asked for is not a valid query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a text: 1-based line and column, and how many characters it covers."""
+
+    line: int
+    column: int
+    length: int = 1
+
+
+class InvalidPatternError(InvalidQueryError):
+    """A pattern's text is wrong at a known place.
+
+    Attributes:
+        reason: one sentence.
+        location: where, if known.
+        source_line: the text of that line.
+        expected: what could have stood there.
+        hint: what to do about it.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        location: Location | None = None,
+        *,
+        source_line: str = "",
+        expected: tuple[str, ...] = (),
+        hint: str = "",
+    ) -> None:
+        """Keep the parts; `str()` renders them all."""
+        super().__init__(reason)
+        self.reason = reason
+        self.location = location
+        self.source_line = source_line
+        self.expected = expected
+        self.hint = hint
+
+    @property
+    def line(self) -> int | None:
+        """1-based line, if known."""
+        return self.location.line if self.location else None
+
+    @property
+    def column(self) -> int | None:
+        """1-based column, if known."""
+        return self.location.column if self.location else None
+
+    def in_text(self, text: str) -> InvalidPatternError:
+        """Return the same error with the line of `text` it points at."""
+        lines = text.splitlines()
+        if self.location is None or not 1 <= self.location.line <= len(lines):
+            return self
+        return InvalidPatternError(
+            self.reason,
+            self.location,
+            source_line=lines[self.location.line - 1],
+            expected=self.expected,
+            hint=self.hint,
+        )
+
+    def __str__(self) -> str:
+        """Render reason, place, the line with a caret below it, what was expected, and the hint."""
+        parts = [self.reason]
+        if self.location is not None:
+            parts[0] = f"line {self.location.line}, column {self.location.column}: {self.reason}"
+            if self.source_line:
+                # Tabs keep their width in the padding, so that the caret stands below the right character.
+                before = self.source_line[: self.location.column - 1]
+                padding = "".join("\t" if char == "\t" else " " for char in before)
+                room = max(1, min(self.location.length, len(self.source_line) - len(before)))
+                parts += [f"  {self.source_line}", f"  {padding}{'^' * room}"]
+        if self.expected:
+            parts.append(f"expected: {', '.join(self.expected)}")
+        if self.hint:
+            parts.append(f"hint: {self.hint}")
+        return "\n".join(parts)
+
+
+class FatalError(GraphtideError):
+    """The run cannot go on."""
+
+
+class UnreadableStreamError(FatalError):
+    """The stream cannot be opened or is not of the format it claims."""
+
+
+class LimitExceededError(FatalError):
+    """A configured bound was reached under the policy `fail`.
+
+    Attributes:
+        pattern: whose bound.
+        limit: which bound, with its value.
+    """
+
+    def __init__(self, pattern: str, limit: str) -> None:
+        """Name the pattern and the bound."""
+        super().__init__(f"pattern {pattern!r} reached its limit of {limit}")
+        self.pattern = pattern
+        self.limit = limit

@@ -1,0 +1,92 @@
+"""A match and its identity.
+
+`match_id` depends on the pattern's name and version and on the participants alone, so that the same match found again after a
+crash, by another engine or by a backfill has the same id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from graphtide_core.ids import EdgeId, MatchId, PatternName, VertexId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from graphtide_core.time import EventTime
+
+
+class MatchKind(Enum):
+    """What a match record says."""
+
+    MATCH = "match"
+    """The match has just become complete."""
+
+    RETRACT = "retract"
+    """An edge of a match reported earlier was deleted while the whole match was in the window."""
+
+
+class Completeness(Enum):
+    """Whether every match so far was found."""
+
+    EXACT = "EXACT"
+    SHED = "SHED"
+    """A limit made the engine give up partial matches: matches may be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphMatch:
+    """A match of the isomorphism family.
+
+    `detected_at` is the event time of the edge (or deletion) that brought it about; `edges` and `vertices` map the pattern's
+    names to data.
+    """
+
+    query: PatternName
+    version: int
+    kind: MatchKind
+    detected_at: EventTime
+    first_ts: EventTime
+    last_ts: EventTime
+    edges: Mapping[str, EdgeId]
+    vertices: Mapping[str, VertexId]
+    completeness: Completeness = Completeness.EXACT
+
+    @property
+    def match_id(self) -> MatchId:
+        """Identity of the match."""
+        return match_id(self.query, self.version, self.edges.items())
+
+    def to_json(self) -> str:
+        """Return the match record: one JSON object without line breaks."""
+        record: dict[str, object] = {
+            "match_id": self.match_id,
+            "query": self.query,
+            "kind": self.kind.value,
+            "detected_at": self.detected_at,
+            "first_ts": self.first_ts,
+            "last_ts": self.last_ts,
+            "edges": dict(self.edges),
+            "vertices": dict(self.vertices),
+        }
+        if self.completeness is not Completeness.EXACT:
+            record["completeness"] = self.completeness.value
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def match_id(query: str, version: int, participants: Iterable[tuple[str, str]]) -> MatchId:
+    """Hash a pattern's name and version and the sorted (name, id) participants to 32 hexadecimal digits.
+
+    BLAKE2b with a digest of 16 bytes over the parts, each preceded by its length in UTF-8 bytes as 4 bytes little-endian: no
+    two different lists of parts give the same bytes. The native engines compute the same.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (query, str(version), *(text for pair in sorted(participants) for text in pair)):
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(4, "little"))
+        digest.update(encoded)
+    return MatchId(digest.hexdigest())

@@ -1,0 +1,167 @@
+"""Predicates over the attributes of matched edges and vertices: a small expression tree.
+
+Three-valued logic, as in SQL and GQL: a missing attribute, or a comparison of values of different kinds, is unknown;
+`AND`, `OR` and `NOT` follow Kleene's tables; a match needs its predicates to be true. Numbers compare with numbers by
+their exact values, whether integer or floating point; texts with texts, by code points; truth values with truth values
+by `=` and `<>` alone. `+ - *` and `%` of two integers give an integer, unknown where it leaves 64 bits; `/`, and any
+operation on a floating-point number, works in floating point (`7 / 2` is `3.5`) and is unknown where the result is not
+finite. Division and remainder by zero are unknown; `%` takes the sign of the dividend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.edge import Value
+    from graphtide_core.errors import Location
+
+
+class Comparison(Enum):
+    """How two values are compared."""
+
+    EQUAL = "="
+    NOT_EQUAL = "<>"
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+
+class Arithmetic(Enum):
+    """How two numbers are combined."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    REMAINDER = "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`variable.name`: an attribute of the edge, or of the vertex, bound to `variable`.
+
+    A vertex has one attribute, `id`. An edge has the attributes its record carries and, where the record has none of that
+    name, the built-in `ts`, `id` and `label`.
+    """
+
+    variable: str
+    name: str
+    location: Location | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`left comparison right`."""
+
+    comparison: Comparison
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """`left operator right`, over numbers."""
+
+    operator: Arithmetic
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    """`-operand`."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Every operand is true."""
+
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Some operand is true."""
+
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The operand is false."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """The operand equals one of the constants."""
+
+    operand: Expression
+    options: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """The operand is a text that starts with `prefix`."""
+
+    operand: Expression
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """The operand is missing; never unknown."""
+
+    operand: Expression
+
+
+Expression = Literal | Attribute | Compare | Compute | Negate | And | Or | Not | In | StartsWith | IsNull
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Return the direct operands."""
+    match expression:
+        case Literal() | Attribute():
+            return ()
+        case Compare(_, left, right) | Compute(_, left, right):
+            return (left, right)
+        case And(operands) | Or(operands):
+            return operands
+        case Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand):
+            return (operand,)
+
+
+def attributes(expression: Expression) -> Iterator[Attribute]:
+    """Yield every attribute the expression reads, from left to right."""
+    if isinstance(expression, Attribute):
+        yield expression
+    for child in children(expression):
+        yield from attributes(child)
+
+
+def variables(expression: Expression) -> frozenset[str]:
+    """Return the edges and vertices the expression speaks of."""
+    return frozenset(attribute.variable for attribute in attributes(expression))
+
+
+def conjuncts(expression: Expression) -> tuple[Expression, ...]:
+    """Split at the outermost `AND`s: each part can be checked as soon as its variables are bound."""
+    if isinstance(expression, And):
+        return tuple(part for operand in expression.operands for part in conjuncts(operand))
+    return (expression,)

@@ -1,0 +1,81 @@
+"""Event time and durations with units.
+
+Event time is a signed 64-bit integer in the stream's own unit; no wall clock is involved. A duration keeps the unit it was
+written in until it meets a stream, because only the stream knows its unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import NewType
+
+EventTime = NewType("EventTime", int)
+"""An instant of event time, in the stream's unit; may be negative (before the epoch)."""
+
+MIN_EVENT_TIME = EventTime(-(2**63))
+MAX_EVENT_TIME = EventTime(2**63 - 1)
+
+
+class TimeUnit(Enum):
+    """What one tick of a stream's `ts` counts."""
+
+    SECOND = "s"
+    MILLISECOND = "ms"
+    MICROSECOND = "us"
+    NANOSECOND = "ns"
+
+    @property
+    def nanoseconds(self) -> int:
+        """Length of one tick."""
+        return _NANOSECONDS[self.value]
+
+
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
+    "w": 604_800_000_000_000,
+}
+
+DURATION_UNITS = tuple(_NANOSECONDS)
+"""The suffixes a duration may carry: `ns us ms s m h d w`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of event time: `amount` of `unit`, or of the stream's own ticks where `unit` is None."""
+
+    amount: int
+    unit: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown unit or a negative amount."""
+        if self.unit is not None and self.unit not in _NANOSECONDS:
+            message = f"unknown unit of time {self.unit!r}; one of {', '.join(DURATION_UNITS)}"
+            raise ValueError(message)
+        if self.amount < 0:
+            message = "a duration cannot be negative"
+            raise ValueError(message)
+
+    def ticks(self, unit: TimeUnit) -> Fraction:
+        """Return the exact length in ticks of `unit`."""
+        if self.unit is None:
+            return Fraction(self.amount)
+        return Fraction(self.amount * _NANOSECONDS[self.unit], unit.nanoseconds)
+
+    def ticks_at_least(self, unit: TimeUnit) -> int:
+        """Return the length rounded up to whole ticks.
+
+        For a half-open window this is exact: between integers, `b - a < w` holds if and only if `b - a < ceil(w)`.
+        """
+        return -(-self.ticks(unit) // 1)
+
+    def __str__(self) -> str:
+        """Return the duration as the pattern language writes it."""
+        return f"{self.amount}{self.unit or ''}"

@@ -1,0 +1,1 @@
+//! Bytes of a stream file to batches of records.

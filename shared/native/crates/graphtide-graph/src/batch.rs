@@ -1,0 +1,214 @@
+//! A batch of decoded records, column by column.
+//!
+//! Batches are what travels: decoder, sequencer and matcher take and give nothing smaller. Rows keep the order of their arrival;
+//! whether they are in order of time is the sequencer's business.
+
+use crate::Time;
+use crate::key::{Key, KeyRef, TextArena};
+use crate::symbol::Symbol;
+use crate::value::{Value, ValueRef};
+
+/// What a record does to the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Adds an edge.
+    Insert,
+    /// Retracts the edge of that id.
+    Delete,
+}
+
+/// One record, as a decoder hands it over.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// 0-based ordinal of the record in its stream; bad records count.
+    pub ordinal: u64,
+    /// 1-based line (text formats) or row (columnar formats) in its file.
+    pub line: u64,
+    /// Event time.
+    pub ts: Time,
+    /// Insertion or deletion.
+    pub operation: Operation,
+    /// Source vertex; anything in a deletion.
+    pub source: KeyRef<'a>,
+    /// Target vertex; anything in a deletion.
+    pub target: KeyRef<'a>,
+    /// Label of the edge.
+    pub label: Symbol,
+    /// Label of the source.
+    pub source_label: Symbol,
+    /// Label of the target.
+    pub target_label: Symbol,
+    /// The record's own id; its ordinal where it gives none.
+    pub id: KeyRef<'a>,
+    /// The record's bytes as they came; empty where the format has none.
+    pub raw: &'a [u8],
+}
+
+/// Columns of many records.
+#[derive(Clone, Debug, Default)]
+pub struct EdgeBatch {
+    width: usize,
+    ordinals: Vec<u64>,
+    lines: Vec<u64>,
+    ts: Vec<Time>,
+    operations: Vec<Operation>,
+    ends: Vec<[Key; 2]>,
+    labels: Vec<[Symbol; 3]>,
+    ids: Vec<Key>,
+    attributes: Vec<Value>,
+    text: TextArena,
+    raw_ends: Vec<usize>,
+    raw: Vec<u8>,
+}
+
+impl EdgeBatch {
+    /// Makes an empty batch with `width` attributes a record.
+    pub fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    /// Records in the batch.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ts.len()
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.ts.is_empty()
+    }
+
+    /// Attributes a record.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Appends a record; `attributes` gives exactly [`width`](Self::width) values (missing ones are filled, surplus dropped).
+    #[inline]
+    pub fn push<'v>(&mut self, row: &Row<'_>, attributes: impl IntoIterator<Item = ValueRef<'v>>) {
+        self.ordinals.push(row.ordinal);
+        self.lines.push(row.line);
+        self.ts.push(row.ts);
+        self.operations.push(row.operation);
+        let ends = [self.text.insert(row.source), self.text.insert(row.target)];
+        self.ends.push(ends);
+        self.labels.push([row.source_label, row.label, row.target_label]);
+        let id = self.text.insert(row.id);
+        self.ids.push(id);
+        for value in attributes.into_iter().take(self.width) {
+            let value = Value::store(value, &mut self.text);
+            self.attributes.push(value);
+        }
+        self.attributes.resize(self.ts.len() * self.width, Value::Null);
+        self.raw.extend_from_slice(row.raw);
+        self.raw_ends.push(self.raw.len());
+    }
+
+    /// Appends a record of another batch of the same width.
+    pub fn push_from(&mut self, other: &Self, index: usize) {
+        self.push(&other.row(index), other.attributes(index));
+    }
+
+    /// Reads a record.
+    pub fn row(&self, index: usize) -> Row<'_> {
+        let [source_label, label, target_label] = self.labels[index];
+        Row {
+            ordinal: self.ordinals[index],
+            line: self.lines[index],
+            ts: self.ts[index],
+            operation: self.operations[index],
+            source: self.source(index),
+            target: self.target(index),
+            label,
+            source_label,
+            target_label,
+            id: self.id(index),
+            raw: self.raw(index),
+        }
+    }
+
+    /// Event times.
+    #[inline]
+    pub fn ts(&self) -> &[Time] {
+        &self.ts
+    }
+
+    /// What each record does.
+    #[inline]
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Labels of source, edge and target.
+    #[inline]
+    pub fn labels(&self) -> &[[Symbol; 3]] {
+        &self.labels
+    }
+
+    /// Source vertex of a record.
+    #[inline]
+    pub fn source(&self, index: usize) -> KeyRef<'_> {
+        self.text.get(self.ends[index][0])
+    }
+
+    /// Target vertex of a record.
+    #[inline]
+    pub fn target(&self, index: usize) -> KeyRef<'_> {
+        self.text.get(self.ends[index][1])
+    }
+
+    /// Id of a record.
+    #[inline]
+    pub fn id(&self, index: usize) -> KeyRef<'_> {
+        self.text.get(self.ids[index])
+    }
+
+    /// One attribute of a record.
+    #[inline]
+    pub fn attribute(&self, index: usize, column: usize) -> ValueRef<'_> {
+        self.attributes[index * self.width + column].get(&self.text)
+    }
+
+    /// All attributes of a record.
+    pub fn attributes(&self, index: usize) -> impl Iterator<Item = ValueRef<'_>> {
+        self.attributes[index * self.width..(index + 1) * self.width].iter().map(|value| value.get(&self.text))
+    }
+
+    /// A record's bytes as they came.
+    pub fn raw(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.raw_ends[index - 1] };
+        &self.raw[start..self.raw_ends[index]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_gives_back_its_records_and_fills_missing_attributes() {
+        let mut batch = EdgeBatch::new(2);
+        let row = Row {
+            ordinal: 7,
+            line: 9,
+            ts: -5,
+            operation: Operation::Insert,
+            source: KeyRef::parse("10.0.0.7"),
+            target: KeyRef::parse("42"),
+            label: Symbol(3),
+            source_label: Symbol::ABSENT,
+            target_label: Symbol(4),
+            id: KeyRef::Number(7),
+            raw: b"raw bytes",
+        };
+        batch.push(&row, [ValueRef::Text("S0")]);
+        let mut copy = EdgeBatch::new(2);
+        copy.push_from(&batch, 0);
+        for batch in [batch, copy] {
+            let read = batch.row(0);
+            assert_eq!((read.source, read.target, read.id), (row.source, row.target, row.id));
+            assert_eq!((read.ts, read.raw, read.line), (-5, row.raw, 9));
+            assert_eq!(batch.attributes(0).collect::<Vec<_>>(), [ValueRef::Text("S0"), ValueRef::Null]);
+        }
+    }
+}

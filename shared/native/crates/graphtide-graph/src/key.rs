@@ -1,0 +1,154 @@
+//! Vertex names and record ids: short texts, most of them numbers, held in eight bytes.
+//!
+//! Invariant: equal texts have equal [`KeyRef`]s. A text of up to 18 decimal digits without sign or leading zero is held as its
+//! number; every other text lies in a [`TextArena`]. So `5` in a JSON record and `"5"` in a CSV file are the same vertex.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A key by value: a number, or a text that lives elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyRef<'a> {
+    /// A canonical decimal number.
+    Number(u64),
+    /// Any other text.
+    Text(&'a str),
+}
+
+impl<'a> KeyRef<'a> {
+    /// Reads a text as a key.
+    #[inline]
+    pub fn parse(text: &'a str) -> Self {
+        let bytes = text.as_bytes();
+        if bytes.is_empty() || bytes.len() > 18 || (bytes[0] == b'0' && bytes.len() > 1) {
+            return Self::Text(text);
+        }
+        let mut number = 0_u64;
+        for &byte in bytes {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                return Self::Text(text);
+            }
+            number = number * 10 + u64::from(digit);
+        }
+        Self::Number(number)
+    }
+
+    /// Whether this is the empty text.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        matches!(self, Self::Text(""))
+    }
+
+    /// Calls `f` with the text of the key.
+    pub fn with_text<R>(self, f: impl FnOnce(&str) -> R) -> R {
+        match self {
+            Self::Number(number) => f(itoa::Buffer::new().format(number)),
+            Self::Text(text) => f(text),
+        }
+    }
+}
+
+impl Hash for KeyRef<'_> {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Number(number) => state.write_u64(*number),
+            Self::Text(text) => state.write(text.as_bytes()),
+        }
+    }
+}
+
+impl fmt::Display for KeyRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with_text(|text| f.write_str(text))
+    }
+}
+
+/// A key in eight bytes: a number inline, or a place in the [`TextArena`] it was made with.
+///
+/// Not comparable: two keys of different arenas, or of equal texts stored twice, differ. Compare [`KeyRef`]s.
+#[derive(Clone, Copy, Debug)]
+pub struct Key(u64);
+
+const LENGTH_BITS: u32 = 24;
+
+/// Longest text a key can hold, in bytes.
+pub const MAX_TEXT: usize = (1 << LENGTH_BITS) - 1;
+
+impl Key {
+    /// The empty text.
+    pub const EMPTY: Self = Self(1);
+}
+
+/// Bytes of many texts, end to end.
+#[derive(Clone, Debug, Default)]
+pub struct TextArena {
+    text: String,
+}
+
+impl TextArena {
+    /// Stores a key. A text past [`MAX_TEXT`] bytes is cut at a character boundary; readers refuse such texts before.
+    #[inline]
+    pub fn insert(&mut self, key: KeyRef<'_>) -> Key {
+        match key {
+            KeyRef::Number(number) => Key(number << 1),
+            KeyRef::Text(text) => {
+                let text = &text[..text.floor_char_boundary(MAX_TEXT)];
+                let offset = self.text.len() as u64;
+                self.text.push_str(text);
+                Key(((offset << LENGTH_BITS) | text.len() as u64) << 1 | 1)
+            }
+        }
+    }
+
+    /// Reads a key that this arena made.
+    #[inline]
+    pub fn get(&self, key: Key) -> KeyRef<'_> {
+        if key.0 & 1 == 0 {
+            return KeyRef::Number(key.0 >> 1);
+        }
+        let length = (key.0 >> 1) as usize & MAX_TEXT;
+        let offset = (key.0 >> (LENGTH_BITS + 1)) as usize;
+        KeyRef::Text(&self.text[offset..offset + length])
+    }
+
+    /// Forgets every text; keys made before are void.
+    pub fn clear(&mut self) {
+        self.text.clear();
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.text.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_and_its_decimal_text_are_one_key() {
+        assert_eq!(KeyRef::parse("42"), KeyRef::Number(42));
+        assert_eq!(KeyRef::parse("0"), KeyRef::Number(0));
+    }
+
+    #[test]
+    fn a_text_that_only_looks_like_a_number_stays_a_text() {
+        for text in ["", "007", "-1", "1.5", "+3", "1234567890123456789", "12a"] {
+            assert_eq!(KeyRef::parse(text), KeyRef::Text(text));
+        }
+    }
+
+    #[test]
+    fn an_arena_gives_back_what_it_took() {
+        let mut arena = TextArena::default();
+        let texts = ["10.0.0.7", "", "42", "ein Größenwahn", "999999999999999999"];
+        let keys: Vec<Key> = texts.iter().map(|text| arena.insert(KeyRef::parse(text))).collect();
+        for (text, key) in texts.iter().zip(keys) {
+            assert_eq!(arena.get(key).to_string(), *text);
+        }
+        assert!(arena.get(Key::EMPTY).is_empty());
+    }
+}

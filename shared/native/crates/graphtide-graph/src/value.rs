@@ -1,0 +1,150 @@
+//! Attribute values.
+
+use crate::key::{Key, KeyRef, TextArena};
+
+/// A value in a batch; texts lie in the batch's arena.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// Missing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A floating-point number, never NaN.
+    Float(f64),
+    /// A text.
+    Text(Key),
+}
+
+/// A value by reference, for comparing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueRef<'a> {
+    /// Missing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A floating-point number, never NaN.
+    Float(f64),
+    /// A text.
+    Text(&'a str),
+}
+
+/// A value that owns its text, for keeping past its batch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OwnedValue {
+    /// Missing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A floating-point number, never NaN.
+    Float(f64),
+    /// A text.
+    Text(Box<str>),
+}
+
+impl Value {
+    /// Stores a value, its text in `arena`.
+    #[inline]
+    pub fn store(value: ValueRef<'_>, arena: &mut TextArena) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Bool(truth) => Self::Bool(truth),
+            ValueRef::Int(number) => Self::Int(number),
+            ValueRef::Float(number) => Self::Float(number),
+            ValueRef::Text(text) => Self::Text(arena.insert(KeyRef::Text(text))),
+        }
+    }
+
+    /// Reads the value; `arena` is the one it was stored with.
+    #[inline]
+    pub fn get(self, arena: &TextArena) -> ValueRef<'_> {
+        match self {
+            Self::Null => ValueRef::Null,
+            Self::Bool(truth) => ValueRef::Bool(truth),
+            Self::Int(number) => ValueRef::Int(number),
+            Self::Float(number) => ValueRef::Float(number),
+            Self::Text(key) => match arena.get(key) {
+                KeyRef::Text(text) => ValueRef::Text(text),
+                KeyRef::Number(_) => ValueRef::Null,
+            },
+        }
+    }
+}
+
+impl OwnedValue {
+    /// Copies a value with its text.
+    pub fn new(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Bool(truth) => Self::Bool(truth),
+            ValueRef::Int(number) => Self::Int(number),
+            ValueRef::Float(number) => Self::Float(number),
+            ValueRef::Text(text) => Self::Text(text.into()),
+        }
+    }
+
+    /// Reads the value.
+    #[inline]
+    pub fn get(&self) -> ValueRef<'_> {
+        match self {
+            Self::Null => ValueRef::Null,
+            Self::Bool(truth) => ValueRef::Bool(*truth),
+            Self::Int(number) => ValueRef::Int(*number),
+            Self::Float(number) => ValueRef::Float(*number),
+            Self::Text(text) => ValueRef::Text(text),
+        }
+    }
+}
+
+impl<'a> ValueRef<'a> {
+    /// Reads a field of a text format, which has no types: empty is missing, then integer, number, truth value, text.
+    ///
+    /// `inf` and `nan` stay texts: a stream that means them as numbers has no use for comparing them.
+    pub fn infer(text: &'a str) -> Self {
+        let Some(&first) = text.as_bytes().first() else { return Self::Null };
+        match first {
+            b'0'..=b'9' | b'-' | b'+' | b'.' => {
+                if let Ok(number) = text.parse::<i64>() {
+                    return Self::Int(number);
+                }
+                match text.parse::<f64>() {
+                    Ok(number) if number.is_finite() => Self::Float(number),
+                    _ => Self::Text(text),
+                }
+            }
+            b't' if text == "true" => Self::Bool(true),
+            b'f' if text == "false" => Self::Bool(false),
+            _ => Self::Text(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_text_format_get_the_narrowest_type() {
+        let cases = [
+            ("", ValueRef::Null),
+            ("17", ValueRef::Int(17)),
+            ("-3", ValueRef::Int(-3)),
+            ("2.5", ValueRef::Float(2.5)),
+            ("1e3", ValueRef::Float(1000.0)),
+            ("true", ValueRef::Bool(true)),
+            ("True", ValueRef::Text("True")),
+            ("10.0.0.7", ValueRef::Text("10.0.0.7")),
+            ("S0", ValueRef::Text("S0")),
+            ("inf", ValueRef::Text("inf")),
+            ("1e999", ValueRef::Text("1e999")),
+        ];
+        for (text, value) in cases {
+            assert_eq!(ValueRef::infer(text), value, "{text}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""The per-edge work: a typed facade over the native extension."""

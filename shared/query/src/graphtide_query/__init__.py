@@ -1,0 +1,1 @@
+"""The pattern language, its logical patterns and the searches that plan them."""

@@ -1,0 +1,1 @@
+"""Oracles, Hypothesis strategies and fakes for tests; nothing else imports this package."""
