@@ -14,6 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_SHOWN_BEFORE = 80
+_SHOWN_AFTER = 60
+"""Characters of a line that an error shows before and after its place."""
+
 
 class GraphtideError(Exception):
     """Base of every error graphtide raises on purpose."""
@@ -92,14 +96,18 @@ class InvalidPatternError(InvalidQueryError):
         return self.location.column if self.location else None
 
     def in_text(self, text: str) -> InvalidPatternError:
-        """Return the same error with the line of `text` it points at."""
-        lines = text.splitlines()
+        """Return the same error with the line of `text` it points at.
+
+        Lines end at line feeds alone, as whoever counted them has it: other characters that some would break a line at may
+        stand in a quoted name.
+        """
+        lines = text.split("\n")
         if self.location is None or not 1 <= self.location.line <= len(lines):
             return self
         return InvalidPatternError(
             self.reason,
             self.location,
-            source_line=lines[self.location.line - 1],
+            source_line=lines[self.location.line - 1].removesuffix("\r"),
             expected=self.expected,
             hint=self.hint,
         )
@@ -110,16 +118,34 @@ class InvalidPatternError(InvalidQueryError):
         if self.location is not None:
             parts[0] = f"line {self.location.line}, column {self.location.column}: {self.reason}"
             if self.source_line:
-                # Tabs keep their width in the padding, so that the caret stands below the right character.
-                before = self.source_line[: self.location.column - 1]
-                padding = "".join("\t" if char == "\t" else " " for char in before)
-                room = max(1, min(self.location.length, len(self.source_line) - len(before)))
-                parts += [f"  {self.source_line}", f"  {padding}{'^' * room}"]
+                parts += self._pointed()
         if self.expected:
             parts.append(f"expected: {', '.join(self.expected)}")
         if self.hint:
             parts.append(f"hint: {self.hint}")
         return "\n".join(parts)
+
+    def _pointed(self) -> list[str]:
+        """Return the line, cut around the place where it is long, and below it the caret."""
+        location = self.location or Location(1, 1)
+        start = max(0, location.column - 1 - _SHOWN_BEFORE)
+        end = location.column - 1 + _SHOWN_AFTER
+        cut = "…" if start > 0 else ""
+        shown = (
+            cut + "".join(_shown(char) for char in self.source_line[start:end]) + ("…" if end < len(self.source_line) else "")
+        )
+        before = shown[: len(cut) + location.column - 1 - start]
+        # Tabs keep their width in the padding, so that the caret stands below the right character.
+        padding = "".join("\t" if char == "\t" else " " for char in before)
+        room = max(1, min(location.length, len(shown) - len(before)))
+        return [f"  {shown}", f"  {padding}{'^' * room}"]
+
+
+def _shown(char: str) -> str:
+    """Return the character as one that takes one place on a screen and does nothing to it."""
+    if char == "\t" or char.isprintable():
+        return char
+    return " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
 class FatalError(GraphtideError):

@@ -50,12 +50,9 @@ class TimingOrder:
 
     def reduction(self) -> tuple[tuple[str, str], ...]:
         """Return the fewest pairs with the same closure, sorted: what a person would write."""
+        later = {b for _, b in self.before}
         return tuple(
-            sorted(
-                (a, b)
-                for a, b in self.before
-                if not any((a, c) in self.before and (c, b) in self.before for _, c in self.before)
-            )
+            sorted((a, b) for a, b in self.before if not any((a, c) in self.before and (c, b) in self.before for c in later))
         )
 
     def chains(self) -> tuple[tuple[str, ...], ...]:

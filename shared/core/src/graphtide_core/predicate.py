@@ -143,7 +143,9 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return (left, right)
         case And(operands) | Or(operands):
             return operands
-        case Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand):
+        case (  # pragma: no branch - mypy knows that no case is left
+            Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
+        ):
             return (operand,)
 
 

@@ -1,0 +1,51 @@
+"""Durations meet a stream's unit exactly."""
+
+from __future__ import annotations
+
+import pytest
+from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DURATIONS = st.builds(Duration, st.integers(0, 10**6), st.sampled_from([None, *DURATION_UNITS]))
+TICKS = st.integers(-(10**15), 10**15)
+
+
+@pytest.mark.parametrize(
+    ("duration", "unit", "ticks"),
+    [
+        (Duration(10, "m"), TimeUnit.MILLISECOND, 600_000),
+        (Duration(2, "w"), TimeUnit.SECOND, 1_209_600),
+        (Duration(1500, "ms"), TimeUnit.SECOND, 2),
+        (Duration(1, "ns"), TimeUnit.MICROSECOND, 1),
+        (Duration(3), TimeUnit.SECOND, 3),
+        (Duration(0, "d"), TimeUnit.NANOSECOND, 0),
+    ],
+)
+def test_ticks_are_rounded_up(duration: Duration, unit: TimeUnit, ticks: int) -> None:
+    assert duration.ticks_at_least(unit) == ticks
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(DURATIONS, st.sampled_from(TimeUnit), TICKS)
+def test_rounding_up_changes_no_half_open_window(duration: Duration, unit: TimeUnit, distance: int) -> None:
+    for apart in (distance, duration.ticks_at_least(unit), duration.ticks_at_least(unit) - 1):
+        assert (apart < duration.ticks(unit)) == (apart < duration.ticks_at_least(unit))
+
+
+def test_durations_are_written_as_they_are_read() -> None:
+    assert [str(Duration(10, unit)) for unit in (None, "m", "us")] == ["10", "10m", "10us"]
+
+
+def test_unknown_units_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown unit of time 'y'; one of ns, us, ms, s, m, h, d, w"):
+        Duration(1, "y")
+
+
+def test_negative_durations_are_refused() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        Duration(-1, "s")
+
+
+def test_units_know_their_length() -> None:
+    assert [unit.nanoseconds for unit in TimeUnit] == [10**9, 10**6, 10**3, 1]

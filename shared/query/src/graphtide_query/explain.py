@@ -1,0 +1,205 @@
+"""What a plan does, for people and programs: text, JSON and DOT.
+
+Estimates come from the cost model; after a run the actual figures stand beside them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphtide_core.plan import SearchPlan, TimingPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphtide_core.pattern import QueryEdge, SubgraphPattern
+    from graphtide_core.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Actual:
+    """What a run saw in one item: most partial matches alive at once, and how many were made in all."""
+
+    peak: int
+    created: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One step of a plan.
+
+    Attributes:
+        name: name of the item (`L1.2`, `L0.2`), or of the step of a search.
+        does: what it stores or looks up, in the pattern's names.
+        inputs: names of the nodes it reads.
+        estimate: partial matches alive (timing), bindings open (search).
+        actual: what a run saw.
+    """
+
+    name: str
+    does: str
+    inputs: tuple[str, ...] = ()
+    estimate: float | None = None
+    actual: Actual | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A plan laid open.
+
+    Attributes:
+        pattern: name of the pattern.
+        engine: name of the engine.
+        settings: what else was chosen, by name.
+        nodes: the steps, inputs first.
+        counts: counts of a run, by name; empty before one.
+    """
+
+    pattern: str
+    engine: str
+    settings: Mapping[str, str]
+    nodes: tuple[Node, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def explain(plan: Plan, actuals: Mapping[str, Actual] | None = None, counts: Mapping[str, int] | None = None) -> Explanation:
+    """Lay a plan open; `actuals` by item name and `counts` come from a run."""
+    match plan.physical:
+        case TimingPlan() as timing:
+            settings = {
+                "storage": timing.storage.value,
+                "decomposition": " ⋈ ".join(_sequence(plan.pattern, edges) for edges in timing.subqueries),
+            }
+            nodes = _timing_nodes(plan.pattern, timing, actuals or {})
+        case SearchPlan() as search:
+            settings = {"state": "none: the window's edges alone"}
+            nodes = _search_nodes(plan.pattern, search)
+    return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts or {})
+
+
+def to_text(explanations: Sequence[Explanation]) -> str:
+    """Return the plans as indented text."""
+    return "\n".join(line for explanation in explanations for line in _text_lines(explanation))
+
+
+def to_json(explanations: Sequence[Explanation]) -> str:
+    """Return the plans as a JSON array of objects."""
+    return json.dumps(
+        [
+            {
+                "pattern": explanation.pattern,
+                "engine": explanation.engine,
+                "settings": dict(explanation.settings),
+                "nodes": [
+                    {
+                        "name": node.name,
+                        "does": node.does,
+                        "inputs": list(node.inputs),
+                        "estimate": node.estimate,
+                        "actual": None if node.actual is None else {"peak": node.actual.peak, "created": node.actual.created},
+                    }
+                    for node in explanation.nodes
+                ],
+                "counts": dict(explanation.counts),
+            }
+            for explanation in explanations
+        ],
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def to_dot(explanations: Sequence[Explanation]) -> str:
+    """Return the plans as one Graphviz digraph, a cluster a pattern."""
+    lines = ["digraph plans {", "  rankdir=BT;", "  node [shape=box, fontname=monospace];"]
+    for number, explanation in enumerate(explanations):
+        lines.append(f"  subgraph cluster_{number} {{")
+        lines.append(f"    label={_quoted(f'{explanation.pattern} ({explanation.engine})')};")
+        for node in explanation.nodes:
+            label = "\n".join([node.name, node.does, *_figures(node)])
+            lines.append(f"    {_quoted(f'{number}/{node.name}')} [label={_quoted(label)}];")
+            lines += [f"    {_quoted(f'{number}/{i}')} -> {_quoted(f'{number}/{node.name}')};" for i in node.inputs]
+        lines.append("  }")
+    return "\n".join([*lines, "}"])
+
+
+def _text_lines(explanation: Explanation) -> list[str]:
+    lines = [f"{explanation.pattern}: engine {explanation.engine}"]
+    lines += [f"  {name}: {value}" for name, value in explanation.settings.items()]
+    width = max(len(node.name) for node in explanation.nodes) if explanation.nodes else 0
+    does = max(len(node.does) for node in explanation.nodes) if explanation.nodes else 0
+    for node in explanation.nodes:
+        reads = f"  <- {', '.join(node.inputs)}" if node.inputs else ""
+        figures = "  ".join(_figures(node))
+        lines.append(f"  {node.name:<{width}}  {node.does:<{does}}  {figures}{reads}".rstrip())
+    lines += [f"  {name.replace('_', ' ')}: {value:,}" for name, value in explanation.counts.items()]
+    return [*lines, ""]
+
+
+def _figures(node: Node) -> list[str]:
+    figures = []
+    if node.estimate is not None:
+        figures.append(f"estimated {node.estimate:,.3g}")
+    if node.actual is not None:
+        figures.append(f"actual peak {node.actual.peak:,}, created {node.actual.created:,}")
+    return figures
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _sequence(pattern: SubgraphPattern, edges: Sequence[int]) -> str:
+    return "{" + " < ".join(pattern.edges[edge].name for edge in edges) + "}"
+
+
+def _edge(pattern: SubgraphPattern, edge: QueryEdge) -> str:
+    def vertex(name: str) -> str:
+        label = pattern.vertex(name).label
+        return f"({name}:{label})" if label is not None else f"({name})"
+
+    label = f":{edge.label}" if edge.label is not None else ""
+    return f"{vertex(edge.source)}-[{edge.name}{label}]->{vertex(edge.target)}"
+
+
+def _timing_nodes(pattern: SubgraphPattern, plan: TimingPlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
+    estimates = dict(plan.cardinalities)
+    nodes: list[Node] = []
+
+    def add(name: str, does: str, inputs: tuple[str, ...]) -> None:
+        nodes.append(Node(name, does, inputs, estimates.get(name), actuals.get(name)))
+
+    whole: list[str] = []
+    for number, sequence in enumerate(plan.subqueries, start=1):
+        for depth, edge in enumerate(sequence, start=1):
+            does = _edge(pattern, pattern.edges[edge])
+            add(f"L{number}.{depth}", does if depth == 1 else f"extend by {does}", () if depth == 1 else (nodes[-1].name,))
+        whole.append(nodes[-1].name)
+    left = whole[0]
+    for level, right in enumerate(whole[1:], start=2):
+        bound = {end for s in plan.subqueries[: level - 1] for e in s for end in _ends(pattern, e)}
+        keys = bound & {end for e in plan.subqueries[level - 1] for end in _ends(pattern, e)}
+        add(f"L0.{level}", f"join on {', '.join(sorted(keys))}", (left, right))
+        left = f"L0.{level}"
+    nodes.append(Node("match", "report", (left,)))
+    return tuple(nodes)
+
+
+def _ends(pattern: SubgraphPattern, edge: int) -> tuple[str, str]:
+    return pattern.edges[edge].source, pattern.edges[edge].target
+
+
+def _search_nodes(pattern: SubgraphPattern, plan: SearchPlan) -> tuple[Node, ...]:
+    nodes: list[Node] = []
+    for start, order in enumerate(plan.orders):
+        fan_outs = plan.fan_outs[start] if plan.fan_outs else (None,) * len(order)
+        before = ""
+        for depth, (edge, fan_out) in enumerate(zip(order, fan_outs, strict=True)):
+            name = f"{pattern.edges[start].name}.{depth + 1}"
+            verb = "arrives: " if depth == 0 else "look up "
+            nodes.append(Node(name, verb + _edge(pattern, pattern.edges[edge]), (before,) if before else (), fan_out))
+            before = name
+    return tuple(nodes)

@@ -1,0 +1,35 @@
+"""The pattern language: text to patterns and back.
+
+`parser` runs the grammar, `builder` makes the nodes of `ast`, `binder` turns those into patterns of `graphtide_core`, `printer`
+goes the other way, and `diagnostics` words the errors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidPatternError
+
+from graphtide_query.language.parser import parse_text
+from graphtide_query.language.printer import print_pattern
+
+if TYPE_CHECKING:
+    from graphtide_core.pattern import SubgraphPattern
+
+__all__ = ["parse", "print_pattern"]
+
+
+def parse(text: str) -> tuple[SubgraphPattern, ...]:
+    """Return the patterns of a text, in its order.
+
+    Unnamed edges and vertices get the names e1, e2, … and v1, v2, …; the braces of an edge and the conjuncts of WHERE become
+    `predicates`, in the order of the text.
+
+    Raises:
+        InvalidPatternError: the text is not valid; with line, column, the line itself, what was expected and a hint.
+    Complexity: linear in the text; a few hundred kilobytes a second.
+    """
+    try:
+        return parse_text(text)
+    except InvalidPatternError as error:
+        raise error.in_text(text) from None

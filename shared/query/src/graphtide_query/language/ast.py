@@ -1,0 +1,230 @@
+"""What the parser makes of a text: nodes that know where they stand.
+
+Nothing is resolved here: names may be unknown, clauses missing or stated twice. The binder decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphtide_core.edge import Value
+    from graphtide_core.errors import Location
+    from graphtide_core.pattern import Morphism
+    from graphtide_core.predicate import Arithmetic, Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name, without the backticks it may have been written in."""
+
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant; an integer is not yet checked against 64 bits."""
+
+    value: Value
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """`name: value` in the braces of a vertex or an edge."""
+
+    name: Name
+    value: Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """One mention of a vertex."""
+
+    name: Name | None
+    label: Name | None
+    properties: tuple[Property, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge between the vertices written to its left and right; `forward` if it points to the right one."""
+
+    name: Name | None
+    label: Name | None
+    properties: tuple[Property, ...]
+    forward: bool
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A vertex, and steps over an edge to the next vertex; without steps, a vertex alone."""
+
+    start: Vertex
+    steps: tuple[tuple[Edge, Vertex], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """`WHERE condition`."""
+
+    condition: Expression
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """`ORDER chain, chain`; a chain is the names between its `<` signs."""
+
+    chains: tuple[tuple[Name, ...], ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Under:
+    """`UNDER morphism`."""
+
+    morphism: Morphism
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class On:
+    """`ON stream`."""
+
+    stream: Name
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`WINDOW amount unit`."""
+
+    amount: Constant
+    unit: Name | None
+    location: Location
+
+
+Clause = Where | Order | Under | On | Window
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One pattern of a file; the clauses stand as they were written."""
+
+    name: Name
+    paths: tuple[Path, ...]
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`variable.name`."""
+
+    variable: Name
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class BareName:
+    """A name where a value is needed: always an error, worded by the binder, which knows the edges."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An expression in parentheses."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`left comparison right`."""
+
+    comparison: Comparison
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """`left operator right`, over numbers."""
+
+    operator: Arithmetic
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    """`-operand`; never of an unparenthesised number, whose sign is part of it."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Two or more conditions joined by AND."""
+
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Two or more conditions joined by OR."""
+
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """`NOT operand`."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`operand IN [options]`."""
+
+    operand: Expression
+    options: tuple[Constant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """`operand STARTS WITH prefix`."""
+
+    operand: Expression
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`operand IS NULL`."""
+
+    operand: Expression
+
+
+Expression = Constant | Attribute | BareName | Group | Compare | Compute | Negate | And | Or | Not | In | StartsWith | IsNull
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Return the direct operands."""
+    match expression:
+        case Constant() | Attribute() | BareName():
+            return ()
+        case Compare(_, left, right) | Compute(_, left, right):
+            return (left, right)
+        case And(operands) | Or(operands):
+            return operands
+        case (  # pragma: no branch - mypy knows that no case is left
+            Group(operand) | Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
+        ):
+            return (operand,)

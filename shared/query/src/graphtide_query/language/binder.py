@@ -1,0 +1,165 @@
+"""Nodes to patterns: every name resolved, every rule of the language checked at its place.
+
+What `SubgraphPattern` refuses without a place is refused here first, with one.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.order import TimingOrder
+from graphtide_core.pattern import Morphism, SubgraphPattern
+from graphtide_core.predicate import conjuncts
+from graphtide_core.time import DURATION_UNITS, Duration
+
+from graphtide_query.language import ast
+from graphtide_query.language.diagnostics import did_you_mean
+from graphtide_query.language.expressions import bind_expression
+from graphtide_query.language.graph import Graph, bind_graph
+from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits, listed, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.errors import Location
+
+_C = TypeVar("_C", ast.Where, ast.Order, ast.Under, ast.On, ast.Window)
+
+
+def refuse_duplicates(names: Iterable[ast.Name]) -> None:
+    """Check the names of a file's patterns.
+
+    Raises:
+        InvalidPatternError: two patterns have one name; at the second.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name.text in seen:
+            message = f"the text has two patterns named {show(name.text)}"
+            raise InvalidPatternError(message, name.location, hint="give each pattern a name of its own")
+        seen.add(name.text)
+
+
+def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
+    """Return the pattern the nodes mean.
+
+    Raises:
+        InvalidPatternError: a name is unknown or stated twice, a clause is missing or stated twice, the graph is not connected,
+            the order has a cycle, or a value is out of range; with its place.
+    Complexity: linear in the nodes, but for a pattern's edges and order, which are bounded.
+    """
+    _require_text(pattern.name)
+    where = _clause(pattern, ast.Where, "join the conditions by AND")
+    order = _clause(pattern, ast.Order, "separate chains by commas: ORDER a < b, a < c")
+    under = _clause(pattern, ast.Under, "keep one")
+    stream = _required(
+        pattern, _clause(pattern, ast.On, "a pattern reads one stream"), "ON", "name the stream it reads: ON flows"
+    )
+    window = _required(pattern, _clause(pattern, ast.Window, "keep one"), "WINDOW", "say how long a match may last: WINDOW 10m")
+    _require_text(stream.stream)
+    graph = bind_graph(pattern)
+    condition = () if where is None else conjuncts(bind_expression(where.condition, graph))
+    return SubgraphPattern(
+        name=PatternName(pattern.name.text),
+        vertices=graph.vertices,
+        edges=graph.edges,
+        window=_bind_window(window),
+        stream=StreamName(stream.stream.text),
+        order=TimingOrder() if order is None else _bind_order(order, graph),
+        predicates=graph.predicates + condition,
+        morphism=Morphism.ISOMORPHISM if under is None else under.morphism,
+    )
+
+
+def _clause(pattern: ast.Pattern, kind: type[_C], hint: str) -> _C | None:
+    """Return the clause of that kind, if the pattern has it; refuse a second one."""
+    found: _C | None = None
+    for clause in pattern.clauses:
+        if isinstance(clause, kind):
+            if found is not None:
+                message = f"the pattern has a second {kind.__name__.upper()} clause"
+                raise InvalidPatternError(message, clause.location, hint=hint)
+            found = clause
+    return found
+
+
+def _required(pattern: ast.Pattern, clause: _C | None, keyword: str, hint: str) -> _C:
+    if clause is None:
+        message = f"pattern {show(pattern.name.text)} has no {keyword} clause"
+        raise InvalidPatternError(message, pattern.name.location, hint=hint)
+    return clause
+
+
+def _require_text(name: ast.Name) -> None:
+    if not name.text:
+        message = "the name is empty"
+        raise InvalidPatternError(message, name.location)
+
+
+def _bind_window(window: ast.Window) -> Duration:
+    amount, location = window.amount.value, window.amount.location
+    if not isinstance(amount, int):
+        message = "a window is a whole number of some unit"
+        raise InvalidPatternError(message, location, hint="take a smaller unit: 90s for 1.5m")
+    if amount < 0:
+        message = "a window cannot be negative"
+        raise InvalidPatternError(message, location)
+    if amount == 0:
+        message = "the window is empty: it must be longer than 0"
+        raise InvalidPatternError(message, location, hint="for example WINDOW 10m")
+    if amount > MAX_INTEGER:
+        raise beyond_64_bits(location)
+    unit = window.unit
+    if unit is None:
+        return Duration(amount)
+    if unit.text not in DURATION_UNITS:
+        message = f"unknown unit of time {show(unit.text)}"
+        hint = "one of " + ", ".join(DURATION_UNITS) + "; without a unit, the stream's own"
+        raise InvalidPatternError(message, unit.location, hint=hint)
+    return Duration(amount, unit.text)
+
+
+def _bind_order(order: ast.Order, graph: Graph) -> TimingOrder:
+    edges = {edge.name for edge in graph.edges}
+    vertices = {vertex.name for vertex in graph.vertices}
+    places: dict[tuple[str, str], Location] = {}
+    for chain in order.chains:
+        for entry in chain:
+            if entry.text in vertices:
+                message = f"{show(entry.text)} is a vertex; ORDER is over edges"
+                raise InvalidPatternError(message, entry.location, hint=f"the edges are {listed(edges)}")
+            if entry.text not in edges:
+                message = f"the pattern has no edge {show(entry.text)}"
+                hint = did_you_mean(entry.text, edges) or f"the edges are {listed(edges)}"
+                raise InvalidPatternError(message, entry.location, hint=hint)
+        for before, after in pairwise(chain):
+            places.setdefault((before.text, after.text), after.location)
+    pairs = list(places)
+    try:
+        return TimingOrder.of(pairs)
+    except InvalidPatternError:
+        error, place = _first_cycle(pairs)
+        raise InvalidPatternError(error.reason, places[place], hint=error.hint) from None
+
+
+def _first_cycle(pairs: list[tuple[str, str]]) -> tuple[InvalidPatternError, tuple[str, str]]:
+    """Return the error of the shortest start of `pairs` that has a cycle, and the pair that closes it."""
+    good, bad = 0, len(pairs)
+    error = _cycle(pairs)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        found = _cycle(pairs[:middle])
+        good, bad, error = (middle, bad, error) if found is None else (good, middle, found)
+    assert error is not None  # noqa: S101 - the caller saw the cycle
+    return error, pairs[bad - 1]
+
+
+def _cycle(pairs: list[tuple[str, str]]) -> InvalidPatternError | None:
+    try:
+        TimingOrder.of(pairs)
+    except InvalidPatternError as error:
+        return error
+    return None

@@ -1,0 +1,186 @@
+"""Errors of the grammar, in words a person can act on.
+
+Every error names what stands there, what could have stood there and, where the mistake is a common one, what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, cast
+
+from graphtide_core.errors import InvalidPatternError, Location
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from graphtide_query.language.spelling import KEYWORDS, show, write_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from lark import Token
+    from lark.exceptions import UnexpectedInput
+
+EXAMPLE = "PATTERN name MATCH (a)-[e]->(b) ON stream WINDOW 10m"
+
+_EDGE = "an edge such as -[e]-> or <-[e]-"
+_VALUE = "a value such as e.bytes, 10 or 'text'"
+_COMPARISON = "a comparison (= <> < <= > >=)"
+_OPERATOR = "an operator (+ - * / %)"
+_CLAUSE = "a clause (WHERE, ORDER, UNDER, ON, WINDOW)"
+
+_WORDS = {
+    "_MATCH": "MATCH",
+    "NAME": "a name",
+    "COLON": "':'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "FORWARD": _EDGE,
+    "FORWARD_OPEN": _EDGE,
+    "FORWARD_CLOSE": "']->'",
+    "BACKWARD": _EDGE,
+    "BACKWARD_OPEN": _EDGE,
+    "BACKWARD_CLOSE": "']-'",
+    "DOT": "'.' and an attribute",
+    "COMMA": "','",
+    "INTEGER": "a number",
+    "FLOAT": "a number",
+    "STRING": "a string",
+    "TRUE": "TRUE",
+    "FALSE": "FALSE",
+    "NULL": "NULL",
+    "COMPARISON": _COMPARISON,
+    "LESS": "'<'",
+    "PLUS": _OPERATOR,
+    "MINUS": "'-'",
+    "STAR": _OPERATOR,
+    "SLASH": _OPERATOR,
+    "PERCENT": _OPERATOR,
+    "_IN": "IN",
+    "_STARTS": "STARTS WITH",
+    "_WITH": "WITH",
+    "_IS": "IS NULL",
+    "NOT": "NOT",
+    "_AND": "AND",
+    "_OR": "OR",
+    "EDGE": "EDGE",
+    "_ISOMORPHISM": "ISOMORPHISM",
+    "WHERE": _CLAUSE,
+    "ORDER": _CLAUSE,
+    "UNDER": _CLAUSE,
+    "ON": _CLAUSE,
+    "WINDOW": _CLAUSE,
+    "_PATTERN": "PATTERN",
+    "$END": "the end of the text",
+}
+"""What to call each terminal, in the order of the answer."""
+
+_CONSTANTS = frozenset({"INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"})
+
+_INSTEAD = {
+    "==": "values are compared by a single =",
+    "&&": "conditions are joined by AND",
+    "||": "conditions are joined by OR",
+    "!": "a condition is turned around by NOT; unequal is <>",
+    ";": "nothing stands between patterns",
+    "|": "a label is one name; for either of two, leave it out and compare the label of an edge in WHERE",
+    "*": "an edge stands for exactly one edge of the stream: write each one",
+}
+"""What to write for what people write."""
+
+
+def explain(error: UnexpectedInput, accepted: Collection[str], last: Token | None, text: str) -> InvalidPatternError:
+    """Word the error: `accepted` are the terminals that could have followed `last`, the last token that fits."""
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return _ended(accepted, text)
+    # lark declares the position None and sets it in every error it raises.
+    start = cast("int | None", error.pos_in_stream) or 0
+    found = str(error.token) if isinstance(error, UnexpectedToken) else text[start]
+    location = Location(error.line, error.column, len(found))
+    if isinstance(error, UnexpectedCharacters) and found in "\"'`":
+        message = f"{found} opens a quotation that is not closed"
+        hint = "names are quoted by backticks" if found == "`" else "a string ends on its line; write \\n for a line break"
+        return InvalidPatternError(message, location, hint=hint)
+    kind = error.token.type if isinstance(error, UnexpectedToken) else ""
+    hint = (
+        _hint_by_text(text, start) or _hint_by_kind(kind, found, accepted, last) or _hint_by_sign(found, start, accepted, last)
+    )
+    message = f"unexpected {show(found)}"
+    return InvalidPatternError(message, location, expected=_expected(accepted), hint=hint)
+
+
+def _ended(accepted: Collection[str], text: str) -> InvalidPatternError:
+    """Word the error of a text that ends too early; its place is the last character that says something."""
+    if set(accepted) == {"_PATTERN"}:
+        message = "the text holds no pattern"
+        return InvalidPatternError(message, Location(1, 1), hint=f"write {EXAMPLE}")
+    said = text.rstrip()
+    location = Location(said.count("\n") + 1, len(said) - 1 - said.rfind("\n"))
+    message = "the text ends too early"
+    return InvalidPatternError(message, location, expected=_expected(accepted))
+
+
+def _expected(accepted: Collection[str]) -> tuple[str, ...]:
+    """Name the terminals, each thing once, values and operators as one."""
+    names = set(accepted)
+    words: list[str] = []
+    if {"NAME", *_CONSTANTS} <= names:
+        words.append(_VALUE)
+        names -= {"NAME", "MINUS", *_CONSTANTS}
+    if "STAR" in names:
+        names.discard("MINUS")
+    if "COMPARISON" in names:
+        names -= {"LESS", "NOT"}
+    words += [word for terminal, word in _WORDS.items() if terminal in names]
+    return tuple(dict.fromkeys(words))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `did you mean …?` for the known word closest to `word`, or an empty string where none is close.
+
+    Complexity: quadratic in the words' lengths; words past 100 characters are left out.
+    """
+    candidates = {each.lower(): each for each in known if len(each) <= 100}
+    close = difflib.get_close_matches(word[:100].lower(), candidates, n=1)
+    return f"did you mean {candidates[close[0]]}?" if close else ""
+
+
+def _hint_by_text(text: str, start: int) -> str:
+    """Return what to do about a sign of two characters, whichever of them the error stands at."""
+    if "/*" in (text[start - 1 : start + 1], text[start : start + 2]):
+        return "a comment that starts with /* is not closed"
+    if text[start - 1 : start + 1] == "==":
+        return _INSTEAD["=="]
+    return _INSTEAD.get(text[start : start + 2], "")
+
+
+def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token | None) -> str:
+    """Return what to do about a word of the language at a place where it cannot stand."""
+    if kind in {"COMPARISON", "LESS", "_IN", "_IS", "_STARTS"} and "_AND" in accepted:
+        return "comparisons do not chain: join two by AND, as in 1 < e.bytes AND e.bytes < 3"
+    if kind == "STRING" and "NAME" in accepted:
+        return "a name is quoted by backticks, as in `my name`"
+    if last is not None and last.upper() in KEYWORDS and last.type == "NAME":
+        return f"{last} was read as a name: is one missing before it?"
+    if last is not None and last.upper() in KEYWORDS and kind == "DOT":
+        return f"{last} is a keyword here; as a name it is written {write_name(last)}"
+    if kind == "NAME":
+        return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & KEYWORDS))
+    if kind == "LPAR" and "DOT" in accepted:
+        return "the language has no functions"
+    return ""
+
+
+def _hint_by_sign(found: str, start: int, accepted: Collection[str], last: Token | None) -> str:
+    """Return what to do about a sign at a place where it cannot stand."""
+    if "FORWARD_CLOSE" in accepted and found.startswith("]"):
+        return "an edge needs a direction: -[e]-> or <-[e]-"
+    if found == ">" and last is not None and last.type in {"BACKWARD", "BACKWARD_CLOSE"}:
+        return "an edge has one direction: -[e]-> or <-[e]-"
+    if "FORWARD" in accepted and found[0] in "-<=":
+        return "an edge is drawn -->, <--, -[e]-> or <-[e]-"
+    if found[0] in "-./:@" and last is not None and last.type == "NAME" and last.end_pos == start:
+        return "a name with other characters than letters, digits and _ is quoted by backticks, as in `my-stream`"
+    return _INSTEAD.get(found, "")

@@ -1,0 +1,184 @@
+"""The MATCH clause bound: vertices and edges of a pattern, with the predicates their braces state.
+
+A vertex may be mentioned often; its label and key are those of any mention, and mentions must agree. What the user left unnamed
+is named e1, e2, … (edges) and v1, v2, … (vertices) in the order of the text, past every name the user gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.ids import VertexId
+from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
+
+from graphtide_query.language.expressions import bind_constant
+from graphtide_query.language.spelling import show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.errors import Location
+
+    from graphtide_query.language import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What MATCH states; vertices in the order of their first mention, edges in that of the text."""
+
+    vertices: tuple[QueryVertex, ...]
+    edges: tuple[QueryEdge, ...]
+    predicates: tuple[Expression, ...]
+
+
+def bind_graph(pattern: ast.Pattern) -> Graph:
+    """Return the graph of the pattern's paths.
+
+    Raises:
+        InvalidPatternError: a name twice, mentions that disagree, properties that mean nothing, no edge or too many,
+            or parts that are not connected.
+    """
+    work = _Work(used=_names_given(pattern.paths))
+    for path in pattern.paths:
+        _bind_path(path, work)
+    _refuse_loose_parts(pattern, work)
+    vertices = tuple(QueryVertex(name, work.labels.get(name), work.keys.get(name)) for name in work.vertices)
+    return Graph(vertices, tuple(work.edges.values()), tuple(work.predicates))
+
+
+@dataclass(slots=True)
+class _Work:
+    """The graph so far; places are those of the first mention."""
+
+    used: frozenset[str]
+    vertices: dict[str, Location] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, VertexId] = field(default_factory=dict)
+    edges: dict[str, QueryEdge] = field(default_factory=dict)
+    edge_places: dict[str, Location] = field(default_factory=dict)
+    predicates: list[Expression] = field(default_factory=list)
+    edge_numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    vertex_numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+
+def _names_given(paths: tuple[ast.Path, ...]) -> frozenset[str]:
+    parts = [part for path in paths for part in (path.start, *(part for step in path.steps for part in step))]
+    return frozenset(part.name.text for part in parts if part.name is not None)
+
+
+def _fresh(prefix: str, numbers: Iterator[int], used: frozenset[str]) -> str:
+    return next(name for number in numbers if (name := f"{prefix}{number}") not in used)
+
+
+def _bind_path(path: ast.Path, work: _Work) -> None:
+    left = _bind_vertex(path.start, work)
+    for edge, vertex in path.steps:
+        name = _bind_edge_name(edge, work)
+        right = _bind_vertex(vertex, work)
+        source, target = (left, right) if edge.forward else (right, left)
+        work.edges[name] = QueryEdge(name, source, target, None if edge.label is None else edge.label.text)
+        work.predicates += _equalities(name, edge.properties)
+        left = right
+
+
+def _bind_edge_name(edge: ast.Edge, work: _Work) -> str:
+    if len(work.edge_places) == MAX_EDGES:
+        message = f"a pattern may have {MAX_EDGES} edges; this is one more"
+        raise InvalidPatternError(message, edge.location)
+    if edge.name is None:
+        name, place = _fresh("e", work.edge_numbers, work.used), edge.location
+    else:
+        name, place = edge.name.text, edge.name.location
+        _refuse_empty(edge.name)
+        if name in work.edge_places:
+            message = f"{show(name)} names two edges"
+            raise InvalidPatternError(message, place, hint="every edge is written once and has a name of its own")
+        if name in work.vertices:
+            message = f"{show(name)} already names a vertex"
+            raise InvalidPatternError(message, place, hint="give the edge another name")
+    work.edge_places[name] = place
+    return name
+
+
+def _bind_vertex(vertex: ast.Vertex, work: _Work) -> str:
+    if vertex.name is None:
+        name = _fresh("v", work.vertex_numbers, work.used)
+    else:
+        name = vertex.name.text
+        _refuse_empty(vertex.name)
+        if name in work.edge_places:
+            message = f"{show(name)} already names an edge"
+            raise InvalidPatternError(message, vertex.name.location, hint="give the vertex another name")
+    work.vertices.setdefault(name, vertex.location)
+    if vertex.label is not None and work.labels.setdefault(name, vertex.label.text) != vertex.label.text:
+        message = f"vertex {show(name)} has the label {show(work.labels[name])} already"
+        raise InvalidPatternError(message, vertex.label.location, hint="state the label once, or the same one")
+    for number, each in enumerate(vertex.properties):
+        key = _vertex_key(each)
+        if number > 0:
+            message = "'id' is stated twice"
+            raise InvalidPatternError(message, each.name.location)
+        if work.keys.setdefault(name, key) != key:
+            message = f"vertex {show(name)} has the id {show(work.keys[name])} already"
+            raise InvalidPatternError(message, each.value.location, hint="a query vertex is one vertex of the data")
+    return name
+
+
+def _vertex_key(stated: ast.Property) -> VertexId:
+    if stated.name.text != "id":
+        message = f"a vertex has no attribute {show(stated.name.text)}"
+        raise InvalidPatternError(message, stated.name.location, hint="a vertex has only `id`; attributes are of edges")
+    value = stated.value.value
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        message = "an id is a string or an integer"
+        raise InvalidPatternError(message, stated.value.location, hint="for example {id: '10.0.0.7'}")
+    return VertexId(str(bind_constant(stated.value)))
+
+
+def _equalities(variable: str, properties: tuple[ast.Property, ...]) -> list[Expression]:
+    """Return what the braces of an edge say: each attribute equals its constant."""
+    seen: set[str] = set()
+    equalities: list[Expression] = []
+    for each in properties:
+        name, place = each.name.text, each.name.location
+        if name in seen:
+            message = f"{show(name)} is stated twice"
+            raise InvalidPatternError(message, place, hint="an attribute has one value; for one of several, write IN in WHERE")
+        if each.value.value is None:
+            message = "no value equals NULL"
+            raise InvalidPatternError(message, each.value.location, hint="write IS NULL in WHERE")
+        seen.add(name)
+        equalities.append(Compare(Comparison.EQUAL, Attribute(variable, name, place), Literal(bind_constant(each.value))))
+    return equalities
+
+
+def _refuse_empty(name: ast.Name) -> None:
+    if not name.text:
+        message = "the name is empty"
+        raise InvalidPatternError(message, name.location, hint="leave the backticks out for a part without a name")
+
+
+def _refuse_loose_parts(pattern: ast.Pattern, work: _Work) -> None:
+    """Raise where a vertex has no edge, or where the edges fall into parts."""
+    ends = {end for edge in work.edges.values() for end in (edge.source, edge.target)}
+    for name, place in work.vertices.items():
+        if name not in ends:
+            message = "a pattern needs at least one edge" if not work.edges else f"vertex {show(name)} has no edge"
+            raise InvalidPatternError(message, place, hint="for example (a)-[e]->(b)")
+    edges = list(work.edges.values())
+    reached = {edges[0].source, edges[0].target}
+    for _ in edges:
+        for edge in edges:
+            if edge.source in reached or edge.target in reached:
+                reached |= {edge.source, edge.target}
+    for edge in edges:
+        if edge.source not in reached:
+            message = (
+                f"the pattern {show(pattern.name.text)} is not connected: nothing joins edge {show(edge.name)} to those before"
+            )
+            hint = "join the parts by an edge or a common vertex, or register them as two patterns"
+            raise InvalidPatternError(message, work.edge_places[edge.name], hint=hint)

@@ -1,0 +1,1 @@
+"""How a pattern is matched: decompositions, join orders, search orders, and the cost model that compares them."""
