@@ -44,6 +44,17 @@ pub struct Row<'a> {
     pub raw: &'a [u8],
 }
 
+/// A record that was put aside, as [`EdgeBatch`] cannot hold it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// 1-based line (text formats) or row (columnar formats) in its file; the header counts.
+    pub line: u64,
+    /// Why, for people.
+    pub reason: String,
+    /// The record's bytes as they came, without the line end.
+    pub raw: Vec<u8>,
+}
+
 /// Columns of many records.
 #[derive(Clone, Debug, Default)]
 pub struct EdgeBatch {
@@ -125,6 +136,12 @@ impl EdgeBatch {
             id: self.id(index),
             raw: self.raw(index),
         }
+    }
+
+    /// 0-based ordinal of a record in its stream.
+    #[inline]
+    pub fn ordinal(&self, index: usize) -> u64 {
+        self.ordinals[index]
     }
 
     /// Event times.

@@ -3,9 +3,13 @@
 //! Nothing here knows of patterns, and nothing of Python.
 
 pub mod batch;
+pub mod duplicates;
 pub mod key;
+pub mod sequencer;
+pub mod store;
 pub mod symbol;
 pub mod value;
+pub mod vertex;
 
 /// An instant of event time, in ticks of the stream's unit.
 pub type Time = i64;

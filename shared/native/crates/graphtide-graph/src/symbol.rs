@@ -70,6 +70,11 @@ impl SymbolTable {
         &self.names[symbol.0 as usize]
     }
 
+    /// Appends to `names` the labels of all numbers beyond those it holds.
+    pub fn copy_new_names(&self, names: &mut Vec<Box<str>>) {
+        names.extend_from_slice(&self.names[names.len().min(self.names.len())..]);
+    }
+
     /// How many numbers are in use, the two special ones included.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -1,0 +1,194 @@
+//! The edges of the window, in stream order.
+//!
+//! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low half of its sequence number,
+//! so a window holds at most 2^31 edges.
+//! Cost: O(1) to append and to read, O(expired) to expire; texts of ids are moved at most once an edge, amortised.
+
+use std::collections::VecDeque;
+
+use crate::Time;
+use crate::key::KeyRef;
+use crate::value::{OwnedValue, ValueRef};
+use crate::vertex::Vertex;
+
+/// An edge in the window, by the low half of its sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EdgeRef(pub u32);
+
+/// An edge as the store keeps it.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredEdge {
+    /// Event time.
+    pub ts: Time,
+    /// Source vertex.
+    pub source: Vertex,
+    /// Target vertex.
+    pub target: Vertex,
+    /// The caller's own mark: which kind of edge it took it for.
+    pub class: u32,
+    /// The id where it is a number, else the place of its text.
+    id: u64,
+    /// Length of the id's text, or [`NUMBER`].
+    id_length: u32,
+}
+
+const NUMBER: u32 = u32::MAX;
+
+/// Edges of the window with their ids and the attributes that later edges are compared with.
+#[derive(Debug, Default)]
+pub struct EdgeStore {
+    edges: VecDeque<StoredEdge>,
+    first: u64,
+    width: usize,
+    attributes: VecDeque<OwnedValue>,
+    text: String,
+    text_start: u64,
+}
+
+impl EdgeStore {
+    /// Makes a store that keeps `width` attributes an edge.
+    pub fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    /// Appends an edge; its time is not before that of any stored edge.
+    #[inline]
+    pub fn push<'v>(
+        &mut self,
+        (ts, class): (Time, u32),
+        (source, target): (Vertex, Vertex),
+        id: KeyRef<'_>,
+        attributes: impl IntoIterator<Item = ValueRef<'v>>,
+    ) -> EdgeRef {
+        let (id, id_length) = match id {
+            KeyRef::Number(number) => (number, NUMBER),
+            KeyRef::Text(text) => {
+                let place = self.text_start + self.text.len() as u64;
+                self.text.push_str(text);
+                (place, text.len() as u32)
+            }
+        };
+        self.edges.push_back(StoredEdge { ts, source, target, class, id, id_length });
+        if self.width > 0 {
+            self.attributes.extend(attributes.into_iter().take(self.width).map(OwnedValue::new));
+        }
+        EdgeRef((self.first + self.edges.len() as u64 - 1) as u32)
+    }
+
+    /// Takes back the edge appended last.
+    pub fn pop_back(&mut self) {
+        if let Some(edge) = self.edges.pop_back() {
+            if edge.id_length != NUMBER {
+                self.text.truncate((edge.id - self.text_start) as usize);
+            }
+            self.attributes.truncate(self.edges.len() * self.width);
+        }
+    }
+
+    /// The oldest edge held.
+    pub fn oldest(&self) -> Option<(EdgeRef, &StoredEdge)> {
+        Some((EdgeRef(self.first as u32), self.edges.front()?))
+    }
+
+    /// Removes the oldest edge if its time is before `alive_from`.
+    #[inline]
+    pub fn pop_expired(&mut self, alive_from: Time) -> Option<StoredEdge> {
+        let edge = *self.edges.front()?;
+        if edge.ts >= alive_from {
+            return None;
+        }
+        self.edges.pop_front();
+        self.first += 1;
+        self.attributes.drain(..self.width);
+        if edge.id_length != NUMBER {
+            let garbage = (edge.id - self.text_start) as usize + edge.id_length as usize;
+            if garbage > 4096 && garbage * 2 > self.text.len() {
+                self.text.drain(..garbage);
+                self.text_start += garbage as u64;
+            }
+        }
+        Some(edge)
+    }
+
+    #[inline]
+    fn place(&self, edge: EdgeRef) -> usize {
+        edge.0.wrapping_sub(self.first as u32) as usize
+    }
+
+    /// Reads an edge of the window.
+    #[inline]
+    pub fn get(&self, edge: EdgeRef) -> &StoredEdge {
+        &self.edges[self.place(edge)]
+    }
+
+    /// Returns the id of an edge of the window.
+    #[inline]
+    pub fn id(&self, edge: EdgeRef) -> KeyRef<'_> {
+        let stored = self.get(edge);
+        if stored.id_length == NUMBER {
+            return KeyRef::Number(stored.id);
+        }
+        let start = (stored.id - self.text_start) as usize;
+        KeyRef::Text(&self.text[start..start + stored.id_length as usize])
+    }
+
+    /// Returns an attribute kept for an edge of the window.
+    #[inline]
+    pub fn attribute(&self, edge: EdgeRef, column: usize) -> ValueRef<'_> {
+        self.attributes[self.place(edge) * self.width + column].get()
+    }
+
+    /// Whether the edge is still held.
+    pub fn contains(&self, edge: EdgeRef) -> bool {
+        self.place(edge) < self.edges.len()
+    }
+
+    /// Edges held.
+    pub fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// Whether no edge is held.
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
+
+    /// Bytes that the edges held take, texts of attributes apart.
+    pub fn bytes(&self) -> usize {
+        self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>()) + self.text.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(store: &mut EdgeStore, ts: Time, id: &str) -> EdgeRef {
+        store.push((ts, 0), (Vertex(0), Vertex(1)), KeyRef::parse(id), [])
+    }
+
+    #[test]
+    fn ids_survive_the_expiry_of_older_edges() {
+        let mut store = EdgeStore::default();
+        let edges: Vec<EdgeRef> = (0..5000).map(|n| push(&mut store, n, &format!("flow-{n}"))).collect();
+        while store.pop_expired(4000).is_some() {}
+        assert_eq!(store.len(), 1000);
+        assert!(!store.contains(edges[3999]));
+        for n in 4000..5000 {
+            assert_eq!(store.id(edges[n]), KeyRef::Text(&format!("flow-{n}")));
+            assert_eq!(store.get(edges[n]).ts, n as Time);
+        }
+        assert!(store.text.len() < 5000 * 9, "texts of expired ids are given back");
+    }
+
+    #[test]
+    fn taking_back_the_last_edge_leaves_no_trace() {
+        let mut store = EdgeStore::new(1);
+        let kept = store.push((1, 0), (Vertex(0), Vertex(1)), KeyRef::Text("kept"), [ValueRef::Int(1)]);
+        store.push((2, 0), (Vertex(0), Vertex(1)), KeyRef::Text("gone"), [ValueRef::Int(2)]);
+        store.pop_back();
+        let next = store.push((2, 0), (Vertex(0), Vertex(1)), KeyRef::Text("next"), [ValueRef::Int(3)]);
+        assert_eq!((store.id(kept), store.id(next)), (KeyRef::Text("kept"), KeyRef::Text("next")));
+        assert_eq!((store.attribute(kept, 0), store.attribute(next, 0)), (ValueRef::Int(1), ValueRef::Int(3)));
+    }
+}

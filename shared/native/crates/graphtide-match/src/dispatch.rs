@@ -1,0 +1,323 @@
+//! From an edge's labels to the query edges it can match.
+//!
+//! A *signature* is what one query edge asks of one data edge: labels, loop or not, fixed end vertices, predicates that the edge
+//! alone decides. Query edges with equal signatures, in one pattern or in a thousand, share it: its test runs once an edge.
+//! Invariant: `class` names, for a triple of labels, exactly the signatures whose labels fit it; it is built when the triple first
+//! comes by. Labels no pattern mentions are one label, so the number of classes is bounded by the patterns, not by the stream.
+//! Cost: three array reads and one table read an edge; an edge no pattern wants ends there.
+
+use std::hash::BuildHasher;
+
+use graphtide_graph::batch::EdgeBatch;
+use graphtide_graph::key::KeyRef;
+use graphtide_graph::symbol::{Symbol, SymbolTable};
+use graphtide_graph::value::ValueRef;
+use hashbrown::{HashMap, HashTable};
+use rustc_hash::FxBuildHasher;
+
+use crate::expression::{Bindings, Expression, LABEL};
+use crate::plan::PatternSpec;
+
+/// A signature's position.
+pub type SignatureId = u32;
+
+/// Whether an edge may be a self-loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loops {
+    /// It must be one: both ends are the same query vertex.
+    Only,
+    /// It must not: two query vertices are two data vertices.
+    Never,
+    /// Either: query vertices may coincide.
+    Any,
+}
+
+/// What a query edge asks of a data edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    labels: [Option<Symbol>; 3],
+    loops: Loops,
+    source_key: Option<Box<str>>,
+    target_key: Option<Box<str>>,
+    /// Over edge 0, vertices 0 (source) and 1 (target).
+    predicates: Vec<Expression>,
+}
+
+/// A query edge of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Position of the pattern.
+    pub pattern: u32,
+    /// Position of the edge in it.
+    pub edge: u8,
+}
+
+/// Signatures of one triple of labels.
+#[derive(Debug, Default)]
+struct Class {
+    free: Vec<SignatureId>,
+    by_source: FixedEnds,
+    by_target: FixedEnds,
+}
+
+/// Signatures by the vertex they fix, so that thousands of patterns on thousands of addresses cost one look-up.
+#[derive(Debug, Default)]
+struct FixedEnds(HashTable<(Box<str>, Vec<SignatureId>)>);
+
+impl FixedEnds {
+    fn hash(key: KeyRef<'_>) -> u64 {
+        FxBuildHasher.hash_one(key)
+    }
+
+    fn add(&mut self, key: &str, signature: SignatureId) {
+        let hash = Self::hash(KeyRef::parse(key));
+        if let Some((_, signatures)) = self.0.find_mut(hash, |(other, _)| **other == *key) {
+            signatures.push(signature);
+        } else {
+            self.0.insert_unique(hash, (key.into(), vec![signature]), |(other, _)| Self::hash(KeyRef::parse(other)));
+        }
+    }
+
+    #[inline]
+    fn get(&self, key: KeyRef<'_>) -> &[SignatureId] {
+        if self.0.is_empty() {
+            return &[];
+        }
+        self.0.find(Self::hash(key), |(other, _)| KeyRef::parse(other) == key).map_or(&[], |(_, signatures)| signatures)
+    }
+}
+
+/// The table from labels to signatures.
+#[derive(Debug, Default)]
+pub struct Dispatch {
+    signatures: Vec<Signature>,
+    targets: Vec<Vec<Target>>,
+    by_labels: HashMap<[Option<Symbol>; 3], Vec<SignatureId>, FxBuildHasher>,
+    /// For source, edge and target label: symbol to code; 0 for labels that no pattern mentions there.
+    codes: [Vec<u32>; 3],
+    mentioned: [u32; 3],
+    classes: HashMap<[u32; 3], u32, FxBuildHasher>,
+    dense: Vec<u32>,
+    class_list: Vec<Class>,
+}
+
+/// No signature fits.
+pub const NO_CLASS: u32 = 0;
+const UNKNOWN: u32 = u32::MAX;
+const DENSE_CELLS: usize = 1 << 20;
+
+impl Dispatch {
+    /// Adds the query edges of a pattern; returns the signature of each.
+    pub fn add(&mut self, pattern: u32, spec: &PatternSpec, alone: &[Vec<Expression>], symbols: &mut SymbolTable) -> Vec<SignatureId> {
+        spec.edges
+            .iter()
+            .zip(alone)
+            .enumerate()
+            .map(|(edge, (part, predicates))| {
+                let [source, target] = [part.source, part.target].map(|vertex| &spec.vertices[usize::from(vertex)]);
+                let mut intern = |label: &Option<String>| label.as_deref().map(|label| symbols.intern(label));
+                let predicates = predicates
+                    .iter()
+                    .map(|predicate| predicate.renamed(&|_| 0, &|vertex| u8::from(vertex != part.source)))
+                    .collect();
+                let signature = Signature {
+                    labels: [intern(&source.label), intern(&part.label), intern(&target.label)],
+                    loops: match (part.source == part.target, spec.vertices_may_coincide) {
+                        (true, _) => Loops::Only,
+                        (false, true) => Loops::Any,
+                        (false, false) => Loops::Never,
+                    },
+                    source_key: source.key.as_deref().map(Into::into),
+                    target_key: target.key.as_deref().map(Into::into),
+                    predicates,
+                };
+                let id = self.signature(signature);
+                self.targets[id as usize].push(Target { pattern, edge: edge as u8 });
+                id
+            })
+            .collect()
+    }
+
+    fn signature(&mut self, signature: Signature) -> SignatureId {
+        let known = self.by_labels.entry(signature.labels).or_default();
+        if let Some(&id) = known.iter().find(|&&id| self.signatures[id as usize] == signature) {
+            return id;
+        }
+        let id = self.signatures.len() as SignatureId;
+        known.push(id);
+        for (position, label) in signature.labels.iter().enumerate() {
+            if let Some(Symbol(number)) = *label {
+                let codes = &mut self.codes[position];
+                codes.resize(codes.len().max(number as usize + 1), 0);
+                if codes[number as usize] == 0 {
+                    self.mentioned[position] += 1;
+                    codes[number as usize] = self.mentioned[position];
+                }
+            }
+        }
+        self.signatures.push(signature);
+        self.targets.push(Vec::new());
+        id
+    }
+
+    /// Makes the table ready once every pattern was added.
+    pub fn seal(&mut self) {
+        self.classes.clear();
+        self.class_list.clear();
+        self.class_list.push(Class::default());
+        let cells: usize = self.mentioned.iter().map(|&labels| labels as usize + 1).product();
+        self.dense.clear();
+        if cells <= DENSE_CELLS {
+            self.dense.resize(cells, UNKNOWN);
+        }
+    }
+
+    /// Signatures known.
+    pub fn len(&self) -> usize {
+        self.signatures.len()
+    }
+
+    /// Whether no pattern was added.
+    pub fn is_empty(&self) -> bool {
+        self.signatures.is_empty()
+    }
+
+    /// The query edges that share a signature.
+    #[inline]
+    pub fn targets(&self, signature: SignatureId) -> &[Target] {
+        &self.targets[signature as usize]
+    }
+
+    #[inline]
+    fn code(&self, position: usize, symbol: Symbol) -> u32 {
+        self.codes[position].get(symbol.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Returns the class of a triple of labels; [`NO_CLASS`] if no query edge has such labels.
+    #[inline]
+    pub fn class(&mut self, labels: [Symbol; 3]) -> u32 {
+        let codes = [self.code(0, labels[0]), self.code(1, labels[1]), self.code(2, labels[2])];
+        if self.dense.is_empty() {
+            if let Some(&class) = self.classes.get(&codes) {
+                return class;
+            }
+            let class = self.new_class(labels, codes);
+            self.classes.insert(codes, class);
+            return class;
+        }
+        let [_, edges, targets] = self.mentioned;
+        let cell = ((codes[0] * (edges + 1) + codes[1]) * (targets + 1) + codes[2]) as usize;
+        let class = self.dense[cell];
+        if class != UNKNOWN {
+            return class;
+        }
+        let class = self.new_class(labels, codes);
+        self.dense[cell] = class;
+        class
+    }
+
+    #[cold]
+    fn new_class(&mut self, labels: [Symbol; 3], codes: [u32; 3]) -> u32 {
+        let mut class = Class::default();
+        let mut found = false;
+        for wildcards in 0..8_u8 {
+            let asked: [Option<Symbol>; 3] = std::array::from_fn(|position| (wildcards >> position & 1 == 0).then_some(labels[position]));
+            // A label that no pattern mentions at its place is met by wildcards alone.
+            if (0..3).any(|position| asked[position].is_some() && codes[position] == 0) {
+                continue;
+            }
+            for &id in self.by_labels.get(&asked).map_or(&[][..], Vec::as_slice) {
+                found = true;
+                let signature = &self.signatures[id as usize];
+                match (&signature.source_key, &signature.target_key) {
+                    (Some(key), _) => class.by_source.add(key, id),
+                    (None, Some(key)) => class.by_target.add(key, id),
+                    (None, None) => class.free.push(id),
+                }
+            }
+        }
+        if !found {
+            return NO_CLASS;
+        }
+        self.class_list.push(class);
+        self.class_list.len() as u32 - 1
+    }
+
+    /// Calls `f` with every signature of the class that the record satisfies whole.
+    #[inline]
+    pub fn satisfied(&self, class: u32, record: &Record<'_>, mut f: impl FnMut(SignatureId)) {
+        let Record { batch, row, .. } = *record;
+        let class = &self.class_list[class as usize];
+        let (source, target) = (batch.source(row), batch.target(row));
+        let fixed = [class.by_source.get(source), class.by_target.get(target)];
+        for &id in class.free.iter().chain(fixed[0]).chain(fixed[1]) {
+            if self.signatures[id as usize].accepts(record, source, target) {
+                f(id);
+            }
+        }
+    }
+
+    /// Calls `f` with every signature of the class, satisfied or not.
+    pub fn signatures_of_class(&self, class: u32, f: impl FnMut(SignatureId)) {
+        let class = &self.class_list[class as usize];
+        let fixed = class.by_source.0.iter().chain(class.by_target.0.iter()).flat_map(|(_, signatures)| signatures);
+        class.free.iter().chain(fixed).copied().for_each(f);
+    }
+}
+
+impl Signature {
+    #[inline]
+    fn accepts(&self, record: &Record<'_>, source: KeyRef<'_>, target: KeyRef<'_>) -> bool {
+        let loops = match self.loops {
+            Loops::Any => true,
+            Loops::Only => source == target,
+            Loops::Never => source != target,
+        };
+        let fits = |key: &Option<Box<str>>, vertex| key.as_deref().is_none_or(|key| KeyRef::parse(key) == vertex);
+        loops
+            && fits(&self.source_key, source)
+            && fits(&self.target_key, target)
+            && self.predicates.iter().all(|predicate| predicate.holds(record))
+    }
+}
+
+/// A record, read by the predicates of its signature.
+#[derive(Clone, Copy)]
+pub struct Record<'a> {
+    /// The batch.
+    pub batch: &'a EdgeBatch,
+    /// The record's place in it.
+    pub row: usize,
+    /// Names of labels by number.
+    pub labels: &'a [Box<str>],
+}
+
+impl<'a> Record<'a> {
+    /// Reads an attribute, or the label.
+    #[inline]
+    pub fn value(&self, column: u16) -> ValueRef<'a> {
+        if column == LABEL {
+            let Symbol(number) = self.batch.labels()[self.row][1];
+            return self.labels.get(number as usize).map_or(ValueRef::Null, |name| ValueRef::Text(name));
+        }
+        self.batch.attribute(self.row, usize::from(column))
+    }
+}
+
+impl Bindings for Record<'_> {
+    fn attribute(&self, _: u8, column: u16) -> ValueRef<'_> {
+        self.value(column)
+    }
+
+    fn ts(&self, _: u8) -> i64 {
+        self.batch.ts()[self.row]
+    }
+
+    fn id(&self, _: u8) -> KeyRef<'_> {
+        self.batch.id(self.row)
+    }
+
+    fn vertex(&self, vertex: u8) -> KeyRef<'_> {
+        if vertex == 0 { self.batch.source(self.row) } else { self.batch.target(self.row) }
+    }
+}

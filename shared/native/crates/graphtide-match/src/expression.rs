@@ -1,0 +1,386 @@
+//! Predicates: three-valued evaluation over bound edges and vertices.
+//!
+//! Unknown is `None` for truth values and [`Operand::Null`] for others. The rules are those of `graphtide_core.predicate`.
+//! Cost: O(size of the expression), without allocation.
+
+use std::cmp::Ordering;
+
+use graphtide_graph::key::KeyRef;
+use graphtide_graph::value::ValueRef;
+use serde::Deserialize;
+
+/// The column that holds an edge's label.
+pub const LABEL: u16 = u16::MAX;
+
+/// An expression over the parts of a match, by position.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Expression {
+    /// A constant.
+    Literal(Scalar),
+    /// Attribute of an edge: (edge, column); [`LABEL`] is the edge's label.
+    Attribute(u8, u16),
+    /// Event time of an edge.
+    Ts(u8),
+    /// Id of an edge.
+    Id(u8),
+    /// Name of a vertex.
+    VertexId(u8),
+    /// Comparison of two values.
+    Compare(Comparison, Box<(Expression, Expression)>),
+    /// Arithmetic on two numbers.
+    Compute(Arithmetic, Box<(Expression, Expression)>),
+    /// Change of sign.
+    Negate(Box<Expression>),
+    /// All are true.
+    And(Vec<Expression>),
+    /// Some is true.
+    Or(Vec<Expression>),
+    /// It is false.
+    Not(Box<Expression>),
+    /// It equals one of the constants.
+    In(Box<Expression>, Vec<Scalar>),
+    /// It is a text that starts so.
+    StartsWith(Box<Expression>, String),
+    /// It is missing.
+    IsNull(Box<Expression>),
+}
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A floating-point number.
+    Float(f64),
+    /// A text.
+    Text(String),
+    /// Missing.
+    Null(()),
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// How two numbers are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arithmetic {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Remainder,
+}
+
+/// What an expression reads: the parts bound so far.
+pub trait Bindings {
+    /// Attribute of a bound edge.
+    fn attribute(&self, edge: u8, column: u16) -> ValueRef<'_>;
+    /// Event time of a bound edge.
+    fn ts(&self, edge: u8) -> i64;
+    /// Id of a bound edge.
+    fn id(&self, edge: u8) -> KeyRef<'_>;
+    /// Name of a bound vertex.
+    fn vertex(&self, vertex: u8) -> KeyRef<'_>;
+}
+
+/// A value in the course of evaluation.
+#[derive(Clone, Copy, Debug)]
+enum Operand<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(&'a str),
+    /// The decimal text of a number.
+    Digits(u64),
+}
+
+impl<'a> From<ValueRef<'a>> for Operand<'a> {
+    fn from(value: ValueRef<'a>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Bool(truth) => Self::Bool(truth),
+            ValueRef::Int(number) => Self::Int(number),
+            ValueRef::Float(number) => Self::Float(number),
+            ValueRef::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+impl<'a> From<&'a Scalar> for Operand<'a> {
+    fn from(value: &'a Scalar) -> Self {
+        match value {
+            Scalar::Null(()) => Self::Null,
+            Scalar::Bool(truth) => Self::Bool(*truth),
+            Scalar::Int(number) => Self::Int(*number),
+            Scalar::Float(number) => Self::Float(*number),
+            Scalar::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+impl<'a> From<KeyRef<'a>> for Operand<'a> {
+    fn from(key: KeyRef<'a>) -> Self {
+        match key {
+            KeyRef::Number(number) => Self::Digits(number),
+            KeyRef::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+impl From<Option<bool>> for Operand<'_> {
+    fn from(truth: Option<bool>) -> Self {
+        truth.map_or(Self::Null, Self::Bool)
+    }
+}
+
+impl Expression {
+    /// Whether the expression is true; unknown is not.
+    #[inline]
+    pub fn holds(&self, bindings: &impl Bindings) -> bool {
+        self.truth(bindings) == Some(true)
+    }
+
+    fn truth(&self, bindings: &impl Bindings) -> Option<bool> {
+        match self {
+            Self::And(operands) => all(operands.iter().map(|operand| operand.truth(bindings))),
+            Self::Or(operands) => all(operands.iter().map(|operand| operand.truth(bindings).map(|truth| !truth))).map(|truth| !truth),
+            Self::Not(operand) => operand.truth(bindings).map(|truth| !truth),
+            Self::Compare(comparison, operands) => {
+                compare(*comparison, operands.0.evaluate(bindings), operands.1.evaluate(bindings))
+            }
+            Self::In(operand, options) => {
+                let operand = operand.evaluate(bindings);
+                all(options.iter().map(|option| compare(Comparison::NotEqual, operand, option.into()))).map(|truth| !truth)
+            }
+            Self::StartsWith(operand, prefix) => match operand.evaluate(bindings) {
+                Operand::Text(text) => Some(text.starts_with(prefix.as_str())),
+                Operand::Digits(number) => Some(itoa::Buffer::new().format(number).starts_with(prefix.as_str())),
+                _ => None,
+            },
+            Self::IsNull(operand) => Some(matches!(operand.evaluate(bindings), Operand::Null)),
+            _ => match self.evaluate(bindings) {
+                Operand::Bool(truth) => Some(truth),
+                _ => None,
+            },
+        }
+    }
+
+    fn evaluate<'a>(&'a self, bindings: &'a impl Bindings) -> Operand<'a> {
+        match self {
+            Self::Literal(scalar) => scalar.into(),
+            Self::Attribute(edge, column) => bindings.attribute(*edge, *column).into(),
+            Self::Ts(edge) => Operand::Int(bindings.ts(*edge)),
+            Self::Id(edge) => bindings.id(*edge).into(),
+            Self::VertexId(vertex) => bindings.vertex(*vertex).into(),
+            Self::Compute(operator, operands) => {
+                compute(*operator, operands.0.evaluate(bindings), operands.1.evaluate(bindings))
+            }
+            Self::Negate(operand) => match operand.evaluate(bindings) {
+                Operand::Int(number) => number.checked_neg().map_or(Operand::Null, Operand::Int),
+                Operand::Float(number) => Operand::Float(-number),
+                _ => Operand::Null,
+            },
+            _ => self.truth(bindings).into(),
+        }
+    }
+
+    /// The edges (first) and vertices (second) the expression reads, as bit sets.
+    pub fn reads(&self) -> (u64, u128) {
+        match self {
+            Self::Literal(_) => (0, 0),
+            Self::Attribute(edge, _) | Self::Ts(edge) | Self::Id(edge) => (1 << edge, 0),
+            Self::VertexId(vertex) => (0, 1 << vertex),
+            Self::Compare(_, operands) | Self::Compute(_, operands) => union(operands.0.reads(), operands.1.reads()),
+            Self::And(operands) | Self::Or(operands) => operands.iter().map(Self::reads).fold((0, 0), union),
+            Self::Negate(operand) | Self::Not(operand) | Self::In(operand, _) | Self::StartsWith(operand, _) | Self::IsNull(operand) => {
+                operand.reads()
+            }
+        }
+    }
+
+    /// Calls `f` on every attribute read: edge and column.
+    pub fn attributes(&mut self, f: &mut impl FnMut(u8, &mut u16)) {
+        match self {
+            Self::Attribute(edge, column) => f(*edge, column),
+            Self::Literal(_) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) => {}
+            Self::Compare(_, operands) | Self::Compute(_, operands) => {
+                operands.0.attributes(f);
+                operands.1.attributes(f);
+            }
+            Self::And(operands) | Self::Or(operands) => operands.iter_mut().for_each(|operand| operand.attributes(f)),
+            Self::Negate(operand) | Self::Not(operand) | Self::In(operand, _) | Self::StartsWith(operand, _) | Self::IsNull(operand) => {
+                operand.attributes(f);
+            }
+        }
+    }
+
+    /// Renames the parts: every edge by `edge`, every vertex by `vertex`.
+    #[must_use]
+    pub fn renamed(&self, edge: &impl Fn(u8) -> u8, vertex: &impl Fn(u8) -> u8) -> Self {
+        let one = |operand: &Self| Box::new(operand.renamed(edge, vertex));
+        let two = |operands: &(Self, Self)| Box::new((operands.0.renamed(edge, vertex), operands.1.renamed(edge, vertex)));
+        let many = |operands: &[Self]| operands.iter().map(|operand| operand.renamed(edge, vertex)).collect();
+        match self {
+            Self::Literal(scalar) => Self::Literal(scalar.clone()),
+            Self::Attribute(name, column) => Self::Attribute(edge(*name), *column),
+            Self::Ts(name) => Self::Ts(edge(*name)),
+            Self::Id(name) => Self::Id(edge(*name)),
+            Self::VertexId(name) => Self::VertexId(vertex(*name)),
+            Self::Compare(comparison, operands) => Self::Compare(*comparison, two(operands)),
+            Self::Compute(operator, operands) => Self::Compute(*operator, two(operands)),
+            Self::Negate(operand) => Self::Negate(one(operand)),
+            Self::And(operands) => Self::And(many(operands)),
+            Self::Or(operands) => Self::Or(many(operands)),
+            Self::Not(operand) => Self::Not(one(operand)),
+            Self::In(operand, options) => Self::In(one(operand), options.clone()),
+            Self::StartsWith(operand, prefix) => Self::StartsWith(one(operand), prefix.clone()),
+            Self::IsNull(operand) => Self::IsNull(one(operand)),
+        }
+    }
+}
+
+fn union(left: (u64, u128), right: (u64, u128)) -> (u64, u128) {
+    (left.0 | right.0, left.1 | right.1)
+}
+
+/// Kleene's conjunction: false if any is false, else unknown if any is unknown.
+fn all(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut result = Some(true);
+    for truth in truths {
+        match truth {
+            Some(false) => return Some(false),
+            None => result = None,
+            Some(true) => {}
+        }
+    }
+    result
+}
+
+fn compare(comparison: Comparison, left: Operand<'_>, right: Operand<'_>) -> Option<bool> {
+    let ordering = match (left, right) {
+        (Operand::Bool(left), Operand::Bool(right)) => {
+            return match comparison {
+                Comparison::Equal => Some(left == right),
+                Comparison::NotEqual => Some(left != right),
+                _ => None,
+            };
+        }
+        (Operand::Int(left), Operand::Int(right)) => left.cmp(&right),
+        (Operand::Float(left), Operand::Float(right)) => left.partial_cmp(&right)?,
+        (Operand::Int(left), Operand::Float(right)) => int_to_float(left, right)?,
+        (Operand::Float(left), Operand::Int(right)) => int_to_float(right, left)?.reverse(),
+        (Operand::Text(left), Operand::Text(right)) => left.cmp(right),
+        (Operand::Digits(left), Operand::Text(right)) => itoa::Buffer::new().format(left).cmp(right),
+        (Operand::Text(left), Operand::Digits(right)) => left.cmp(itoa::Buffer::new().format(right)),
+        (Operand::Digits(left), Operand::Digits(right)) => {
+            itoa::Buffer::new().format(left).cmp(itoa::Buffer::new().format(right))
+        }
+        _ => return None,
+    };
+    Some(match comparison {
+        Comparison::Equal => ordering.is_eq(),
+        Comparison::NotEqual => ordering.is_ne(),
+        Comparison::Less => ordering.is_lt(),
+        Comparison::LessOrEqual => ordering.is_le(),
+        Comparison::Greater => ordering.is_gt(),
+        Comparison::GreaterOrEqual => ordering.is_ge(),
+    })
+}
+
+/// Compares exactly: a conversion of the integer to floating point would round.
+fn int_to_float(int: i64, float: f64) -> Option<Ordering> {
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    if float.is_nan() {
+        None
+    } else if float >= BOUND {
+        Some(Ordering::Less)
+    } else if float < -BOUND {
+        Some(Ordering::Greater)
+    } else {
+        let whole = float.trunc();
+        Some(int.cmp(&(whole as i64)).then_with(|| 0.0_f64.total_cmp(&((float - whole) + 0.0))))
+    }
+}
+
+fn compute<'a>(operator: Arithmetic, left: Operand<'a>, right: Operand<'a>) -> Operand<'a> {
+    if let (Operand::Int(left), Operand::Int(right)) = (left, right)
+        && operator != Arithmetic::Divide
+    {
+        let result = match operator {
+            Arithmetic::Add => left.checked_add(right),
+            Arithmetic::Subtract => left.checked_sub(right),
+            Arithmetic::Multiply => left.checked_mul(right),
+            Arithmetic::Divide => None,
+            Arithmetic::Remainder if right == 0 => None,
+            Arithmetic::Remainder => Some(left.wrapping_rem(right)),
+        };
+        return result.map_or(Operand::Null, Operand::Int);
+    }
+    let (Some(left), Some(right)) = (float(left), float(right)) else { return Operand::Null };
+    let result = match operator {
+        Arithmetic::Add => left + right,
+        Arithmetic::Subtract => left - right,
+        Arithmetic::Multiply => left * right,
+        Arithmetic::Divide => left / right,
+        Arithmetic::Remainder => left % right,
+    };
+    if result.is_finite() { Operand::Float(result) } else { Operand::Null }
+}
+
+fn float(operand: Operand<'_>) -> Option<f64> {
+    match operand {
+        Operand::Int(number) => Some(number as f64),
+        Operand::Float(number) => Some(number),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_and_floating_point_numbers_compare_exactly() {
+        let beyond = 9_007_199_254_740_993; // 2^53 + 1, which no f64 holds
+        assert_eq!(int_to_float(beyond, 9_007_199_254_740_992.0), Some(Ordering::Greater));
+        assert_eq!(int_to_float(1, 1.5), Some(Ordering::Less));
+        assert_eq!(int_to_float(-1, -1.5), Some(Ordering::Greater));
+        assert_eq!(int_to_float(0, -0.0), Some(Ordering::Equal));
+        assert_eq!(int_to_float(i64::MAX, 9.3e18), Some(Ordering::Less));
+        assert_eq!(int_to_float(i64::MIN, -9_223_372_036_854_775_808.0), Some(Ordering::Equal));
+    }
+
+    #[test]
+    fn conjunction_follows_kleene() {
+        let unknown_then_false = [None, Some(false)];
+        assert_eq!(all(unknown_then_false.into_iter()), Some(false));
+        assert_eq!(all([None, Some(true)].into_iter()), None);
+        assert_eq!(all(std::iter::empty::<Option<bool>>()), Some(true));
+    }
+}

@@ -1,0 +1,14 @@
+//! The matching engines: many patterns in one pass over an ordered stream.
+//!
+//! [`Matcher`](matcher::Matcher) takes batches of records in stream order and gives batches of matches. It owns what patterns
+//! share: the dispatch from labels to query edges, the vertices, the window's edges, the postings. Each pattern has one engine,
+//! which owns its partial matches.
+
+pub mod dispatch;
+pub mod expression;
+pub mod matcher;
+pub mod output;
+pub mod plan;
+pub mod search;
+pub mod shape;
+pub mod timing;

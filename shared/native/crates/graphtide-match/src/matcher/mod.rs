@@ -1,0 +1,416 @@
+//! Many patterns in one pass over an ordered stream.
+//!
+//! For each record: dispatch by labels, test the signatures, give the vertices numbers, let every pattern that wants the edge have
+//! it, then list it for later searches. What no pattern kept is taken back at once.
+//! Invariant: the store holds the kept edges of the longest window, and at least until the rows that name them are handed over.
+//! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
+
+mod registered;
+mod reported;
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use graphtide_graph::Time;
+use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::key::KeyRef;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::vertex::VertexTable;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
+use crate::expression::{Expression, LABEL};
+use crate::output::{Kind, MatchBatch, PatternNames, Rows};
+use crate::plan::{InvalidPlan, LimitPolicy, PatternSpec, PlanSpec};
+use crate::search::Search;
+use crate::search::postings::Postings;
+use crate::shape::Shape;
+use crate::timing::{Arrival, Timing};
+pub use registered::{Counts, Engine, LimitReached, Registered};
+use reported::Reported;
+
+/// Records between two hand-overs of rows and expiries of the store.
+const CHUNK: usize = 4096;
+
+/// Counts over the whole pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Records taken.
+    pub records: u64,
+    /// Records whose labels some query edge has.
+    pub relevant: u64,
+    /// Matches reported.
+    pub matches: u64,
+    /// Deletions of an edge that was held.
+    pub deletions: u64,
+    /// Most partial matches alive at once, over all patterns.
+    pub peak_partial_matches: u64,
+    /// Most bytes of state alive at the end of a chunk.
+    pub peak_state_bytes: u64,
+}
+
+/// What came of a batch.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Matches found.
+    pub matches: MatchBatch,
+    /// Records taken; fewer than the batch holds if the bound on matches was reached or a limit stopped the run.
+    pub consumed: usize,
+    /// The limit that stopped the run.
+    pub stopped: Option<LimitReached>,
+}
+
+/// Patterns and what they share.
+#[derive(Debug)]
+pub struct Matcher {
+    symbols: SharedSymbols,
+    labels: Option<Vec<Box<str>>>,
+    dispatch: Dispatch,
+    patterns: Vec<Registered>,
+    names: Arc<[PatternNames]>,
+    postings: Vec<Postings>,
+    store: EdgeStore,
+    vertices: VertexTable,
+    kept_columns: Vec<u16>,
+    ids: Option<HashTable<EdgeRef>>,
+    reported: Option<Reported>,
+    rows: Rows,
+    window: i64,
+    now: Time,
+    swept: Time,
+    live: usize,
+    totals: Totals,
+    chunks: u64,
+}
+
+impl Matcher {
+    /// Makes a matcher of checked patterns. `deletions` says whether the stream may retract edges: then matches of the window are
+    /// remembered, to be retracted.
+    pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, deletions: bool) -> Result<Self, InvalidPlan> {
+        let mut table = symbols.lock();
+        let mut reads_labels = false;
+        let mut dispatch = Dispatch::default();
+        let mut patterns = Vec::with_capacity(specs.len());
+        let mut kept_columns: Vec<u16> = Vec::new();
+        for (number, spec) in specs.into_iter().enumerate() {
+            spec.check()?;
+            let (mut alone, mut across) = split_predicates(&spec);
+            for predicate in alone.iter_mut().flatten().chain(&mut across) {
+                predicate.attributes(&mut |_, column| reads_labels |= *column == LABEL);
+            }
+            for predicate in &mut across {
+                predicate.attributes(&mut |_, column| {
+                    let place = kept_columns.iter().position(|kept| kept == column).unwrap_or_else(|| {
+                        kept_columns.push(*column);
+                        kept_columns.len() - 1
+                    });
+                    *column = place as u16;
+                });
+            }
+            let signatures = dispatch.add(number as u32, &spec, &alone, &mut table);
+            patterns.push(register(number as u32, spec, across, signatures));
+        }
+        dispatch.seal();
+        let mut postings: Vec<Postings> = (0..dispatch.len()).map(|_| Postings::default()).collect();
+        for pattern in &patterns {
+            if let Engine::Search(search) = &pattern.engine {
+                for (signature, access, window) in search.reads() {
+                    postings[signature as usize].serve(access, window);
+                }
+                if let (Some(bytes), LimitPolicy::Shed) = (pattern.limits.state_bytes, pattern.limits.policy) {
+                    for &signature in &pattern.signatures {
+                        postings[signature as usize].limit(bytes / pattern.signatures.len() as u64);
+                    }
+                }
+            }
+        }
+        drop(table);
+        Ok(Self {
+            symbols: symbols.clone(),
+            labels: reads_labels.then(Vec::new),
+            window: patterns.iter().map(|pattern| pattern.window).max().unwrap_or(1),
+            names: patterns.iter().map(|pattern| pattern.names.clone()).collect(),
+            store: EdgeStore::new(kept_columns.len()),
+            dispatch,
+            patterns,
+            postings,
+            kept_columns,
+            vertices: VertexTable::default(),
+            ids: deletions.then(HashTable::new),
+            reported: deletions.then(Reported::default),
+            rows: Rows::default(),
+            now: Time::MIN,
+            swept: Time::MIN,
+            live: 0,
+            totals: Totals::default(),
+            chunks: 0,
+        })
+    }
+
+    /// Takes records from number `from` until the batch ends, `most` matches were found, or a limit stops the run.
+    ///
+    /// Records come in order of time over all calls: the sequencer's work.
+    pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize) -> Progress {
+        if let Some(labels) = &mut self.labels {
+            self.symbols.lock().copy_new_names(labels);
+        }
+        let mut progress = Progress::default();
+        let mut row = from;
+        while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() {
+            let end = batch.len().min(row + CHUNK);
+            while row < end && self.rows.len() < most {
+                if let Err(limit) = self.take(batch, row, &mut progress.matches) {
+                    progress.stopped = Some(limit);
+                    break;
+                }
+                row += 1;
+            }
+            self.hand_over(&mut progress.matches);
+            self.end_chunk();
+        }
+        progress.consumed = row - from;
+        progress
+    }
+
+    #[inline]
+    fn take(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch) -> Result<(), LimitReached> {
+        self.totals.records += 1;
+        let ts = batch.ts()[row];
+        self.now = self.now.max(ts);
+        if batch.operations()[row] == Operation::Delete {
+            self.delete(batch.id(row), ts, out);
+            return Ok(());
+        }
+        let class = self.dispatch.class(batch.labels()[row]);
+        if class == NO_CLASS {
+            return Ok(());
+        }
+        self.totals.relevant += 1;
+        let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
+        let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
+        self.dispatch.satisfied(class, &record, |signature| satisfied.push(signature));
+        if satisfied.is_empty() { Ok(()) } else { self.insert(batch, row, class, &satisfied) }
+    }
+
+    fn insert(&mut self, batch: &EdgeBatch, row: usize, class: u32, satisfied: &[SignatureId]) -> Result<(), LimitReached> {
+        let ts = batch.ts()[row];
+        let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
+        let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
+        let kept = self.kept_columns.iter().map(|&column| record.value(column));
+        let edge = self.store.push((ts, class), ends, batch.id(row), kept);
+        let arrival =
+            Arrival { ts, source: ends.0, target: ends.1, edge, store: &self.store, names: &self.vertices };
+        let mut held = false;
+        let mut outcome = Ok(());
+        'patterns: for &signature in satisfied {
+            for target in self.dispatch.targets(signature) {
+                let pattern = &mut self.patterns[target.pattern as usize];
+                let before = pattern.live();
+                let inserted = pattern.insert(&arrival, target.edge, &self.postings, &mut self.rows);
+                self.live = self.live + pattern.live() - before;
+                match inserted {
+                    Ok(used) => held |= used,
+                    Err(limit) => {
+                        held = true;
+                        outcome = Err(limit);
+                        break 'patterns;
+                    }
+                }
+            }
+        }
+        self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(self.live as u64);
+        for &signature in satisfied {
+            let postings = &mut self.postings[signature as usize];
+            if postings.is_read() {
+                postings.add(ts, ends.0, ends.1, edge);
+                held = true;
+            }
+        }
+        // A match of one edge is held by nobody, but its row names the edge until the hand-over.
+        if held || !self.rows.is_empty() {
+            if let Some(ids) = &mut self.ids {
+                let store = &self.store;
+                ids.insert_unique(hash(batch.id(row)), edge, |&edge| hash(store.id(edge)));
+            }
+        } else {
+            self.store.pop_back();
+            self.vertices.release(ends.0);
+            self.vertices.release(ends.1);
+        }
+        outcome
+    }
+
+    fn delete(&mut self, id: KeyRef<'_>, ts: Time, out: &mut MatchBatch) {
+        let Some(ids) = &mut self.ids else { return };
+        let Ok(entry) = ids.find_entry(hash(id), |&edge| self.store.id(edge) == id) else { return };
+        let (edge, _) = entry.remove();
+        if self.store.get(edge).ts < ts.saturating_sub(self.window - 1) {
+            return;
+        }
+        self.totals.deletions += 1;
+        let class = self.store.get(edge).class;
+        self.dispatch.signatures_of_class(class, |signature| {
+            self.postings[signature as usize].delete(edge);
+            for target in self.dispatch.targets(signature) {
+                self.patterns[target.pattern as usize].delete(edge);
+            }
+        });
+        self.hand_over(out);
+        let Some(reported) = &mut self.reported else { return };
+        reported.retract(edge, |found| {
+            let pattern = &mut self.patterns[found.pattern as usize];
+            let alive_from = ts.saturating_sub(pattern.window - 1);
+            let times = found.edges.iter().map(|&edge| self.store.contains(edge).then(|| self.store.get(edge).ts));
+            let Some((first, last)) = times.into_iter().try_fold((Time::MAX, Time::MIN), |(first, last), ts| {
+                ts.filter(|&ts| ts >= alive_from).map(|ts| (first.min(ts), last.max(ts)))
+            }) else {
+                return false;
+            };
+            pattern.counts.retractions += 1;
+            let ids = found.edges.iter().map(|&edge| self.store.id(edge));
+            let keys = ids.chain(found.vertices.iter().map(|&vertex| self.vertices.name(vertex)));
+            out.push((found.pattern, Kind::Retract, pattern.shed), (ts, first, last), keys);
+            true
+        });
+    }
+
+    /// Turns the rows found into matches that own their texts.
+    fn hand_over(&mut self, out: &mut MatchBatch) {
+        let patterns = &mut self.patterns;
+        let mut reported = self.reported.as_mut();
+        self.rows.each(0, &self.names, |pattern, detected_at, edges, vertices| {
+            patterns[pattern as usize].counts.matches += 1;
+            if let Some(reported) = &mut reported {
+                reported.keep(pattern, detected_at, edges, vertices);
+            }
+        });
+        self.totals.matches += self.rows.len() as u64;
+        let shed = |pattern: u32| {
+            let pattern = &self.patterns[pattern as usize];
+            pattern.shed || pattern.signatures.iter().any(|&signature| self.postings[signature as usize].has_shed())
+        };
+        out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices);
+    }
+
+    /// Lets go of what left the longest window.
+    fn end_chunk(&mut self) {
+        self.chunks += 1;
+        let alive_from = self.now.saturating_sub(self.window - 1);
+        if self.swept < alive_from {
+            self.sweep();
+        }
+        if self.patterns.len() <= 64 || self.chunks.is_multiple_of(64) {
+            self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
+        }
+        loop {
+            // The id is read while the store still has the edge.
+            if let Some(ids) = &mut self.ids
+                && let Some((edge, stored)) = self.store.oldest()
+                && stored.ts < alive_from
+                && let Ok(entry) = ids.find_entry(hash(self.store.id(edge)), |&other| other == edge)
+            {
+                entry.remove();
+            }
+            let Some(edge) = self.store.pop_expired(alive_from) else { break };
+            self.vertices.release(edge.source);
+            self.vertices.release(edge.target);
+        }
+        if let Some(reported) = &mut self.reported {
+            reported.expire(alive_from);
+        }
+    }
+
+    /// Expires what no edge has touched for a window, so that quiet patterns hold nothing for ever.
+    fn sweep(&mut self) {
+        self.swept = self.now;
+        for pattern in &mut self.patterns {
+            pattern.expire(self.now);
+        }
+        for postings in &mut self.postings {
+            postings.advance(self.now);
+        }
+        self.live = self.patterns.iter().map(Registered::live).sum();
+    }
+
+    /// Bytes of state alive, shared and of every pattern.
+    pub fn state_bytes(&self) -> usize {
+        let engines: usize = self
+            .patterns
+            .iter()
+            .map(|pattern| if let Engine::Timing(timing) = &pattern.engine { timing.bytes() } else { 0 })
+            .sum();
+        let postings: usize = self.postings.iter().map(Postings::bytes).sum();
+        let reported = self.reported.as_ref().map_or(0, Reported::bytes);
+        engines + postings + reported + self.store.bytes() + self.vertices.bytes()
+    }
+
+    /// Counts over the whole pass.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Bytes of state of one pattern; postings that patterns share count for each.
+    pub fn pattern_bytes(&self, pattern: &Registered) -> usize {
+        pattern.bytes(&self.postings)
+    }
+
+    /// The patterns, in the order they were given.
+    pub fn patterns(&self) -> &[Registered] {
+        &self.patterns
+    }
+
+    /// Names of the patterns, for reading and writing matches.
+    pub fn names(&self) -> Arc<[PatternNames]> {
+        Arc::clone(&self.names)
+    }
+}
+
+fn hash(id: KeyRef<'_>) -> u64 {
+    FxBuildHasher.hash_one(id)
+}
+
+fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures: Vec<SignatureId>) -> Registered {
+    let shape = Shape::new(&spec, across);
+    let names = PatternNames::new(&spec);
+    let engine = match spec.plan {
+        PlanSpec::Timing { subqueries, storage, .. } => {
+            Engine::Timing(Box::new(Timing::new(number, shape, subqueries, storage, &spec.limits)))
+        }
+        PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, &orders, &signatures))),
+    };
+    Registered {
+        names,
+        engine,
+        window: spec.window,
+        signatures,
+        limits: spec.limits,
+        counts: Counts::default(),
+        paused: false,
+        shed: false,
+    }
+}
+
+/// Splits predicates into those that one edge decides, by edge, and the others.
+///
+/// A predicate on one vertex goes to every edge at it: the sooner a wrong edge is refused, the better.
+fn split_predicates(spec: &PatternSpec) -> (Vec<Vec<Expression>>, Vec<Expression>) {
+    let mut alone = vec![Vec::new(); spec.edges.len()];
+    let mut across = Vec::new();
+    for predicate in &spec.predicates {
+        let (edges, vertices) = predicate.reads();
+        let mut decided = false;
+        for (number, edge) in spec.edges.iter().enumerate() {
+            if edges & !(1 << number) == 0 && vertices & !(1 << edge.source | 1 << edge.target) == 0 {
+                alone[number].push(predicate.clone());
+                decided = true;
+            }
+        }
+        if !decided {
+            across.push(predicate.clone());
+        }
+    }
+    (alone, across)
+}

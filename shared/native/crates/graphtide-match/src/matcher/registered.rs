@@ -1,0 +1,168 @@
+//! One pattern in a matcher: its engine, its limits, its counts.
+
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+
+use crate::dispatch::SignatureId;
+use crate::output::{ItemReport, PatternNames, Rows};
+use crate::plan::{LimitPolicy, Limits};
+use crate::search::Search;
+use crate::search::postings::Postings;
+use crate::timing::{Arrival, Outcome, Timing};
+
+/// The engine of a pattern.
+#[derive(Debug)]
+pub enum Engine {
+    /// Expansion lists.
+    Timing(Box<Timing>),
+    /// Local search.
+    Search(Box<Search>),
+}
+
+/// Counts of one pattern since it was registered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Edges times query edges whose signature they satisfied.
+    pub candidates: u64,
+    /// Of those, how many were discarded at once: no match could hold them (Lemma 1).
+    pub discarded: u64,
+    /// Matches reported.
+    pub matches: u64,
+    /// Matches retracted.
+    pub retractions: u64,
+    /// Times that a partial match was given up at a limit.
+    pub limited: u64,
+}
+
+/// A registered pattern.
+#[derive(Debug)]
+pub struct Registered {
+    /// Names for the output.
+    pub names: PatternNames,
+    /// What matches it.
+    pub engine: Engine,
+    /// Window in ticks.
+    pub window: i64,
+    /// Signatures of its edges.
+    pub signatures: Vec<SignatureId>,
+    /// Bounds.
+    pub limits: Limits,
+    /// Counts.
+    pub counts: Counts,
+    /// Whether a limit stopped it.
+    pub paused: bool,
+    /// Whether a limit made it give up partial matches.
+    pub shed: bool,
+}
+
+/// A bound that was reached under the policy to fail.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("pattern {pattern:?} reached its limit of {limit}")]
+pub struct LimitReached {
+    /// The pattern.
+    pub pattern: String,
+    /// The bound.
+    pub limit: String,
+}
+
+impl Registered {
+    /// Inserts an edge as one query edge; says whether the edge is held now.
+    #[inline]
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &[Postings], rows: &mut Rows) -> Result<bool, LimitReached> {
+        if self.paused {
+            return Ok(false);
+        }
+        self.counts.candidates += 1;
+        match &mut self.engine {
+            Engine::Search(search) => {
+                search.insert(arrival, query_edge, postings, rows);
+                self.check_bytes(postings)?;
+                Ok(false)
+            }
+            Engine::Timing(timing) => match timing.insert(arrival, query_edge, rows) {
+                Outcome::Discarded => {
+                    self.counts.discarded += 1;
+                    Ok(false)
+                }
+                Outcome::Used => Ok(true),
+                Outcome::Limited(bound) => {
+                    self.at_limit(&bound.to_string())?;
+                    Ok(true)
+                }
+            },
+        }
+    }
+
+    fn check_bytes(&mut self, postings: &[Postings]) -> Result<(), LimitReached> {
+        match self.limits.state_bytes {
+            Some(bound) if !self.shed && self.bytes(postings) as u64 >= bound => self.at_limit(&format!("{bound} bytes of state")),
+            _ => Ok(()),
+        }
+    }
+
+    fn at_limit(&mut self, limit: &str) -> Result<(), LimitReached> {
+        self.counts.limited += 1;
+        match self.limits.policy {
+            LimitPolicy::Fail => Err(LimitReached { pattern: self.names.name.clone(), limit: limit.to_owned() }),
+            LimitPolicy::Pause => {
+                self.paused = true;
+                self.shed = true;
+                if let Engine::Timing(timing) = &mut self.engine {
+                    timing.clear();
+                }
+                Ok(())
+            }
+            LimitPolicy::Shed => {
+                self.shed = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Drops the state that left the window.
+    pub fn expire(&mut self, now: Time) {
+        if let Engine::Timing(timing) = &mut self.engine {
+            timing.expire(now.saturating_sub(self.window - 1));
+        }
+    }
+
+    /// Lets a deleted edge take no further part.
+    pub fn delete(&mut self, edge: EdgeRef) {
+        if let Engine::Timing(timing) = &mut self.engine {
+            timing.delete(edge);
+        }
+    }
+
+    /// Partial matches alive.
+    #[inline]
+    pub fn live(&self) -> usize {
+        match &self.engine {
+            Engine::Timing(timing) => timing.live(),
+            Engine::Search(_) => 0,
+        }
+    }
+
+    /// Most partial matches ever alive at once.
+    pub fn peak(&self) -> usize {
+        match &self.engine {
+            Engine::Timing(timing) => timing.peak(),
+            Engine::Search(_) => 0,
+        }
+    }
+
+    /// Bytes of state alive; postings that patterns share count for each.
+    pub fn bytes(&self, postings: &[Postings]) -> usize {
+        match &self.engine {
+            Engine::Timing(timing) => timing.bytes(),
+            Engine::Search(_) => self.signatures.iter().map(|&signature| postings[signature as usize].bytes()).sum(),
+        }
+    }
+
+    /// What each item of the plan holds and held.
+    pub fn report(&self) -> Vec<ItemReport> {
+        match &self.engine {
+            Engine::Timing(timing) => timing.report(),
+            Engine::Search(_) => Vec::new(),
+        }
+    }
+}

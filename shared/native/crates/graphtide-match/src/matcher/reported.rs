@@ -1,0 +1,78 @@
+//! Matches reported within the window, kept so that a deletion can retract them.
+//!
+//! Kept only where the stream may delete. A match leaves once every edge it could hold has left the longest window.
+//! Cost: O(edges of the match) to keep, O(matches of the edge) to retract.
+
+use std::collections::VecDeque;
+
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use graphtide_graph::vertex::Vertex;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+/// A match reported before.
+#[derive(Debug)]
+pub struct ReportedMatch {
+    /// Position of the pattern.
+    pub pattern: u32,
+    /// Data edges by query position.
+    pub edges: SmallVec<[EdgeRef; 6]>,
+    /// Data vertices by query position.
+    pub vertices: SmallVec<[Vertex; 6]>,
+    detected_at: Time,
+    retracted: bool,
+}
+
+/// Matches reported, by the edges they hold.
+#[derive(Debug, Default)]
+pub struct Reported {
+    matches: VecDeque<ReportedMatch>,
+    first: u64,
+    by_edge: HashMap<u32, SmallVec<[u64; 2]>, FxBuildHasher>,
+}
+
+impl Reported {
+    /// Keeps a match.
+    pub fn keep(&mut self, pattern: u32, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
+        let number = self.first + self.matches.len() as u64;
+        for edge in edges {
+            self.by_edge.entry(edge.0).or_default().push(number);
+        }
+        let (edges, vertices) = (edges.into(), vertices.into());
+        self.matches.push_back(ReportedMatch { pattern, edges, vertices, detected_at, retracted: false });
+    }
+
+    /// Calls `f` with every match that holds the edge and was not retracted yet, oldest first; `f` says whether it is now.
+    pub fn retract(&mut self, edge: EdgeRef, mut f: impl FnMut(&ReportedMatch) -> bool) {
+        let Some(numbers) = self.by_edge.get(&edge.0) else { return };
+        for number in numbers {
+            let found = &mut self.matches[(number - self.first) as usize];
+            if !found.retracted && f(found) {
+                found.retracted = true;
+            }
+        }
+    }
+
+    /// Forgets the matches detected before `alive_from`.
+    pub fn expire(&mut self, alive_from: Time) {
+        while self.matches.front().is_some_and(|found| found.detected_at < alive_from) {
+            let Some(found) = self.matches.pop_front() else { return };
+            for edge in &found.edges {
+                if let Some(numbers) = self.by_edge.get_mut(&edge.0) {
+                    numbers.retain(|number| *number != self.first);
+                    if numbers.is_empty() {
+                        self.by_edge.remove(&edge.0);
+                    }
+                }
+            }
+            self.first += 1;
+        }
+    }
+
+    /// Bytes that the matches kept take.
+    pub fn bytes(&self) -> usize {
+        self.matches.len() * size_of::<ReportedMatch>() + self.by_edge.len() * size_of::<(u32, SmallVec<[u64; 2]>)>()
+    }
+}

@@ -1,0 +1,316 @@
+//! Matches on their way out: rows of references while the window still holds their edges, then batches that own their texts.
+//!
+//! A row is as wide as its pattern. Rows become a [`MatchBatch`] before the store lets go of an edge that was alive when they
+//! were found.
+
+use blake2::digest::consts::U16;
+use blake2::{Blake2b, Digest};
+use graphtide_graph::Time;
+use graphtide_graph::key::{Key, KeyRef, TextArena};
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::vertex::{Vertex, VertexTable};
+
+use crate::plan::PatternSpec;
+
+/// What a match record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The match has become complete.
+    Match,
+    /// An edge of it was deleted.
+    Retract,
+}
+
+/// What one item of a plan holds and held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemReport {
+    /// Name of the item in the plan.
+    pub name: String,
+    /// Partial matches alive.
+    pub live: u64,
+    /// Most alive at once.
+    pub peak: u64,
+    /// Ever made.
+    pub created: u64,
+    /// Bytes of one.
+    pub node_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    pattern: u32,
+    detected_at: Time,
+    edges: usize,
+    vertices: usize,
+}
+
+/// Matches found since the last hand-over.
+#[derive(Debug, Default)]
+pub struct Rows {
+    rows: Vec<Row>,
+    edges: Vec<EdgeRef>,
+    vertices: Vec<Vertex>,
+}
+
+impl Rows {
+    /// Adds a match: data edges and vertices by query position.
+    #[inline]
+    pub fn push(&mut self, pattern: u32, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
+        self.rows.push(Row { pattern, detected_at, edges: self.edges.len(), vertices: self.vertices.len() });
+        self.edges.extend_from_slice(edges);
+        self.vertices.extend_from_slice(vertices);
+    }
+
+    /// Matches held.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.edges.clear();
+        self.vertices.clear();
+    }
+
+    /// Calls `f` with pattern, time of detection, edges and vertices of every match from number `from`.
+    pub fn each(&self, from: usize, patterns: &[PatternNames], mut f: impl FnMut(u32, Time, &[EdgeRef], &[Vertex])) {
+        for row in &self.rows[from..] {
+            let names = &patterns[row.pattern as usize];
+            let edges = &self.edges[row.edges..row.edges + names.edges.len()];
+            let vertices = &self.vertices[row.vertices..row.vertices + names.vertices.len()];
+            f(row.pattern, row.detected_at, edges, vertices);
+        }
+    }
+}
+
+/// A match with its texts in the batch.
+#[derive(Clone, Copy, Debug)]
+struct OwnedMatch {
+    pattern: u32,
+    kind: Kind,
+    shed: bool,
+    detected_at: Time,
+    first_ts: Time,
+    last_ts: Time,
+    keys: usize,
+}
+
+/// Matches that own their texts, in order of detection.
+#[derive(Debug, Default)]
+pub struct MatchBatch {
+    matches: Vec<OwnedMatch>,
+    keys: Vec<Key>,
+    text: TextArena,
+}
+
+/// A match of a batch, by reference.
+pub struct MatchRef<'a> {
+    /// Position of the pattern.
+    pub pattern: u32,
+    /// Match or retraction.
+    pub kind: Kind,
+    /// Whether matches of this pattern may be missing.
+    pub shed: bool,
+    /// Event time of the record that brought it about.
+    pub detected_at: Time,
+    /// Earliest edge.
+    pub first_ts: Time,
+    /// Latest edge.
+    pub last_ts: Time,
+    keys: &'a [Key],
+    text: &'a TextArena,
+}
+
+impl<'a> MatchRef<'a> {
+    /// Ids of the edges, then names of the vertices, by query position.
+    pub fn keys(&self) -> impl Iterator<Item = KeyRef<'a>> + use<'a> {
+        let text = self.text;
+        self.keys.iter().map(|&key| text.get(key))
+    }
+}
+
+impl MatchBatch {
+    /// Appends a match: `edges` and `vertices` by query position.
+    pub fn push<'k>(
+        &mut self,
+        (pattern, kind, shed): (u32, Kind, bool),
+        (detected_at, first_ts, last_ts): (Time, Time, Time),
+        keys: impl Iterator<Item = KeyRef<'k>>,
+    ) {
+        self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, keys: self.keys.len() });
+        for key in keys {
+            let key = self.text.insert(key);
+            self.keys.push(key);
+        }
+    }
+
+    /// Appends every row, read from the window it was found in.
+    pub fn take_rows(&mut self, rows: &mut Rows, patterns: &[PatternNames], shed: impl Fn(u32) -> bool, store: &EdgeStore, names: &VertexTable) {
+        rows.each(0, patterns, |pattern, detected_at, edges, vertices| {
+            let times = edges.iter().map(|&edge| store.get(edge).ts);
+            let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
+            let keys = edges.iter().map(|&edge| store.id(edge)).chain(vertices.iter().map(|&vertex| names.name(vertex)));
+            self.push((pattern, Kind::Match, shed(pattern)), (detected_at, first, last), keys);
+        });
+        rows.clear();
+    }
+
+    /// Matches in the batch.
+    pub fn len(&self) -> usize {
+        self.matches.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.matches.is_empty()
+    }
+
+    /// Reads a match.
+    pub fn get(&self, index: usize, patterns: &[PatternNames]) -> MatchRef<'_> {
+        let found = self.matches[index];
+        let width = patterns[found.pattern as usize].width();
+        MatchRef {
+            pattern: found.pattern,
+            kind: found.kind,
+            shed: found.shed,
+            detected_at: found.detected_at,
+            first_ts: found.first_ts,
+            last_ts: found.last_ts,
+            keys: &self.keys[found.keys..found.keys + width],
+            text: &self.text,
+        }
+    }
+
+    /// Writes matches as JSON Lines, one record a line.
+    pub fn to_json_lines(&self, patterns: &[PatternNames]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.matches.len() * 256);
+        for index in 0..self.len() {
+            let found = self.get(index, patterns);
+            patterns[found.pattern as usize].write_json(&found, &mut out);
+            out.push(b'\n');
+        }
+        out
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.matches.len() * size_of::<OwnedMatch>() + self.keys.len() * size_of::<Key>() + self.text.bytes()
+    }
+}
+
+/// The names of a pattern and its parts, ready for writing.
+#[derive(Clone, Debug)]
+pub struct PatternNames {
+    /// Name of the pattern.
+    pub name: String,
+    /// Names of the edges.
+    pub edges: Vec<String>,
+    /// Names of the vertices.
+    pub vertices: Vec<String>,
+    sorted_edges: Vec<usize>,
+    identity: Blake2b<U16>,
+    json_name: Vec<u8>,
+    json_parts: Vec<Vec<u8>>,
+}
+
+impl PatternNames {
+    /// Takes the names of a pattern.
+    pub fn new(spec: &PatternSpec) -> Self {
+        let edges: Vec<String> = spec.edges.iter().map(|edge| edge.name.clone()).collect();
+        let vertices: Vec<String> = spec.vertices.iter().map(|vertex| vertex.name.clone()).collect();
+        let mut sorted_edges: Vec<usize> = (0..edges.len()).collect();
+        sorted_edges.sort_by_key(|&edge| &edges[edge]);
+        let mut identity = Blake2b::<U16>::new();
+        hash_part(&mut identity, &spec.name);
+        hash_part(&mut identity, &spec.version.to_string());
+        let mut json_name = Vec::new();
+        write_string(&spec.name, &mut json_name);
+        let json_parts = edges
+            .iter()
+            .chain(&vertices)
+            .map(|name| {
+                let mut json = Vec::new();
+                write_string(name, &mut json);
+                json.push(b':');
+                json
+            })
+            .collect();
+        Self { name: spec.name.clone(), edges, vertices, sorted_edges, identity, json_name, json_parts }
+    }
+
+    /// Edges and vertices.
+    pub fn width(&self) -> usize {
+        self.edges.len() + self.vertices.len()
+    }
+
+    /// Identity of a match: see `graphtide_core.match`.
+    pub fn match_id(&self, found: &MatchRef<'_>) -> [u8; 32] {
+        let mut identity = self.identity.clone();
+        for &edge in &self.sorted_edges {
+            hash_part(&mut identity, &self.edges[edge]);
+            found.text.get(found.keys[edge]).with_text(|id| hash_part(&mut identity, id));
+        }
+        let mut hex = [0; 32];
+        for (digits, byte) in hex.chunks_exact_mut(2).zip(identity.finalize()) {
+            digits[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+            digits[1] = b"0123456789abcdef"[usize::from(byte & 15)];
+        }
+        hex
+    }
+
+    fn write_json(&self, found: &MatchRef<'_>, out: &mut Vec<u8>) {
+        let mut digits = itoa::Buffer::new();
+        out.extend_from_slice(b"{\"match_id\":\"");
+        out.extend_from_slice(&self.match_id(found));
+        out.extend_from_slice(b"\",\"query\":");
+        out.extend_from_slice(&self.json_name);
+        out.extend_from_slice(match found.kind {
+            Kind::Match => b",\"kind\":\"match\"".as_slice(),
+            Kind::Retract => b",\"kind\":\"retract\"",
+        });
+        for (name, ts) in
+            [(",\"detected_at\":", found.detected_at), (",\"first_ts\":", found.first_ts), (",\"last_ts\":", found.last_ts)]
+        {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(digits.format(ts).as_bytes());
+        }
+        out.extend_from_slice(b",\"edges\":{");
+        for (part, key) in found.keys().enumerate() {
+            if part == self.edges.len() {
+                out.extend_from_slice(b"},\"vertices\":{");
+            } else if part > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&self.json_parts[part]);
+            key.with_text(|text| write_string(text, out));
+        }
+        out.push(b'}');
+        if found.shed {
+            out.extend_from_slice(b",\"completeness\":\"SHED\"");
+        }
+        out.push(b'}');
+    }
+}
+
+fn hash_part(identity: &mut Blake2b<U16>, part: &str) {
+    identity.update((part.len() as u32).to_le_bytes());
+    identity.update(part.as_bytes());
+}
+
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    let plain = text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+    if plain {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        // Writing a string to memory cannot fail.
+        let _ = serde_json::to_writer(out, text);
+    }
+}

@@ -1,0 +1,235 @@
+//! Patterns and plans as the planner hands them over, in JSON.
+//!
+//! Everything is by position: vertices, edges and attribute columns are indexes; names are there for the output alone.
+
+use serde::Deserialize;
+
+use crate::expression::Expression;
+
+/// Edges and vertices a pattern may have: sets of them are one machine word.
+pub const MAX_PARTS: usize = 64;
+
+/// A pattern with its plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatternSpec {
+    /// Name given by the user.
+    pub name: String,
+    /// Version of the pattern, part of a match's identity.
+    pub version: u32,
+    /// Query vertices.
+    pub vertices: Vec<VertexSpec>,
+    /// Query edges.
+    pub edges: Vec<EdgeSpec>,
+    /// Transitive closure of the timing order: pairs (earlier, later) of edges.
+    pub order: Vec<(u8, u8)>,
+    /// Conjuncts that must all be true.
+    pub predicates: Vec<Expression>,
+    /// Window length in ticks: `max(ts) - min(ts) < window`.
+    pub window: i64,
+    /// Whether two query vertices may be the same data vertex.
+    pub vertices_may_coincide: bool,
+    /// How to match.
+    pub plan: PlanSpec,
+    /// Bounds on state.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// A query vertex.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VertexSpec {
+    /// Name given by the user.
+    pub name: String,
+    /// Label it must have.
+    pub label: Option<String>,
+    /// Data vertex it must be.
+    pub key: Option<String>,
+}
+
+/// A query edge.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EdgeSpec {
+    /// Name given by the user.
+    pub name: String,
+    /// Source, a position in the vertices.
+    pub source: u8,
+    /// Target, a position in the vertices.
+    pub target: u8,
+    /// Label it must have.
+    pub label: Option<String>,
+}
+
+/// An engine with what it needs to know.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "engine", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PlanSpec {
+    /// Expansion lists over a TC decomposition.
+    Timing {
+        /// Timing sequences in join order.
+        subqueries: Vec<Vec<u8>>,
+        /// How partial matches are stored.
+        storage: Storage,
+        /// Worker threads; one means none beside the caller's.
+        #[serde(default = "one")]
+        threads: usize,
+        /// Which lock protocol several threads follow.
+        #[serde(default)]
+        locking: Locking,
+    },
+    /// A local search around every new edge.
+    ReSearch {
+        /// For every query edge, the order in which a search from it binds the others.
+        orders: Vec<Vec<u8>>,
+    },
+}
+
+fn one() -> usize {
+    1
+}
+
+/// How the timing engine stores partial matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// A row of its own for every partial match.
+    Independent,
+    /// Match-store trees (paper 004, section 4).
+    MsTree,
+    /// Match-store DAG (paper 004, section 7).
+    MsDag,
+}
+
+/// How concurrent transactions take their locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Locking {
+    /// One item at a time, in chronological order of the wait-lists (paper 004, section 5.2).
+    #[default]
+    Fine,
+    /// Every item a transaction may touch before it starts (the paper's comparison, section 8.2).
+    All,
+}
+
+/// Bounds on a pattern's state, and what happens at them.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Partial matches alive at once.
+    pub partial_matches: Option<u64>,
+    /// Bytes of state.
+    pub state_bytes: Option<u64>,
+    /// What happens at a bound.
+    #[serde(default)]
+    pub policy: LimitPolicy,
+}
+
+/// What happens when a pattern reaches a bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitPolicy {
+    /// The run stops with an error.
+    #[default]
+    Fail,
+    /// The pattern stops matching, the others go on.
+    Pause,
+    /// New partial matches are given up while the bound holds, and matches say so from then on.
+    Shed,
+}
+
+/// A plan that does not fit its pattern.
+#[derive(Debug, thiserror::Error)]
+#[error("pattern {pattern:?}: {reason}")]
+pub struct InvalidPlan {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl PatternSpec {
+    /// Refuses a plan that no engine could run, so that engines need no checks of their own.
+    pub fn check(&self) -> Result<(), InvalidPlan> {
+        self.flaw().map_or(Ok(()), |reason| Err(InvalidPlan { pattern: self.name.clone(), reason: reason.into() }))
+    }
+
+    fn flaw(&self) -> Option<&'static str> {
+        let edges = self.edges.len();
+        if edges == 0 || edges > MAX_PARTS || self.vertices.len() > MAX_PARTS + 1 {
+            return Some("it needs 1 to 64 edges");
+        }
+        if self.edges.iter().any(|edge| usize::from(edge.source.max(edge.target)) >= self.vertices.len()) {
+            return Some("an edge ends at a vertex that is not there");
+        }
+        if self.order.iter().any(|&(a, b)| usize::from(a.max(b)) >= edges || a == b) {
+            return Some("the order names an edge that is not there");
+        }
+        if self.window < 1 {
+            return Some("the window must be at least one tick");
+        }
+        match &self.plan {
+            PlanSpec::Timing { subqueries, threads, .. } => {
+                if *threads == 0 {
+                    return Some("at least one thread is needed");
+                }
+                self.decomposition_flaw(subqueries)
+            }
+            PlanSpec::ReSearch { orders } => self.search_flaw(orders),
+        }
+    }
+
+    fn decomposition_flaw(&self, subqueries: &[Vec<u8>]) -> Option<&'static str> {
+        let mut sorted: Vec<u8> = subqueries.concat();
+        sorted.sort_unstable();
+        if !sorted.iter().copied().eq(0..self.edges.len() as u8) || subqueries.iter().any(Vec::is_empty) {
+            return Some("the subqueries must hold every edge exactly once");
+        }
+        for sequence in subqueries {
+            if sequence.windows(2).any(|pair| !self.order.contains(&(pair[0], pair[1]))) {
+                return Some("a timing sequence is not in the pattern's order");
+            }
+            if !self.is_connected_prefix_by_prefix(sequence) {
+                return Some("a timing sequence is not prefix-connected");
+            }
+        }
+        let mut seen = self.vertices_of(&subqueries[0]);
+        for sequence in &subqueries[1..] {
+            let ends = self.vertices_of(sequence);
+            if seen & ends == 0 {
+                return Some("the join order is not prefix-connected");
+            }
+            seen |= ends;
+        }
+        None
+    }
+
+    fn search_flaw(&self, orders: &[Vec<u8>]) -> Option<&'static str> {
+        if orders.len() != self.edges.len() {
+            return Some("a search order is needed for every edge");
+        }
+        for (start, order) in orders.iter().enumerate() {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            if !sorted.iter().copied().eq(0..self.edges.len() as u8) || usize::from(order[0]) != start {
+                return Some("a search order must start at its edge and hold every edge exactly once");
+            }
+            if !self.is_connected_prefix_by_prefix(order) {
+                return Some("a search order is not prefix-connected");
+            }
+        }
+        None
+    }
+
+    fn vertices_of(&self, edges: &[u8]) -> u128 {
+        edges.iter().fold(0, |seen, &edge| {
+            let edge = &self.edges[usize::from(edge)];
+            seen | 1 << edge.source | 1 << edge.target
+        })
+    }
+
+    fn is_connected_prefix_by_prefix(&self, edges: &[u8]) -> bool {
+        (1..edges.len()).all(|end| self.vertices_of(&edges[..end]) & self.vertices_of(&edges[end..=end]) != 0)
+    }
+}

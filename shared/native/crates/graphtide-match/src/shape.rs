@@ -1,0 +1,174 @@
+//! A pattern compiled: what every engine asks of it, as bit sets and lists.
+
+use graphtide_graph::key::KeyRef;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::value::ValueRef;
+use graphtide_graph::vertex::{Vertex, VertexTable};
+
+use crate::expression::{Bindings, Expression};
+use crate::plan::PatternSpec;
+
+/// A predicate with the edges and vertices it reads.
+#[derive(Clone, Debug)]
+pub struct Across {
+    /// The predicate.
+    pub predicate: Expression,
+    edges: u64,
+    vertices: u128,
+}
+
+/// A pattern's graph, order and predicates across edges.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// Source and target of every edge.
+    pub ends: Vec<(u8, u8)>,
+    /// For every edge, the set of edges that must come before it.
+    pub before: Vec<u64>,
+    /// How many vertices.
+    pub vertices: usize,
+    /// Whether two query vertices may be the same data vertex.
+    pub vertices_may_coincide: bool,
+    /// Window in ticks.
+    pub window: i64,
+    /// Predicates that no single edge decides.
+    pub across: Vec<Across>,
+    /// Labels and loops of every edge: two edges of different kinds never take the same data edge.
+    kinds: Vec<(Option<String>, Option<String>, Option<String>)>,
+}
+
+impl Shape {
+    /// Compiles a checked pattern; `across` are its predicates over more than one edge.
+    pub fn new(spec: &PatternSpec, across: Vec<Expression>) -> Self {
+        let ends: Vec<(u8, u8)> = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
+        let mut before = vec![0; ends.len()];
+        for &(earlier, later) in &spec.order {
+            before[usize::from(later)] |= 1 << earlier;
+        }
+        let label = |vertex: u8| spec.vertices[usize::from(vertex)].label.clone();
+        let kinds = spec.edges.iter().map(|edge| (label(edge.source), edge.label.clone(), label(edge.target))).collect();
+        let across = across
+            .into_iter()
+            .map(|predicate| {
+                let (edges, vertices) = predicate.reads();
+                Across { predicate, edges, vertices }
+            })
+            .collect();
+        Self {
+            ends,
+            before,
+            vertices: spec.vertices.len(),
+            vertices_may_coincide: spec.vertices_may_coincide,
+            window: spec.window,
+            across,
+            kinds,
+        }
+    }
+
+    /// The set of vertices that a set of edges binds.
+    pub fn vertices_of(&self, edges: u64) -> u128 {
+        bits(edges).fold(0, |seen, edge| {
+            let (source, target) = self.ends[edge];
+            seen | 1 << source | 1 << target
+        })
+    }
+
+    /// Whether `a` must come before `b`.
+    pub fn precedes(&self, a: usize, b: usize) -> bool {
+        self.before[b] >> a & 1 == 1
+    }
+
+    /// Pairs (earlier, later) between two sets of edges that have to be compared once each set is in order: the transitive
+    /// reduction of the order over both, without pairs inside one set.
+    pub fn order_between(&self, left: u64, right: u64) -> Vec<(u8, u8)> {
+        let all = left | right;
+        let mut pairs = Vec::new();
+        for later in bits(all) {
+            for earlier in bits(self.before[later] & all) {
+                let crosses = (left >> earlier & 1) != (left >> later & 1);
+                let implied = bits(self.before[later] & all).any(|middle| self.precedes(earlier, middle));
+                if crosses && !implied {
+                    pairs.push((earlier as u8, later as u8));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Pairs of edges of two disjoint sets that nothing else keeps from taking the same data edge.
+    ///
+    /// Under isomorphism only parallel edges can: two edges with different ends have different vertices.
+    pub fn may_coincide(&self, left: u64, right: u64) -> Vec<(u8, u8)> {
+        let mut pairs = Vec::new();
+        for a in bits(left) {
+            for b in bits(right) {
+                let ordered = self.precedes(a, b) || self.precedes(b, a);
+                let same_ends = self.vertices_may_coincide || self.ends[a] == self.ends[b];
+                if !ordered && same_ends && self.kinds_meet(a, b) {
+                    pairs.push((a as u8, b as u8));
+                }
+            }
+        }
+        pairs
+    }
+
+    fn kinds_meet(&self, a: usize, b: usize) -> bool {
+        let meet = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
+        let (a, b) = (&self.kinds[a], &self.kinds[b]);
+        meet(&a.0, &b.0) && meet(&a.1, &b.1) && meet(&a.2, &b.2)
+    }
+
+    /// Positions of the predicates across edges that two sets of edges decide together and neither decides alone.
+    pub fn predicates_between(&self, bound: u64, new: u64) -> Vec<u16> {
+        let decided = |across: &Across, set: u64| across.edges & !set == 0 && across.vertices & !self.vertices_of(set) == 0;
+        (0..self.across.len())
+            .filter(|&index| {
+                let across = &self.across[index];
+                decided(across, bound | new) && !decided(across, bound) && !decided(across, new)
+            })
+            .map(|index| index as u16)
+            .collect()
+    }
+}
+
+/// Positions of the bits set, ascending.
+#[inline]
+pub fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if set == 0 {
+            return None;
+        }
+        let bit = set.trailing_zeros() as usize;
+        set &= set - 1;
+        Some(bit)
+    })
+}
+
+/// A match in the making, read by predicates: edges of the store and vertices by query position.
+pub struct Bound<'a> {
+    /// The window's edges.
+    pub store: &'a EdgeStore,
+    /// Names of vertices.
+    pub names: &'a VertexTable,
+    /// Data edge of every bound query edge.
+    pub edges: &'a [EdgeRef],
+    /// Data vertex of every bound query vertex.
+    pub vertices: &'a [Vertex],
+}
+
+impl Bindings for Bound<'_> {
+    fn attribute(&self, edge: u8, column: u16) -> ValueRef<'_> {
+        self.store.attribute(self.edges[usize::from(edge)], usize::from(column))
+    }
+
+    fn ts(&self, edge: u8) -> i64 {
+        self.store.get(self.edges[usize::from(edge)]).ts
+    }
+
+    fn id(&self, edge: u8) -> KeyRef<'_> {
+        self.store.id(self.edges[usize::from(edge)])
+    }
+
+    fn vertex(&self, vertex: u8) -> KeyRef<'_> {
+        self.names.name(self.vertices[usize::from(vertex)])
+    }
+}

@@ -1,0 +1,106 @@
+//! The edges of the window that one pattern holds, each with the chain of partial matches that expire with it.
+//!
+//! Invariant: edges lie in stream order, each once however many query edges it matches; a partial match hangs at its oldest edge,
+//! so that when an edge expires its chain is exactly the partial matches that contain it (those older edges took away before).
+
+use std::collections::VecDeque;
+
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use graphtide_graph::vertex::Vertex;
+
+use super::arena::NIL;
+
+/// An edge held by one pattern, by the low half of its sequence number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalEdge(pub u32);
+
+/// What partial matches ask of an edge.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldEdge {
+    /// Event time.
+    pub ts: Time,
+    /// Source; [`Vertex::NONE`] once the edge was deleted.
+    pub source: Vertex,
+    /// Target.
+    pub target: Vertex,
+    /// The edge in the shared store.
+    pub edge: EdgeRef,
+    /// First node of the chain.
+    pub chain: u32,
+}
+
+/// The edges a pattern holds.
+#[derive(Debug, Default)]
+pub struct HeldEdges {
+    edges: VecDeque<HeldEdge>,
+    first: u32,
+}
+
+impl HeldEdges {
+    /// Appends an edge, or finds it if it was appended last; says which.
+    #[inline]
+    pub fn hold(&mut self, ts: Time, source: Vertex, target: Vertex, edge: EdgeRef) -> (LocalEdge, bool) {
+        let fresh = self.edges.back().is_none_or(|last| last.edge != edge);
+        if fresh {
+            self.edges.push_back(HeldEdge { ts, source, target, edge, chain: NIL });
+        }
+        (LocalEdge(self.first.wrapping_add(self.edges.len() as u32 - 1)), fresh)
+    }
+
+    /// Takes back the edge appended last, which no partial match holds.
+    #[inline]
+    pub fn let_go(&mut self) {
+        self.edges.pop_back();
+    }
+
+    /// Removes the oldest edge if its time is before `alive_from`; returns its chain.
+    #[inline]
+    pub fn pop_expired(&mut self, alive_from: Time) -> Option<u32> {
+        let edge = self.edges.front()?;
+        if edge.ts >= alive_from {
+            return None;
+        }
+        let chain = edge.chain;
+        self.edges.pop_front();
+        self.first = self.first.wrapping_add(1);
+        Some(chain)
+    }
+
+    /// How many edges lie before this one.
+    #[inline]
+    pub fn age_rank(&self, edge: LocalEdge) -> u32 {
+        edge.0.wrapping_sub(self.first)
+    }
+
+    /// Reads an edge.
+    #[inline]
+    pub fn get(&self, edge: LocalEdge) -> &HeldEdge {
+        &self.edges[self.age_rank(edge) as usize]
+    }
+
+    /// The chain of an edge, to hang a node at.
+    #[inline]
+    pub fn chain(&mut self, edge: LocalEdge) -> &mut u32 {
+        let place = self.age_rank(edge) as usize;
+        &mut self.edges[place].chain
+    }
+
+    /// Marks an edge as deleted, if it is held.
+    pub fn delete(&mut self, edge: EdgeRef) {
+        // Sequence numbers of the shared store ascend; counted from the oldest held edge they do so without wrapping.
+        let Some(oldest) = self.edges.front().map(|held| held.edge.0) else { return };
+        let rank = |held: EdgeRef| held.0.wrapping_sub(oldest);
+        if rank(edge) > i32::MAX as u32 {
+            return;
+        }
+        if let Ok(place) = self.edges.binary_search_by_key(&rank(edge), |held| rank(held.edge)) {
+            self.edges[place].source = Vertex::NONE;
+        }
+    }
+
+    /// Bytes they take.
+    pub fn bytes(&self) -> usize {
+        self.edges.len() * size_of::<HeldEdge>()
+    }
+}

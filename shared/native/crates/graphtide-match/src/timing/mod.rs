@@ -1,0 +1,560 @@
+//! The `timing` engine: expansion lists over a TC decomposition, stored as rows, match-store trees or a match-store DAG.
+//!
+//! Invariant: before an edge of time t is matched, every partial match alive lies within `(t - window, t]` and is the
+//! time-constrained match of its prefix or union; a complete match is reported by the edge that completes it and not stored.
+//! Cost: an arriving edge costs one probe by join vertices for every query edge it can match, and work for each node found and
+//! made; expiry costs O(expired); a deleted edge is marked, its partial matches are passed over and leave with the window.
+//! Reference: paper 004, Algorithms 1 and 2, sections 4 and 7. Deviations: lists are hashed on the join vertices where the paper
+//! scans them; ties break an order (`ti > tj` in Algorithm 2, line 12, lets them pass against Definition 4); nodes hang at their
+//! oldest edge instead of linking to their children, which expires the same nodes with fewer links.
+
+pub mod arena;
+mod compile;
+mod edges;
+
+use std::fmt;
+
+use graphtide_graph::Time;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::vertex::{Vertex, VertexTable};
+
+use crate::output::{ItemReport, Rows};
+use crate::plan::{Limits, Storage};
+use crate::shape::{Bound, Shape};
+use arena::{Item, NIL};
+pub use compile::Compiled;
+use compile::{Extension, ItemId, ItemKind, Join, KeyVertices};
+use edges::{HeldEdges, LocalEdge};
+
+/// An edge on its way into the engines, with what they share.
+#[derive(Clone, Copy)]
+pub struct Arrival<'a> {
+    /// Event time.
+    pub ts: Time,
+    /// Source vertex.
+    pub source: Vertex,
+    /// Target vertex.
+    pub target: Vertex,
+    /// The edge in the shared store.
+    pub edge: EdgeRef,
+    /// The shared store.
+    pub store: &'a EdgeStore,
+    /// Names of vertices.
+    pub names: &'a VertexTable,
+}
+
+/// What became of an edge that one query edge could match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It extends no partial match and starts none: it can be in no match as this query edge (Lemma 1).
+    Discarded,
+    /// It is part of a partial match that was stored, or completed matches.
+    Used,
+    /// A partial match was given up at a bound.
+    Limited(Bounds),
+}
+
+/// How much may be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Partial matches.
+    pub partial_matches: u64,
+    /// Bytes of nodes and held edges.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} partial matches", self.partial_matches)?;
+        if self.bytes < u64::MAX { write!(f, " or {} bytes of state", self.bytes) } else { Ok(()) }
+    }
+}
+
+/// Data edges and vertices by query position.
+#[derive(Clone, Debug)]
+struct Binding {
+    edges: Vec<LocalEdge>,
+    stored: Vec<EdgeRef>,
+    vertices: Vec<Vertex>,
+}
+
+impl Binding {
+    fn new(shape: &Shape) -> Self {
+        Self {
+            edges: vec![LocalEdge(0); shape.ends.len()],
+            stored: vec![EdgeRef(0); shape.ends.len()],
+            vertices: vec![Vertex::NONE; shape.vertices],
+        }
+    }
+
+    fn copy_from(&mut self, other: &Self) {
+        self.edges.copy_from_slice(&other.edges);
+        self.stored.copy_from_slice(&other.stored);
+        self.vertices.copy_from_slice(&other.vertices);
+    }
+
+    /// Packs the key's vertices into one number.
+    #[inline]
+    fn key(&self, key: KeyVertices) -> u64 {
+        let half = |vertex: Option<u8>| vertex.map_or(Vertex::NONE, |vertex| self.vertices[usize::from(vertex)]).0;
+        pack(half(key.0), half(key.1))
+    }
+}
+
+#[inline]
+fn pack(first: u32, second: u32) -> u64 {
+    u64::from(first) << 32 | u64::from(second)
+}
+
+/// A node and its item in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NodeRef(u32);
+
+/// Scratch space of one insertion: no allocation an edge.
+#[derive(Debug)]
+struct Scratch {
+    /// Union up to each level.
+    unions: Vec<Binding>,
+    /// The subquery that the edge completed.
+    leaf: Binding,
+    /// The stored match it is joined with.
+    other: Binding,
+}
+
+/// One pattern's expansion lists.
+#[derive(Debug)]
+pub struct Timing {
+    shape: Shape,
+    plan: Compiled,
+    pattern: u32,
+    edges: HeldEdges,
+    items: Vec<Item>,
+    node_bits: u32,
+    live: usize,
+    peak: usize,
+    node_bytes: usize,
+    bounds: Bounds,
+    limited: bool,
+    scratch: Option<Box<Scratch>>,
+}
+
+impl Timing {
+    /// Makes an engine for a checked plan.
+    pub fn new(pattern: u32, shape: Shape, subqueries: Vec<Vec<u8>>, storage: Storage, limits: &Limits) -> Self {
+        let plan = Compiled::new(&shape, subqueries, storage);
+        let items = plan.items.iter().map(|item| Item::new(item.payload, item.key.is_some())).collect::<Vec<_>>();
+        let item_bits = usize::BITS - items.len().leading_zeros();
+        let node_bits = u32::BITS - item_bits.max(1);
+        // The largest word marks no node, the highest bit a bucket.
+        let most = (1_u64 << node_bits.min(31)) - 1;
+        let scratch = Scratch {
+            unions: vec![Binding::new(&shape); plan.subqueries.len()],
+            leaf: Binding::new(&shape),
+            other: Binding::new(&shape),
+        };
+        Self {
+            pattern,
+            plan,
+            items,
+            node_bits,
+            edges: HeldEdges::default(),
+            live: 0,
+            peak: 0,
+            node_bytes: 0,
+            bounds: Bounds {
+                partial_matches: limits.partial_matches.map_or(most, |bound| bound.min(most)),
+                bytes: limits.state_bytes.unwrap_or(u64::MAX),
+            },
+            limited: false,
+            scratch: Some(Box::new(scratch)),
+            shape,
+        }
+    }
+
+    /// Inserts an edge as one query edge, reporting the matches it completes.
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, rows: &mut Rows) -> Outcome {
+        let Some(mut scratch) = self.scratch.take() else { return Outcome::Discarded };
+        self.expire(arrival.ts.saturating_sub(self.shape.window - 1));
+        self.limited = false;
+        let (local, fresh) = self.edges.hold(arrival.ts, arrival.source, arrival.target, arrival.edge);
+        let mut run = Run { engine: self, arrival, rows, local, used: false };
+        run.insert(query_edge, &mut scratch);
+        let used = run.used;
+        if fresh && !used {
+            self.edges.let_go();
+        }
+        self.scratch = Some(scratch);
+        match (self.limited, used) {
+            (true, _) => Outcome::Limited(self.bounds),
+            (false, true) => Outcome::Used,
+            (false, false) => Outcome::Discarded,
+        }
+    }
+
+    /// Removes every partial match with an edge from before `alive_from`.
+    #[inline]
+    pub fn expire(&mut self, alive_from: Time) {
+        while let Some(mut chain) = self.edges.pop_expired(alive_from) {
+            while chain != NIL {
+                let (item, node) = self.split(NodeRef(chain));
+                chain = self.items[item].remove(node);
+                self.live -= 1;
+                self.node_bytes -= self.items[item].node_bytes();
+            }
+        }
+    }
+
+    /// Marks an edge as deleted: partial matches with it are passed over.
+    pub fn delete(&mut self, edge: EdgeRef) {
+        self.edges.delete(edge);
+    }
+
+    /// Drops all state.
+    pub fn clear(&mut self) {
+        self.expire(Time::MAX);
+        self.edges = HeldEdges::default();
+    }
+
+    /// Partial matches alive.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Most partial matches ever alive at once.
+    pub fn peak(&self) -> usize {
+        self.peak
+    }
+
+    /// Bytes of state alive.
+    pub fn bytes(&self) -> usize {
+        self.items.iter().map(Item::bytes).sum::<usize>() + self.edges.bytes()
+    }
+
+    /// What each item holds and held.
+    pub fn report(&self) -> Vec<ItemReport> {
+        self.items
+            .iter()
+            .enumerate()
+            .map(|(id, item)| ItemReport {
+                name: self.plan.item_name(id),
+                live: item.live() as u64,
+                peak: item.peak() as u64,
+                created: item.created(),
+                node_bytes: item.node_bytes() as u64,
+            })
+            .collect()
+    }
+
+    #[inline]
+    fn split(&self, node: NodeRef) -> (ItemId, u32) {
+        ((node.0 >> self.node_bits) as usize, node.0 & ((1 << self.node_bits) - 1))
+    }
+
+    #[inline]
+    fn join_ref(&self, item: ItemId, node: u32) -> NodeRef {
+        NodeRef((item as u32) << self.node_bits | node)
+    }
+
+    #[inline]
+    fn bind(&self, binding: &mut Binding, query_edge: u8, edge: LocalEdge) -> bool {
+        let held = self.edges.get(edge);
+        let (source, target) = self.shape.ends[usize::from(query_edge)];
+        binding.edges[usize::from(query_edge)] = edge;
+        binding.stored[usize::from(query_edge)] = held.edge;
+        binding.vertices[usize::from(source)] = held.source;
+        binding.vertices[usize::from(target)] = held.target;
+        held.source != Vertex::NONE
+    }
+
+    /// Reads a stored partial match into `binding`; false if one of its edges was deleted.
+    #[inline]
+    fn load(&self, item: ItemId, node: u32, binding: &mut Binding) -> bool {
+        let payload = self.items[item].payload(node);
+        match (&self.plan.items[item].kind, self.plan.storage) {
+            (ItemKind::Prefix { subquery, depth }, Storage::Independent) => {
+                self.bind_row(&self.plan.subqueries[*subquery][..=*depth], payload, binding)
+            }
+            (ItemKind::Prefix { subquery, depth }, _) => self.load_branch(*subquery, *depth, (item, node), binding),
+            (ItemKind::Union { level }, Storage::Independent) => {
+                let mut rest = payload;
+                let mut alive = true;
+                for sequence in &self.plan.subqueries[..=*level] {
+                    let (row, after) = rest.split_at(sequence.len());
+                    alive &= self.bind_row(sequence, row, binding);
+                    rest = after;
+                }
+                alive
+            }
+            (ItemKind::Union { level }, Storage::MsTree) => {
+                let alive = self.bind_row(&self.plan.subqueries[*level], &payload[1..], binding);
+                alive && (payload[0] == NIL || self.load_ref(NodeRef(payload[0]), binding))
+            }
+            (ItemKind::Union { .. }, Storage::MsDag) => {
+                self.load_ref(NodeRef(payload[1]), binding) && self.load_ref(NodeRef(payload[0]), binding)
+            }
+        }
+    }
+
+    fn load_ref(&self, node: NodeRef, binding: &mut Binding) -> bool {
+        let (item, node) = self.split(node);
+        self.load(item, node, binding)
+    }
+
+    /// Reads a branch of a match-store tree from a node up to its root.
+    #[inline]
+    fn load_branch(&self, subquery: usize, depth: usize, (mut item, mut node): (ItemId, u32), binding: &mut Binding) -> bool {
+        let sequence = &self.plan.subqueries[subquery];
+        for depth in (0..=depth).rev() {
+            let payload = self.items[item].payload(node);
+            if !self.bind(binding, sequence[depth], LocalEdge(payload[0])) {
+                return false;
+            }
+            if depth > 0 {
+                (item, node) = self.split(NodeRef(payload[1]));
+            }
+        }
+        true
+    }
+
+    fn bind_row(&self, sequence: &[u8], row: &[u32], binding: &mut Binding) -> bool {
+        sequence.iter().zip(row).all(|(&query_edge, &edge)| self.bind(binding, query_edge, LocalEdge(edge)))
+    }
+
+    /// Stores a node at its oldest edge; none at the limit.
+    #[inline]
+    fn add(&mut self, item: ItemId, binding: &Binding, oldest: LocalEdge, payload: impl IntoIterator<Item = u32>) -> Option<NodeRef> {
+        let bytes = self.node_bytes + self.items[item].node_bytes();
+        if self.live as u64 >= self.bounds.partial_matches || (bytes + self.edges.bytes()) as u64 > self.bounds.bytes {
+            self.limited = true;
+            return None;
+        }
+        self.node_bytes = bytes;
+        let key = self.plan.items[item].key.map_or(0, |key| binding.key(key));
+        let chain = self.edges.chain(oldest);
+        let node = self.items[item].add(key, *chain, payload);
+        let node = NodeRef((item as u32) << self.node_bits | node);
+        *chain = node.0;
+        self.live += 1;
+        self.peak = self.peak.max(self.live);
+        Some(node)
+    }
+}
+
+/// One insertion under way.
+struct Run<'r, 'a> {
+    engine: &'r mut Timing,
+    arrival: &'r Arrival<'a>,
+    rows: &'r mut Rows,
+    local: LocalEdge,
+    used: bool,
+}
+
+impl Run<'_, '_> {
+    /// Algorithm 1, lines 1 to 10.
+    fn insert(&mut self, query_edge: u8, scratch: &mut Scratch) {
+        let (subquery, depth) = self.engine.plan.positions[usize::from(query_edge)];
+        if depth == 0 {
+            self.engine.bind(&mut scratch.leaf, query_edge, self.local);
+            self.extended(subquery, 0, None, scratch);
+            return;
+        }
+        let prefix_item = self.extension(query_edge).prefix;
+        let (mut source, mut target) = (self.arrival.source.0, self.arrival.target.0);
+        let bound = self.extension(query_edge).bound;
+        if !bound.0 {
+            source = Vertex::NONE.0;
+        }
+        if !bound.1 {
+            target = Vertex::NONE.0;
+        }
+        let mut node = self.engine.items[prefix_item].first(pack(source, target));
+        while node != NIL {
+            let next = self.engine.items[prefix_item].next(node);
+            if self.engine.load(prefix_item, node, &mut scratch.leaf) && self.extends(query_edge, subquery, depth, &scratch.leaf) {
+                self.engine.bind(&mut scratch.leaf, query_edge, self.local);
+                if self.predicates_hold(&self.extension(query_edge).predicates, &scratch.leaf) {
+                    let parent = self.engine.join_ref(prefix_item, node);
+                    self.extended(subquery, depth, Some(parent), scratch);
+                }
+            }
+            node = next;
+        }
+    }
+
+    #[inline]
+    fn extension(&self, query_edge: u8) -> &Extension {
+        // Every edge beyond the first of its subquery has one.
+        match &self.engine.plan.extensions[usize::from(query_edge)] {
+            Some(extension) => extension,
+            None => unreachable!("edge {query_edge} begins its subquery"),
+        }
+    }
+
+    /// Whether the edge is later than the prefix's last, and a vertex it brings is new.
+    #[inline]
+    fn extends(&self, query_edge: u8, subquery: usize, depth: usize, prefix: &Binding) -> bool {
+        let last = self.engine.plan.subqueries[subquery][depth - 1];
+        if self.engine.edges.get(prefix.edges[usize::from(last)]).ts >= self.arrival.ts {
+            return false;
+        }
+        let extension = self.extension(query_edge);
+        let taken = |vertex: Vertex| extension.differ.iter().any(|&other| prefix.vertices[usize::from(other)] == vertex);
+        (extension.bound.0 || !taken(self.arrival.source)) && (extension.bound.1 || !taken(self.arrival.target))
+    }
+
+    fn predicates_hold(&self, predicates: &[u16], binding: &Binding) -> bool {
+        if predicates.is_empty() {
+            return true;
+        }
+        let bound = Bound {
+            store: self.arrival.store,
+            names: self.arrival.names,
+            edges: &binding.stored,
+            vertices: &binding.vertices,
+        };
+        predicates.iter().all(|&index| self.engine.shape.across[usize::from(index)].predicate.holds(&bound))
+    }
+
+    /// `scratch.leaf` is a new match of a prefix: stores it, and joins it if the subquery is whole (lines 11 to 16).
+    fn extended(&mut self, subquery: usize, depth: usize, parent: Option<NodeRef>, scratch: &mut Scratch) {
+        self.used = true;
+        let Some(item) = self.engine.plan.prefixes[subquery][depth] else {
+            self.report(&scratch.leaf);
+            return;
+        };
+        let sequence = &self.engine.plan.subqueries[subquery];
+        let whole = depth + 1 == sequence.len();
+        let oldest = scratch.leaf.edges[usize::from(sequence[0])];
+        let node = if self.engine.plan.storage == Storage::Independent {
+            let row: smallvec::SmallVec<[u32; 16]> =
+                sequence[..=depth].iter().map(|&edge| scratch.leaf.edges[usize::from(edge)].0).collect();
+            self.engine.add(item, &scratch.leaf, oldest, row)
+        } else {
+            let parent = parent.map_or(NIL, |parent| parent.0);
+            self.engine.add(item, &scratch.leaf, oldest, [self.local.0, parent])
+        };
+        let Some(node) = node else { return };
+        if !whole {
+            return;
+        }
+        if subquery == 0 {
+            scratch.unions[0].copy_from(&scratch.leaf);
+            if let Some(union) = self.store_union(0, (NodeRef(NIL), node), scratch) {
+                self.join_right(0, union, scratch);
+            }
+        } else {
+            self.join_left(subquery, node, scratch);
+        }
+    }
+
+    /// Joins the new match of a subquery, `scratch.leaf`, with the union before it (lines 15 and 16).
+    fn join_left(&mut self, level: usize, leaf: NodeRef, scratch: &mut Scratch) {
+        let join = &self.engine.plan.joins[level - 1];
+        let left = join.left;
+        let mut node = self.engine.items[left].first(scratch.leaf.key(join.key));
+        while node != NIL {
+            let next = self.engine.items[left].next(node);
+            if self.engine.load(left, node, &mut scratch.unions[level - 1])
+                && self.compatible(level, &scratch.unions[level - 1], &scratch.leaf)
+            {
+                let (before, after) = scratch.unions.split_at_mut(level);
+                after[0].copy_from(&before[level - 1]);
+                self.engine.merge(level, &mut after[0], &scratch.leaf);
+                let parent = self.engine.join_ref(left, node);
+                self.joined(level, (parent, leaf), scratch);
+            }
+            node = next;
+        }
+    }
+
+    /// Joins the new union `scratch.unions[level]` with the matches of the next subquery (lines 17 to 22).
+    fn join_right(&mut self, level: usize, union: NodeRef, scratch: &mut Scratch) {
+        let join = &self.engine.plan.joins[level];
+        let right = join.right;
+        let mut node = self.engine.items[right].first(scratch.unions[level].key(join.key));
+        while node != NIL {
+            let next = self.engine.items[right].next(node);
+            if self.engine.load(right, node, &mut scratch.other)
+                && self.compatible(level + 1, &scratch.unions[level], &scratch.other)
+            {
+                let (before, after) = scratch.unions.split_at_mut(level + 1);
+                after[0].copy_from(&before[level]);
+                self.engine.merge(level + 1, &mut after[0], &scratch.other);
+                let leaf = self.engine.join_ref(right, node);
+                self.joined(level + 1, (union, leaf), scratch);
+            }
+            node = next;
+        }
+    }
+
+    /// `scratch.unions[level]` is new: checks its predicates, then reports it, or stores it and goes on.
+    fn joined(&mut self, level: usize, parts: (NodeRef, NodeRef), scratch: &mut Scratch) {
+        if !self.predicates_hold(&self.engine.plan.joins[level - 1].predicates, &scratch.unions[level]) {
+            return;
+        }
+        if level + 1 == self.engine.plan.subqueries.len() {
+            self.report(&scratch.unions[level]);
+        } else if let Some(union) = self.store_union(level, parts, scratch) {
+            self.join_right(level, union, scratch);
+        }
+    }
+
+    fn store_union(&mut self, level: usize, (parent, leaf): (NodeRef, NodeRef), scratch: &Scratch) -> Option<NodeRef> {
+        let plan = &self.engine.plan;
+        let binding = &scratch.unions[level];
+        let item = plan.unions[level]?;
+        let firsts = plan.subqueries[..=level].iter().map(|sequence| binding.edges[usize::from(sequence[0])]);
+        let oldest = firsts.min_by_key(|&edge| self.engine.edges.age_rank(edge))?;
+        let row = |sequences: &[Vec<u8>]| -> smallvec::SmallVec<[u32; 16]> {
+            sequences.iter().flatten().map(|&edge| binding.edges[usize::from(edge)].0).collect()
+        };
+        match plan.storage {
+            Storage::MsDag if level == 0 => Some(leaf),
+            Storage::MsDag => self.engine.add(item, binding, oldest, [parent.0, leaf.0]),
+            Storage::MsTree => {
+                let edges = row(&plan.subqueries[level..=level]);
+                self.engine.add(item, binding, oldest, std::iter::once(parent.0).chain(edges))
+            }
+            Storage::Independent => {
+                let edges = row(&plan.subqueries[..=level]);
+                self.engine.add(item, binding, oldest, edges)
+            }
+        }
+    }
+
+    /// Algorithm 2: structure, order, and what the key left open.
+    #[inline]
+    fn compatible(&self, level: usize, left: &Binding, right: &Binding) -> bool {
+        let join: &Join = &self.engine.plan.joins[level - 1];
+        let ts = |edge: u8, is_right: bool| {
+            let binding = if is_right { right } else { left };
+            self.engine.edges.get(binding.edges[usize::from(edge)]).ts
+        };
+        let on_right = |edge: u8| self.engine.plan.positions[usize::from(edge)].0 == level;
+        join.equal.iter().all(|&vertex| left.vertices[usize::from(vertex)] == right.vertices[usize::from(vertex)])
+            && join.differ.iter().all(|&(a, b)| left.vertices[usize::from(a)] != right.vertices[usize::from(b)])
+            && join.order.iter().all(|&(earlier, later)| ts(earlier, on_right(earlier)) < ts(later, on_right(later)))
+            && join.distinct.iter().all(|&(a, b)| left.edges[usize::from(a)] != right.edges[usize::from(b)])
+    }
+
+    fn report(&mut self, binding: &Binding) {
+        self.used = true;
+        self.rows.push(self.engine.pattern, self.arrival.ts, &binding.stored, &binding.vertices);
+    }
+}
+
+impl Timing {
+    /// Overlays subquery `level` of `right` on a union.
+    #[inline]
+    fn merge(&self, level: usize, union: &mut Binding, right: &Binding) {
+        for &edge in &self.plan.subqueries[level] {
+            let (source, target) = self.shape.ends[usize::from(edge)];
+            let edge = usize::from(edge);
+            union.edges[edge] = right.edges[edge];
+            union.stored[edge] = right.stored[edge];
+            for vertex in [usize::from(source), usize::from(target)] {
+                union.vertices[vertex] = right.vertices[vertex];
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+"""The native matcher: many patterns in one pass over batches of records in stream order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import LimitExceededError
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
+from graphtide_core.time import EventTime, TimeUnit
+
+from graphtide_native import _native
+from graphtide_native.spec import Concurrency, Limits, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_core.plan import Plan
+
+    from graphtide_native.records import EdgeBatch, Symbols
+
+DEFAULT_MOST = 65_536
+"""Matches that one call gives at once, so that a burst of matches is handed over in parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemReport:
+    """What one item of a plan holds and held: `live` and `peak` partial matches, `created` in all, bytes of one."""
+
+    name: str
+    live: int
+    peak: int
+    created: int
+    node_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternReport:
+    """Counts of one pattern.
+
+    `candidates` counts the pairs of a record and a query edge it satisfied; `discarded` those of them that extended no partial
+    match and started none (Lemma 1 of paper 004); `limited` the partial matches given up at a limit.
+    """
+
+    name: str
+    candidates: int
+    discarded: int
+    matches: int
+    retractions: int
+    limited: int
+    paused: bool
+    partial_matches: int
+    peak_partial_matches: int
+    state_bytes: int
+    items: tuple[ItemReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts of a whole pass; `relevant` are the records whose labels some query edge has."""
+
+    records: int
+    relevant: int
+    matches: int
+    deletions: int
+    peak_partial_matches: int
+    peak_state_bytes: int
+    state_bytes: int
+
+
+class MatchBatch:
+    """Matches in order of detection."""
+
+    def __init__(self, native: _native.MatchBatch, plans: Sequence[Plan]) -> None:
+        """Wrap what the matcher gave."""
+        self._native = native
+        self._plans = plans
+
+    def __len__(self) -> int:
+        """Return how many matches there are."""
+        return len(self._native)
+
+    def __iter__(self) -> Iterator[SubgraphMatch]:
+        """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can."""
+        for pattern, kind, shed, detected_at, first_ts, last_ts, edges, vertices in self._native.rows():
+            query = self._plans[pattern].pattern
+            yield SubgraphMatch(
+                query=query.name,
+                version=query.version,
+                kind=MatchKind(kind),
+                detected_at=EventTime(detected_at),
+                first_ts=EventTime(first_ts),
+                last_ts=EventTime(last_ts),
+                edges={edge.name: EdgeId(found) for edge, found in zip(query.edges, edges, strict=True)},
+                vertices={vertex.name: VertexId(found) for vertex, found in zip(query.vertices, vertices, strict=True)},
+                completeness=Completeness.SHED if shed else Completeness.EXACT,
+            )
+
+    def to_json_lines(self) -> bytes:
+        """Return the match records as JSON Lines."""
+        return self._native.to_json_lines()
+
+
+class Matcher:
+    """Matches many patterns against one stream.
+
+    Not safe for use by several threads at once; the interpreter lock is released while it works.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        symbols: Symbols,
+        projected: Sequence[str] = (),
+        *,
+        unit: TimeUnit = TimeUnit.MILLISECOND,
+        deletions: bool = False,
+        limits: Limits | None = None,
+        concurrency: Concurrency | None = None,
+    ) -> None:
+        """Make the engines of the plans.
+
+        Args:
+            plans: one for each pattern.
+            symbols: the table of labels that the batches were decoded with.
+            projected: the attributes of those batches, in order.
+            unit: what a tick of the stream's time is.
+            deletions: whether the stream may retract edges; then matches of the window are remembered to be retracted.
+            limits: bounds on the state of each pattern.
+            concurrency: threads for each pattern under `timing`.
+        """
+        self._plans = tuple(plans)
+        spec = encode(self._plans, unit, projected, limits or Limits(), concurrency or Concurrency())
+        self._native = _native.Matcher(spec, symbols, deletions)
+
+    def push(self, batch: EdgeBatch, *, most: int = DEFAULT_MOST) -> Iterator[MatchBatch]:
+        """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
+
+        The batch is taken only as far as the iterator is consumed.
+
+        Raises:
+            LimitExceededError: a pattern reached a bound under the policy `fail`; the matches before were yielded.
+        """
+        start = 0
+        while start < len(batch):
+            native, consumed, stopped = self._native.push(batch, start, most)
+            start += consumed
+            if len(native):
+                yield MatchBatch(native, self._plans)
+            if stopped is not None:
+                raise LimitExceededError(*stopped)
+
+    def totals(self) -> Totals:
+        """Return the counts of the whole pass."""
+        return Totals(**self._native.totals())
+
+    def patterns(self) -> tuple[PatternReport, ...]:
+        """Return the counts of every pattern, in the order of the plans."""
+        return tuple(
+            PatternReport(**{**report, "items": tuple(ItemReport(*item) for item in report["items"])})
+            for report in self._native.patterns()
+        )

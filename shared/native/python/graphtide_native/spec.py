@@ -1,0 +1,160 @@
+"""Plans as the native matcher reads them: names replaced by positions, durations by ticks, attributes by columns.
+
+The format is private to this package: `graphtide_match::plan` reads what is written here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core import predicate as p
+from graphtide_core.pattern import Morphism
+from graphtide_core.plan import SearchPlan, TimingPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plan import Plan
+    from graphtide_core.time import TimeUnit
+
+_LABEL_COLUMN = 2**16 - 1
+_RECORD_FIELDS = frozenset({"ts", "id", "label"})
+
+Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on one pattern's state.
+
+    Attributes:
+        partial_matches: partial matches alive at once.
+        state_bytes: bytes of state alive.
+        policy: `fail` stops the run, `pause` the pattern, `shed` gives up partial matches and marks matches from then on.
+    """
+
+    partial_matches: int | None = None
+    state_bytes: int | None = None
+    policy: str = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrency:
+    """How the `timing` engine uses threads: how many, and whether locks are taken `fine` (one by one) or `all` at once."""
+
+    threads: int = 1
+    locking: str = "fine"
+
+
+def columns(patterns: Iterable[SubgraphPattern]) -> tuple[str, ...]:
+    """Return the attributes the patterns read, sorted: what a decoder has to project."""
+    names: set[str] = set()
+    for pattern in patterns:
+        edges = {edge.name for edge in pattern.edges}
+        for predicate in pattern.predicates:
+            names.update(a.name for a in p.attributes(predicate) if a.variable in edges and a.name not in _RECORD_FIELDS)
+    return tuple(sorted(names))
+
+
+def encode(
+    plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency
+) -> bytes:
+    """Return the plans as the native matcher reads them.
+
+    Args:
+        plans: one for each pattern.
+        unit: what a tick of the stream's time is.
+        projected: the attributes its decoder projects, in order; they include `columns` of the patterns.
+        limits: bounds for each pattern.
+        concurrency: threads for each pattern under `timing`.
+    """
+    places = {name: place for place, name in enumerate(projected)}
+    return msgspec.json.encode([_spec(plan, unit, places, limits, concurrency) for plan in plans])
+
+
+def _spec(
+    plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits, concurrency: Concurrency
+) -> dict[str, object]:
+    pattern = plan.pattern
+    vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
+    edges = {edge.name: place for place, edge in enumerate(pattern.edges)}
+    writer = _ExpressionWriter(edges, vertices, places)
+    return {
+        "name": pattern.name,
+        "version": pattern.version,
+        "vertices": [{"name": v.name, "label": v.label, "key": v.key} for v in pattern.vertices],
+        "edges": [
+            {"name": e.name, "source": vertices[e.source], "target": vertices[e.target], "label": e.label}
+            for e in pattern.edges
+        ],
+        "order": sorted((edges[a], edges[b]) for a, b in pattern.order.before),
+        "predicates": [writer.write(predicate) for predicate in pattern.predicates],
+        "window": min(pattern.window.ticks_at_least(unit), 2**63 - 1),
+        "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
+        "plan": _plan(plan, concurrency),
+        "limits": {"partial_matches": limits.partial_matches, "state_bytes": limits.state_bytes, "policy": limits.policy},
+    }
+
+
+def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:
+    match plan.physical:
+        case TimingPlan(subqueries=subqueries, storage=storage):
+            return {
+                "engine": "timing",
+                "subqueries": subqueries,
+                "storage": storage.value,
+                "threads": concurrency.threads,
+                "locking": concurrency.locking,
+            }
+        case SearchPlan(orders=orders):
+            return {"engine": "re-search", "orders": orders}
+
+
+@dataclass(frozen=True, slots=True)
+class _ExpressionWriter:
+    """Writes predicates with positions in place of names."""
+
+    edges: Mapping[str, int]
+    vertices: Mapping[str, int]
+    places: Mapping[str, int]
+
+    def write(self, expression: p.Expression) -> Json:
+        match expression:
+            case p.Literal(value):
+                return {"literal": value}
+            case p.Attribute():
+                return self._attribute(expression)
+            case p.Compare(comparison, left, right):
+                return {"compare": [comparison.name.lower(), [self.write(left), self.write(right)]]}
+            case p.Compute(operator, left, right):
+                return {"compute": [operator.name.lower(), [self.write(left), self.write(right)]]}
+            case p.Negate(operand):
+                return {"negate": self.write(operand)}
+            case p.And(operands):
+                return {"and": [self.write(operand) for operand in operands]}
+            case p.Or(operands):
+                return {"or": [self.write(operand) for operand in operands]}
+            case p.Not(operand):
+                return {"not": self.write(operand)}
+            case p.In(operand, options):
+                return {"in": [self.write(operand), list(options)]}
+            case p.StartsWith(operand, prefix):
+                return {"starts_with": [self.write(operand), prefix]}
+            case p.IsNull(operand):
+                return {"is_null": self.write(operand)}
+
+    def _attribute(self, attribute: p.Attribute) -> Json:
+        if attribute.variable in self.vertices:
+            # A vertex has no attribute but its id: any other is missing.
+            return {"vertex_id": self.vertices[attribute.variable]} if attribute.name == "id" else {"literal": None}
+        edge = self.edges[attribute.variable]
+        match attribute.name:
+            case "ts" | "id":
+                return {attribute.name: edge}
+            case "label":
+                return {"attribute": [edge, _LABEL_COLUMN]}
+            case name:
+                return {"attribute": [edge, self.places[name]]}
