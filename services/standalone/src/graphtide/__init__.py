@@ -1,0 +1,1 @@
+"""graphtide in one process: command line, Python interface, embedded runtime."""

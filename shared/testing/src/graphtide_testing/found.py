@@ -1,0 +1,87 @@
+"""Matches as plain values that tests can compare, hash and sort.
+
+`SubgraphMatch` holds mappings, which cannot be hashed; `Found` says the same with sorted tuples, whoever reported the match: an
+oracle, an engine's objects or an engine's JSON Lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from graphtide_core.match import SubgraphMatch
+
+Named = tuple[tuple[str, str], ...]
+"""A mapping from a pattern's names to data, as pairs sorted by name."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Found:
+    """One reported match or retraction of the isomorphism family."""
+
+    detected_at: int
+    kind: str
+    match_id: str
+    first_ts: int
+    last_ts: int
+    edges: Named
+    vertices: Named
+
+
+class _Record(msgspec.Struct):
+    match_id: str
+    kind: str
+    detected_at: int
+    first_ts: int
+    last_ts: int
+    edges: dict[str, str]
+    vertices: dict[str, str]
+
+
+def named(mapping: Mapping[str, str]) -> Named:
+    """Return the pairs of `mapping`, sorted."""
+    return tuple(sorted(mapping.items()))
+
+
+def key(match: SubgraphMatch) -> Found:
+    """Return what tests compare of a match."""
+    return Found(
+        detected_at=match.detected_at,
+        kind=match.kind.value,
+        match_id=match.match_id,
+        first_ts=match.first_ts,
+        last_ts=match.last_ts,
+        edges=named(match.edges),
+        vertices=named(match.vertices),
+    )
+
+
+def keys(matches: Iterable[SubgraphMatch]) -> list[Found]:
+    """Return what tests compare of many matches, sorted; a match reported twice stands there twice."""
+    return sorted(key(match) for match in matches)
+
+
+def keys_in_json_lines(lines: str | bytes) -> list[Found]:
+    """Read match records, one JSON object a line, and sort them; a match reported twice stands there twice.
+
+    Raises:
+        msgspec.ValidationError: a record lacks a field or has one of another type.
+    """
+    records = msgspec.json.Decoder(_Record).decode_lines(lines)
+    return sorted(
+        Found(
+            detected_at=record.detected_at,
+            kind=record.kind,
+            match_id=record.match_id,
+            first_ts=record.first_ts,
+            last_ts=record.last_ts,
+            edges=named(record.edges),
+            vertices=named(record.vertices),
+        )
+        for record in records
+    )

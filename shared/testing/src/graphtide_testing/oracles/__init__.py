@@ -1,0 +1,1 @@
+"""Slow, obviously right implementations: what every engine is compared with."""

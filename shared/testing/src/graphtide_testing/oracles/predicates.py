@@ -1,0 +1,185 @@
+"""Predicates in three-valued logic, evaluated the plain way.
+
+Follows the docstring of `graphtide_core.predicate` word by word; None is both a missing value and *unknown*. Python compares
+integers with floating-point numbers by their exact values, which is what the language asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeGuard
+
+from graphtide_core.predicate import (
+    And,
+    Arithmetic,
+    Attribute,
+    Compare,
+    Comparison,
+    Compute,
+    In,
+    IsNull,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    StartsWith,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from graphtide_core.edge import Edge, Value
+    from graphtide_core.predicate import Expression
+
+    Lookup = Callable[[Attribute], Value]
+
+_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
+
+
+def evaluate(expression: Expression, lookup: Lookup) -> Value:
+    """Return the value of `expression`; `lookup` gives the value of an attribute, None where it is missing."""
+    match expression:
+        case Literal(value):
+            return _known(value)
+        case Attribute():
+            return _known(lookup(expression))
+        case Compare(comparison, left, right):
+            return compare(comparison, evaluate(left, lookup), evaluate(right, lookup))
+        case Compute(operator, left, right):
+            return compute(operator, evaluate(left, lookup), evaluate(right, lookup))
+        case Negate(operand):
+            return _negate(evaluate(operand, lookup))
+        case And(operands):
+            return _all([_truth(evaluate(operand, lookup)) for operand in operands])
+        case Or(operands):
+            return _any([_truth(evaluate(operand, lookup)) for operand in operands])
+        case Not(operand):
+            truth = _truth(evaluate(operand, lookup))
+            return None if truth is None else not truth
+        case In(operand, options):
+            value = evaluate(operand, lookup)
+            return _any([compare(Comparison.EQUAL, value, _known(option)) for option in options])
+        case StartsWith(operand, prefix):
+            value = evaluate(operand, lookup)
+            return value.startswith(prefix) if isinstance(value, str) else None
+        case IsNull(operand):
+            return evaluate(operand, lookup) is None
+
+
+def edge_attribute(edge: Edge, name: str) -> Value:
+    """Return an attribute of an edge: the record's own, else the built-in `ts`, `id` or `label`, else None.
+
+    An attribute that the record gives as null is missing: columnar formats cannot tell the two apart.
+    """
+    own = edge.attributes.get(name)
+    if own is not None:
+        return own
+    built_in: dict[str, Value] = {"ts": edge.ts, "id": edge.id, "label": edge.label}
+    return built_in.get(name)
+
+
+def compare(comparison: Comparison, left: Value, right: Value) -> bool | None:
+    """Compare two values of one kind; None (unknown) where they are of different kinds, missing, or cannot be ordered."""
+    if isinstance(left, bool) and isinstance(right, bool):
+        if comparison is Comparison.EQUAL:
+            return left is right
+        return left is not right if comparison is Comparison.NOT_EQUAL else None
+    if _is_number(left) and _is_number(right):
+        return _ordered(comparison, (left > right) - (left < right))
+    if isinstance(left, str) and isinstance(right, str):
+        return _ordered(comparison, (left > right) - (left < right))
+    return None
+
+
+def compute(operator: Arithmetic, left: Value, right: Value) -> int | float | None:
+    """Combine two numbers; None (unknown) where the result is not finite, leaves 64 bits or is a division by zero."""
+    if not (_is_number(left) and _is_number(right)):
+        return None
+    if operator in (Arithmetic.DIVIDE, Arithmetic.REMAINDER) and right == 0:
+        return None
+    if isinstance(left, int) and isinstance(right, int) and operator is not Arithmetic.DIVIDE:
+        return _in_64_bits(_integers(operator, left, right))
+    return _finite(operator, float(left), float(right))
+
+
+def _integers(operator: Arithmetic, left: int, right: int) -> int:
+    match operator:
+        case Arithmetic.ADD:
+            return left + right
+        case Arithmetic.SUBTRACT:
+            return left - right
+        case Arithmetic.MULTIPLY:
+            return left * right
+        case _:
+            remainder = abs(left) % abs(right)
+            return -remainder if left < 0 else remainder
+
+
+def _finite(operator: Arithmetic, left: float, right: float) -> float | None:
+    match operator:
+        case Arithmetic.ADD:
+            result = left + right
+        case Arithmetic.SUBTRACT:
+            result = left - right
+        case Arithmetic.MULTIPLY:
+            result = left * right
+        case Arithmetic.DIVIDE:
+            result = left / right
+        case Arithmetic.REMAINDER:
+            result = math.fmod(left, right) if math.isfinite(left) else math.nan
+    return result if math.isfinite(result) else None
+
+
+def _negate(value: Value) -> int | float | None:
+    if not _is_number(value):
+        return None
+    if isinstance(value, int):
+        return _in_64_bits(-value)
+    return -value if math.isfinite(value) else None
+
+
+def _in_64_bits(number: int) -> int | None:
+    return number if _MIN_INTEGER <= number <= _MAX_INTEGER else None
+
+
+def _ordered(comparison: Comparison, sign: int) -> bool:
+    match comparison:
+        case Comparison.EQUAL:
+            return sign == 0
+        case Comparison.NOT_EQUAL:
+            return sign != 0
+        case Comparison.LESS:
+            return sign < 0
+        case Comparison.LESS_OR_EQUAL:
+            return sign <= 0
+        case Comparison.GREATER:
+            return sign > 0
+        case Comparison.GREATER_OR_EQUAL:
+            return sign >= 0
+
+
+def _is_number(value: Value) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _known(value: Value) -> Value:
+    """Not-a-number is no value of the language: it counts as missing."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _truth(value: Value) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _all(truths: Iterable[bool | None]) -> bool | None:
+    known = set(truths)
+    if False in known:
+        return False
+    return None if None in known else True
+
+
+def _any(truths: Iterable[bool | None]) -> bool | None:
+    known = set(truths)
+    if True in known:
+        return True
+    return None if None in known else False

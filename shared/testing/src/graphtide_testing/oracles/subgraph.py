@@ -1,0 +1,123 @@
+"""The oracle of the isomorphism family: brute force over the live edges, once for every record.
+
+Invariant: before a record is matched, the live edges are the inserts, not deleted since, with ts > now - window. Backtracking
+assigns query edges in the order of the text; all that prunes it is what one edge shows and what two edges share. Every
+condition is checked again on the complete assignment.
+Cost: O(edges * live ^ (edges - 1)) a record. Reference: docs/reference/semantics.md; paper 004, Definition 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_core.edge import Operation
+from graphtide_core.match import MatchKind
+from graphtide_core.time import TimeUnit
+
+from graphtide_testing.found import Found, key
+from graphtide_testing.oracles.conditions import bind, fits_alone, is_match, report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from graphtide_core.edge import Edge
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.time import EventTime
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Live:
+    """An insert in the window. Equal to itself alone: two records may carry one id at different times."""
+
+    edge: Edge
+
+
+class SubgraphOracle:
+    """Reports the matches of one pattern while records are pushed in the order of (ts, arrival)."""
+
+    def __init__(self, pattern: SubgraphPattern, unit: TimeUnit = TimeUnit.MILLISECOND) -> None:
+        """Start with an empty window; `unit` is what one tick of the stream counts."""
+        self._pattern = pattern
+        self._window = pattern.window.ticks(unit)
+        self._now: EventTime | None = None
+        self._live: list[_Live] = []
+        self._reported: list[tuple[_Live, ...]] = []
+
+    def push(self, edge: Edge) -> frozenset[Found]:
+        """Take one record and return what it brings about: matches of an insert, retractions of a deletion.
+
+        Raises:
+            ValueError: the record is older than the one before it.
+        """
+        if self._now is not None and edge.ts < self._now:
+            message = f"records must come in order: {edge.ts} after {self._now}"
+            raise ValueError(message)
+        self._now = edge.ts
+        self._expire(edge.ts)
+        if edge.operation is Operation.DELETE:
+            return self._delete(edge)
+        if any(live.edge.id == edge.id for live in self._live):
+            return frozenset()
+        return self._insert(edge)
+
+    def run(self, edges: Iterable[Edge]) -> frozenset[Found]:
+        """Push every record and return all that was reported.
+
+        Raises:
+            ValueError: the records are not in order.
+        """
+        found: set[Found] = set()
+        for edge in edges:
+            found |= self.push(edge)
+        return frozenset(found)
+
+    def _expire(self, now: EventTime) -> None:
+        self._live = [live for live in self._live if live.edge.ts > now - self._window]
+        alive = set(self._live)
+        self._reported = [match for match in self._reported if alive.issuperset(match)]
+
+    def _insert(self, edge: Edge) -> frozenset[Found]:
+        arrived = _Live(edge)
+        self._live.append(arrived)
+        new = [
+            match
+            for position in range(len(self._pattern.edges))
+            for match in self._complete((), position, arrived)
+            if is_match(self._pattern, [live.edge for live in match], self._window)
+        ]
+        self._reported += new
+        return self._found(new, MatchKind.MATCH, edge.ts)
+
+    def _delete(self, deletion: Edge) -> frozenset[Found]:
+        # The window was just brought up to date: a reported match that is still here has all its edges in it.
+        gone = [match for match in self._reported if any(live.edge.id == deletion.id for live in match)]
+        self._reported = [match for match in self._reported if match not in gone]
+        self._live = [live for live in self._live if live.edge.id != deletion.id]
+        return self._found(gone, MatchKind.RETRACT, deletion.ts)
+
+    def _complete(self, chosen: tuple[_Live, ...], position: int, arrived: _Live) -> Iterator[tuple[_Live, ...]]:
+        """Yield the assignments that extend `chosen` and put `arrived` at `position`."""
+        if len(chosen) == len(self._pattern.edges):
+            yield chosen
+            return
+        query = self._pattern.edges[len(chosen)]
+        for candidate in [arrived] if len(chosen) == position else self._live:
+            if candidate in chosen or (candidate is arrived and len(chosen) != position):
+                continue
+            extended = (*chosen, candidate)
+            if fits_alone(self._pattern, query, candidate.edge) and self._agree(extended, position, arrived):
+                yield from self._complete(extended, position, arrived)
+
+    def _agree(self, chosen: tuple[_Live, ...], position: int, arrived: _Live) -> bool:
+        """Whether the chosen edges agree about the vertices they share, also with `arrived` where it is to stand."""
+        bound = bind(self._pattern, [live.edge for live in chosen])
+        query = self._pattern.edges[position]
+        return (
+            bound is not None
+            and bound.get(query.source, arrived.edge.source) == arrived.edge.source
+            and bound.get(query.target, arrived.edge.target) == arrived.edge.target
+        )
+
+    def _found(self, matches: list[tuple[_Live, ...]], kind: MatchKind, at: EventTime) -> frozenset[Found]:
+        return frozenset(key(report(self._pattern, [live.edge for live in match], kind, at)) for match in matches)

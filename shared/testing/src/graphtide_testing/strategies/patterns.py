@@ -1,0 +1,130 @@
+"""Patterns over the streams of `streams`: connected, small, with every feature of the isomorphism family."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphtide_core.ids import PatternName, StreamName, VertexId
+from graphtide_core.order import TimingOrder
+from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
+from graphtide_core.time import Duration
+from hypothesis import strategies as st
+
+from graphtide_testing.strategies.choices import DrawnChoices, RandomChoices
+from graphtide_testing.strategies.expressions import predicate
+from graphtide_testing.strategies.streams import StreamShape
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from graphtide_core.predicate import Expression
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from graphtide_testing.strategies.choices import Choices
+
+
+@dataclass(frozen=True, slots=True)
+class PatternShape:
+    """What may occur in a generated pattern; the defaults allow everything.
+
+    Labels, vertex ids and attributes are those of `stream`, so that patterns meet streams of the same shape. Windows are 1 to
+    `max_window` ticks.
+    """
+
+    min_edges: int = 1
+    max_edges: int = 5
+    max_window: int = 16
+    stream: StreamShape = field(default_factory=StreamShape)
+    self_loops: bool = True
+    parallel_edges: bool = True
+    order: bool = True
+    edge_isomorphism: bool = True
+    vertex_labels: bool = True
+    keys: bool = True
+    predicates: bool = True
+
+
+def patterns(shape: PatternShape | None = None) -> SearchStrategy[SubgraphPattern]:
+    """Return a strategy for patterns."""
+    return _patterns(shape or PatternShape())
+
+
+def random_pattern(rng: Random, shape: PatternShape | None = None) -> SubgraphPattern:
+    """Return a pattern; equal for equal states of `rng`."""
+    return _pattern(RandomChoices(rng), shape or PatternShape())
+
+
+@st.composite
+def _patterns(draw: DrawFn, shape: PatternShape) -> SubgraphPattern:
+    return _pattern(DrawnChoices(draw), shape)
+
+
+def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
+    edges = _edges(choices, shape)
+    names = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
+    can_coincide = shape.edge_isomorphism and choices.rarely(4)
+    return SubgraphPattern(
+        name=PatternName("generated"),
+        vertices=tuple(_vertex(choices, shape, name) for name in names),
+        edges=tuple(edges),
+        window=Duration(choices.integer(1, shape.max_window)),
+        stream=StreamName("generated"),
+        order=_order(choices, [edge.name for edge in edges]) if shape.order else TimingOrder(),
+        predicates=_predicates(choices, shape, [edge.name for edge in edges], names) if shape.predicates else (),
+        morphism=Morphism.EDGE_ISOMORPHISM if can_coincide else Morphism.ISOMORPHISM,
+    )
+
+
+def _edges(choices: Choices, shape: PatternShape) -> list[QueryEdge]:
+    """Grow a connected graph: every edge has one end among the vertices so far; the other is one of them or new.
+
+    New vertices stop where the stream has no more to match them injectively, unless a knob leaves no other end.
+    """
+    ends: list[tuple[int, int]] = []
+    vertices = 1
+    for _ in range(choices.integer(shape.min_edges, shape.max_edges)):
+        anchor = choices.integer(0, vertices - 1)
+        grows = vertices < shape.stream.vertices
+        other = vertices if grows and not choices.rarely(2) else choices.integer(0, vertices - 1)
+        pair = (anchor, other) if choices.rarely(2) else (other, anchor)
+        if (anchor == other and not shape.self_loops) or (pair in ends and not shape.parallel_edges):
+            other = vertices
+            pair = (anchor, other)
+        vertices = max(vertices, other + 1)
+        ends.append(pair)
+    labels = (None, None, *shape.stream.labels)
+    return [
+        QueryEdge(f"e{number}", f"q{source}", f"q{target}", choices.one_of(labels))
+        for number, (source, target) in enumerate(ends, start=1)
+    ]
+
+
+def _vertex(choices: Choices, shape: PatternShape, name: str) -> QueryVertex:
+    label = choices.one_of((None, None, None, *shape.stream.vertex_labels)) if shape.vertex_labels else None
+    pinned = shape.keys and choices.rarely(10)
+    key = VertexId(choices.one_of(_vertex_ids(shape))) if pinned else None
+    return QueryVertex(name, label, key)
+
+
+def _order(choices: Choices, names: list[str]) -> TimingOrder:
+    """Return an order of any density: none, total, or some pairs of one random arrangement."""
+    arranged: list[str] = []
+    for name in names:
+        arranged.insert(len(arranged) - choices.integer(0, len(arranged)), name)
+    keep_one_in = choices.one_of((0, 4, 2, 1))
+    return TimingOrder.of(
+        (a, b)
+        for i, a in enumerate(arranged)
+        for b in arranged[i + 1 :]
+        if keep_one_in == 1 or (keep_one_in > 1 and choices.rarely(keep_one_in))
+    )
+
+
+def _predicates(choices: Choices, shape: PatternShape, edges: list[str], vertices: list[str]) -> tuple[Expression, ...]:
+    count = choices.one_of((0, 0, 0, 1, 1, 2))
+    return tuple(predicate(choices, edges, vertices, _vertex_ids(shape)) for _ in range(count))
+
+
+def _vertex_ids(shape: PatternShape) -> list[str]:
+    return [f"v{number}" for number in range(shape.stream.vertices)]

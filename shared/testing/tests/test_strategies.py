@@ -1,0 +1,106 @@
+"""Generated streams and patterns keep their promises, and every trouble they promise does occur."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+from graphtide_core.edge import Edge, Operation
+from graphtide_core.pattern import Morphism, SubgraphPattern
+from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
+from hypothesis import find, given, settings
+
+PLAIN_STREAM = StreamShape(
+    vertices=5, self_loops=False, multi_edges=False, duplicates=False, deletions=False, negative_ts=False, attributes=False
+)
+PLAIN_PATTERN = PatternShape(
+    self_loops=False,
+    parallel_edges=False,
+    order=False,
+    edge_isomorphism=False,
+    vertex_labels=False,
+    keys=False,
+    predicates=False,
+)
+
+
+@given(edge_streams())
+@settings(deadline=None)
+def test_streams_are_in_order_of_time(stream: tuple[Edge, ...]) -> None:
+    assert len(stream) <= 40
+    assert all(a.ts <= b.ts for a, b in pairwise(stream))
+
+
+@given(patterns())
+@settings(deadline=None)
+def test_patterns_are_valid_and_small(pattern: SubgraphPattern) -> None:
+    assert 1 <= len(pattern.edges) <= 5
+    assert pattern.window.unit is None
+
+
+def test_equal_seeds_give_equal_streams_and_patterns() -> None:
+    assert random_stream(Random(3)) == random_stream(Random(3))
+    assert random_pattern(Random(3)) == random_pattern(Random(3))
+    assert random_stream(Random(3)) != random_stream(Random(4))
+
+
+def test_every_trouble_occurs_in_random_streams() -> None:
+    rng = Random(1)
+    streams = [random_stream(rng) for _ in range(100)]
+    records = [record for stream in streams for record in stream]
+    assert any(record.ts < 0 for record in records)
+    assert any(record.source == record.target for record in records)
+    assert any(record.source_label is None for record in records)
+    assert any(not record.attributes for record in records)
+    assert any(a.ts == b.ts for stream in streams for a, b in pairwise(stream))
+    histories = [_histories(stream) for stream in streams]
+    seen = {history for by_id in histories for history in by_id.values()}
+    assert {"i", "ii", "id", "idd", "idi", "d"} <= seen
+
+
+def test_every_feature_occurs_in_random_patterns() -> None:
+    rng = Random(1)
+    made = [random_pattern(rng) for _ in range(300)]
+    ends = [[(edge.source, edge.target) for edge in pattern.edges] for pattern in made]
+    assert any(source == target for one in ends for source, target in one)
+    assert any(len(set(one)) < len(one) for one in ends)
+    assert any(pattern.order.before and not _total(pattern) for pattern in made)
+    assert any(_total(pattern) for pattern in made if len(pattern.edges) > 3)
+    assert any(vertex.key for pattern in made for vertex in pattern.vertices)
+    assert any(pattern.predicates for pattern in made)
+    assert {pattern.morphism for pattern in made} == set(Morphism)
+
+
+def test_knobs_switch_the_troubles_off() -> None:
+    rng = Random(2)
+    for _ in range(100):
+        stream = random_stream(rng, replace(PLAIN_STREAM, max_records=20))
+        ends = [(record.source, record.target) for record in stream]
+        assert len(set(ends)) == len({record.id for record in stream}) == len(stream)
+        assert all(source != target for source, target in ends)
+        assert all(record.ts >= 0 and not record.attributes for record in stream)
+        pattern = random_pattern(rng, PLAIN_PATTERN)
+        query_ends = [(edge.source, edge.target) for edge in pattern.edges]
+        assert len(set(query_ends)) == len(query_ends)
+        assert all(source != target for source, target in query_ends)
+        assert not pattern.order.before
+        assert not pattern.predicates
+        assert all(vertex.label is None and vertex.key is None for vertex in pattern.vertices)
+
+
+def test_a_failing_stream_shrinks_to_its_cause() -> None:
+    stream = find(edge_streams(), lambda records: any(record.operation is Operation.DELETE for record in records))
+    assert len(stream) == 1
+
+
+def _histories(stream: tuple[Edge, ...]) -> dict[str, str]:
+    """Return for each id what happened to it: i for an insert, d for a deletion."""
+    told: dict[str, str] = {}
+    for record in stream:
+        told[record.id] = told.get(record.id, "") + record.operation.value[0]
+    return told
+
+
+def _total(pattern: SubgraphPattern) -> bool:
+    return pattern.order.is_total([edge.name for edge in pattern.edges])
