@@ -138,6 +138,17 @@ impl EdgeStore {
         self.attributes[self.place(edge) * self.width + column].get()
     }
 
+    /// All attributes kept for an edge of the window.
+    pub fn attributes(&self, edge: EdgeRef) -> impl Iterator<Item = ValueRef<'_>> {
+        let start = self.place(edge) * self.width;
+        self.attributes.range(start..start + self.width).map(OwnedValue::get)
+    }
+
+    /// How many edges held are older.
+    pub fn rank(&self, edge: EdgeRef) -> usize {
+        self.place(edge)
+    }
+
     /// Whether the edge is still held.
     pub fn contains(&self, edge: EdgeRef) -> bool {
         self.place(edge) < self.edges.len()

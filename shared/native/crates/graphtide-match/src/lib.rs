@@ -4,6 +4,7 @@
 //! share: the dispatch from labels to query edges, the vertices, the window's edges, the postings. Each pattern has one engine,
 //! which owns its partial matches.
 
+pub mod concurrent;
 pub mod dispatch;
 pub mod expression;
 pub mod matcher;

@@ -61,6 +61,15 @@ impl Rows {
         self.vertices.extend_from_slice(vertices);
     }
 
+    /// Puts the matches in the order of their newest edges; those of one edge keep theirs.
+    pub fn sort(&mut self, store: &EdgeStore, patterns: &[PatternNames]) {
+        let edges = &self.edges;
+        self.rows.sort_by_cached_key(|row| {
+            let width = patterns[row.pattern as usize].edges.len();
+            edges[row.edges..row.edges + width].iter().map(|&edge| store.rank(edge)).max()
+        });
+    }
+
     /// Matches held.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -21,6 +21,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
+use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, LABEL};
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
@@ -84,6 +85,7 @@ pub struct Matcher {
     live: usize,
     totals: Totals,
     chunks: u64,
+    has_threads: bool,
 }
 
 impl Matcher {
@@ -128,6 +130,7 @@ impl Matcher {
             }
         }
         drop(table);
+        let has_threads = patterns.iter().any(|pattern| matches!(pattern.engine, Engine::Concurrent(_)));
         Ok(Self {
             symbols: symbols.clone(),
             labels: reads_labels.then(Vec::new),
@@ -147,6 +150,7 @@ impl Matcher {
             live: 0,
             totals: Totals::default(),
             chunks: 0,
+            has_threads,
         })
     }
 
@@ -168,8 +172,10 @@ impl Matcher {
                 }
                 row += 1;
             }
+            let drained = self.drain();
             self.hand_over(&mut progress.matches);
             self.end_chunk();
+            progress.stopped = progress.stopped.or(drained.err());
         }
         progress.consumed = row - from;
         progress
@@ -210,7 +216,10 @@ impl Matcher {
                 let pattern = &mut self.patterns[target.pattern as usize];
                 let before = pattern.live();
                 let inserted = pattern.insert(&arrival, target.edge, &self.postings, &mut self.rows);
-                self.live = self.live + pattern.live() - before;
+                // Patterns on other threads are counted when they are drained.
+                if !self.has_threads {
+                    self.live = self.live + pattern.live() - before;
+                }
                 match inserted {
                     Ok(used) => held |= used,
                     Err(limit) => {
@@ -258,6 +267,8 @@ impl Matcher {
                 self.patterns[target.pattern as usize].delete(edge);
             }
         });
+        // A limit that a drained transaction reached is found again at the end of the chunk.
+        let _ = self.drain();
         self.hand_over(out);
         let Some(reported) = &mut self.reported else { return };
         reported.retract(edge, |found| {
@@ -275,6 +286,23 @@ impl Matcher {
             out.push((found.pattern, Kind::Retract, pattern.shed), (ts, first, last), keys);
             true
         });
+    }
+
+    /// Waits for patterns that work on other threads, and puts the rows of all patterns in order of detection.
+    fn drain(&mut self) -> Result<(), LimitReached> {
+        if !self.has_threads {
+            return Ok(());
+        }
+        let from = self.rows.len();
+        let outcomes: Vec<_> = self.patterns.iter_mut().map(|pattern| pattern.drain(&mut self.rows)).collect();
+        self.live = self.patterns.iter().map(Registered::live).sum();
+        // Peaks of patterns that run side by side need not fall together: their sum bounds the common peak.
+        let peak: usize = self.patterns.iter().map(Registered::peak).sum();
+        self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(peak as u64);
+        if self.rows.len() > from {
+            self.rows.sort(&self.store, &self.names);
+        }
+        outcomes.into_iter().collect()
     }
 
     /// Turns the rows found into matches that own their texts.
@@ -337,11 +365,7 @@ impl Matcher {
 
     /// Bytes of state alive, shared and of every pattern.
     pub fn state_bytes(&self) -> usize {
-        let engines: usize = self
-            .patterns
-            .iter()
-            .map(|pattern| if let Engine::Timing(timing) = &pattern.engine { timing.bytes() } else { 0 })
-            .sum();
+        let engines: usize = self.patterns.iter().map(Registered::own_bytes).sum();
         let postings: usize = self.postings.iter().map(Postings::bytes).sum();
         let reported = self.reported.as_ref().map_or(0, Reported::bytes);
         engines + postings + reported + self.store.bytes() + self.vertices.bytes()
@@ -376,6 +400,9 @@ fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures:
     let shape = Shape::new(&spec, across);
     let names = PatternNames::new(&spec);
     let engine = match spec.plan {
+        PlanSpec::Timing { subqueries, threads, locking, .. } if threads > 1 => {
+            Engine::Concurrent(Box::new(Concurrent::new(number, shape, subqueries, &spec.limits, threads, locking)))
+        }
         PlanSpec::Timing { subqueries, storage, .. } => {
             Engine::Timing(Box::new(Timing::new(number, shape, subqueries, storage, &spec.limits)))
         }

@@ -3,6 +3,7 @@
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 
+use crate::concurrent::Concurrent;
 use crate::dispatch::SignatureId;
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
@@ -15,6 +16,8 @@ use crate::timing::{Arrival, Outcome, Timing};
 pub enum Engine {
     /// Expansion lists.
     Timing(Box<Timing>),
+    /// Expansion lists on several threads.
+    Concurrent(Box<Concurrent>),
     /// Local search.
     Search(Box<Search>),
 }
@@ -79,6 +82,11 @@ impl Registered {
                 self.check_bytes(postings)?;
                 Ok(false)
             }
+            // Whether the edge is of use is known when the transaction has run; until then it is held.
+            Engine::Concurrent(lists) => {
+                lists.insert(arrival, query_edge);
+                Ok(true)
+            }
             Engine::Timing(timing) => match timing.insert(arrival, query_edge, rows) {
                 Outcome::Discarded => {
                     self.counts.discarded += 1;
@@ -107,8 +115,10 @@ impl Registered {
             LimitPolicy::Pause => {
                 self.paused = true;
                 self.shed = true;
-                if let Engine::Timing(timing) = &mut self.engine {
-                    timing.clear();
+                match &mut self.engine {
+                    Engine::Timing(timing) => timing.clear(),
+                    Engine::Concurrent(lists) => lists.clear(),
+                    Engine::Search(_) => {}
                 }
                 Ok(())
             }
@@ -121,16 +131,29 @@ impl Registered {
 
     /// Drops the state that left the window.
     pub fn expire(&mut self, now: Time) {
-        if let Engine::Timing(timing) = &mut self.engine {
-            timing.expire(now.saturating_sub(self.window - 1));
+        let alive_from = now.saturating_sub(self.window - 1);
+        match &mut self.engine {
+            Engine::Timing(timing) => timing.expire(alive_from),
+            Engine::Concurrent(lists) => lists.expire(alive_from),
+            Engine::Search(_) => {}
         }
     }
 
     /// Lets a deleted edge take no further part.
     pub fn delete(&mut self, edge: EdgeRef) {
-        if let Engine::Timing(timing) = &mut self.engine {
-            timing.delete(edge);
+        match &mut self.engine {
+            Engine::Timing(timing) => timing.delete(edge),
+            Engine::Concurrent(lists) => lists.delete(edge),
+            Engine::Search(_) => {}
         }
+    }
+
+    /// Waits for work on other threads and hands over the matches it found.
+    pub fn drain(&mut self, rows: &mut Rows) -> Result<(), LimitReached> {
+        let Engine::Concurrent(lists) = &mut self.engine else { return Ok(()) };
+        let limited = lists.drain(rows);
+        self.counts.discarded = lists.discarded();
+        limited.map_or(Ok(()), |bound| self.at_limit(&bound.to_string()))
     }
 
     /// Partial matches alive.
@@ -138,6 +161,7 @@ impl Registered {
     pub fn live(&self) -> usize {
         match &self.engine {
             Engine::Timing(timing) => timing.live(),
+            Engine::Concurrent(lists) => lists.live(),
             Engine::Search(_) => 0,
         }
     }
@@ -146,14 +170,21 @@ impl Registered {
     pub fn peak(&self) -> usize {
         match &self.engine {
             Engine::Timing(timing) => timing.peak(),
+            Engine::Concurrent(lists) => lists.peak(),
             Engine::Search(_) => 0,
         }
+    }
+
+    /// Bytes of state alive that no other pattern shares.
+    pub fn own_bytes(&self) -> usize {
+        if matches!(self.engine, Engine::Search(_)) { 0 } else { self.bytes(&[]) }
     }
 
     /// Bytes of state alive; postings that patterns share count for each.
     pub fn bytes(&self, postings: &[Postings]) -> usize {
         match &self.engine {
             Engine::Timing(timing) => timing.bytes(),
+            Engine::Concurrent(lists) => lists.bytes(),
             Engine::Search(_) => self.signatures.iter().map(|&signature| postings[signature as usize].bytes()).sum(),
         }
     }
@@ -162,6 +193,7 @@ impl Registered {
     pub fn report(&self) -> Vec<ItemReport> {
         match &self.engine {
             Engine::Timing(timing) => timing.report(),
+            Engine::Concurrent(lists) => lists.report(),
             Engine::Search(_) => Vec::new(),
         }
     }

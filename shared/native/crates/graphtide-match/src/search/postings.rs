@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(list(&postings, Access::Both, 1, 2), [3, 0]);
         postings.add(12, Vertex(1), Vertex(2), EdgeRef(4));
         assert_eq!(list(&postings, Access::Source, 1, 0), [12, 3]);
-        assert_eq!(list(&postings, Access::Source, 2, 0), []);
+        assert!(list(&postings, Access::Source, 2, 0).is_empty());
         postings.expire(100);
         assert!(postings.is_empty());
         assert!(postings.heads.iter().flatten().all(HashTable::is_empty));

@@ -22,8 +22,8 @@ use crate::output::{ItemReport, Rows};
 use crate::plan::{Limits, Storage};
 use crate::shape::{Bound, Shape};
 use arena::{Item, NIL};
-pub use compile::Compiled;
-use compile::{Extension, ItemId, ItemKind, Join, KeyVertices};
+pub use compile::{Compiled, ItemId, Join, KeyVertices};
+use compile::{Extension, ItemKind};
 use edges::{HeldEdges, LocalEdge};
 
 /// An edge on its way into the engines, with what they share.

@@ -1,0 +1,154 @@
+//! The `timing` engine on several threads: insertions and expiries as transactions over the items of the expansion lists.
+//!
+//! The dispatcher (the thread that reads the stream) appends a transaction's lock requests to the wait-lists of the items it may
+//! use and queues it; workers run transactions in the order of the queue. A transaction holds one item at a time (`fine`) or asks
+//! for all of its items before it begins (`all`, the paper's comparison).
+//! Invariant (streaming consistency, Definition 12): the matches are those of running the transactions one by one in stream order;
+//! they are collected by transaction and handed over in that order.
+//! Cost: as the engine of one thread, and some microseconds a transaction for queue, locks and counted references: see
+//! `docs/benchmarks.md` for when that pays. Storage is always the match-store DAG.
+//! Reference: paper 004, section 5, Algorithms 3 and 4.
+
+mod item;
+mod pool;
+mod sync;
+mod transaction;
+pub mod wait_list;
+
+use std::collections::VecDeque;
+
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use graphtide_graph::value::OwnedValue;
+
+use crate::output::{ItemReport, Rows};
+use crate::plan::{Limits, Locking, Storage};
+use crate::shape::Shape;
+use crate::timing::{Arrival, Bounds, Compiled};
+use item::{Facts, SharedEdge};
+use pool::Pool;
+use sync::Arc;
+use transaction::{Lists, Work};
+
+/// An edge that expiry has to look at: it begins a subquery somewhere.
+#[derive(Debug)]
+struct Held {
+    edge: Arc<SharedEdge>,
+    begins: Vec<usize>,
+}
+
+/// One pattern's expansion lists, worked on by several threads.
+#[derive(Debug)]
+pub struct Concurrent {
+    pattern: u32,
+    window: i64,
+    lists: Arc<Lists>,
+    pool: Pool,
+    held: VecDeque<Held>,
+    next_edge: u64,
+    keeps_facts: bool,
+}
+
+impl Concurrent {
+    /// Makes an engine for a checked plan with that many workers.
+    pub fn new(pattern: u32, shape: Shape, subqueries: Vec<Vec<u8>>, limits: &Limits, threads: usize, locking: Locking) -> Self {
+        let plan = Compiled::new(&shape, subqueries, Storage::MsDag);
+        let window = shape.window;
+        let keeps_facts = !shape.across.is_empty();
+        let bounds = Bounds {
+            partial_matches: limits.partial_matches.unwrap_or(u64::MAX),
+            bytes: limits.state_bytes.unwrap_or(u64::MAX),
+        };
+        let lists = Arc::new(Lists::new(shape, plan, locking, bounds));
+        Self { pattern, window, pool: Pool::new(Arc::clone(&lists), threads), lists, held: VecDeque::new(), next_edge: 0, keeps_facts }
+    }
+
+    /// Queues the insertion of an edge as one query edge, after the expiry of what left the window.
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8) {
+        self.expire(arrival.ts.saturating_sub(self.window - 1));
+        let edge = self.hold(arrival);
+        let (subquery, depth) = self.lists.plan.positions[usize::from(query_edge)];
+        if depth == 0
+            && let Some(held) = self.held.back_mut()
+        {
+            held.begins.push(subquery);
+        }
+        self.pool.submit(Work::Insert { edge, query_edge });
+    }
+
+    fn hold(&mut self, arrival: &Arrival<'_>) -> Arc<SharedEdge> {
+        if let Some(last) = self.held.back()
+            && last.edge.edge == arrival.edge
+        {
+            return Arc::clone(&last.edge);
+        }
+        let facts = self.keeps_facts.then(|| Facts {
+            attributes: arrival.store.attributes(arrival.edge).map(OwnedValue::new).collect(),
+            texts: [arrival.store.id(arrival.edge), arrival.names.name(arrival.source), arrival.names.name(arrival.target)]
+                .map(|text| text.to_string().into()),
+        });
+        let ends = (arrival.source, arrival.target);
+        let edge = Arc::new(SharedEdge::new(self.next_edge, arrival.ts, ends, arrival.edge, facts));
+        self.next_edge += 1;
+        self.held.push_back(Held { edge: Arc::clone(&edge), begins: Vec::new() });
+        edge
+    }
+
+    /// Queues the deletion of every edge from before `alive_from`.
+    pub fn expire(&mut self, alive_from: Time) {
+        while self.held.front().is_some_and(|held| held.edge.ts < alive_from) {
+            let Some(held) = self.held.pop_front() else { return };
+            if !held.begins.is_empty() {
+                self.pool.submit(Work::Delete { oldest: held.edge.number, begins: held.begins });
+            }
+        }
+    }
+
+    /// Lets a deleted edge take no further part; waits for the transactions before.
+    pub fn delete(&mut self, edge: EdgeRef) {
+        self.pool.wait();
+        for held in self.held.iter().filter(|held| held.edge.edge == edge) {
+            held.edge.delete();
+        }
+    }
+
+    /// Waits for every transaction and hands over the matches, in stream order. Says whether a partial match was given up.
+    pub fn drain(&mut self, rows: &mut Rows) -> Option<Bounds> {
+        for found in self.pool.drain() {
+            rows.push(self.pattern, found.ts, &found.edges, &found.vertices);
+        }
+        self.lists.take_limited()
+    }
+
+    /// Drops all state.
+    pub fn clear(&mut self) {
+        self.expire(Time::MAX);
+        self.held.clear();
+        self.pool.wait();
+    }
+
+    /// Partial matches alive.
+    pub fn live(&self) -> usize {
+        self.lists.live()
+    }
+
+    /// Most partial matches ever alive at once.
+    pub fn peak(&self) -> usize {
+        self.lists.peak()
+    }
+
+    /// Bytes of state alive, about.
+    pub fn bytes(&self) -> usize {
+        self.lists.live() * transaction::NODE_BYTES + self.held.len() * size_of::<SharedEdge>()
+    }
+
+    /// Pairs of an edge and a query edge that extended no partial match and started none.
+    pub fn discarded(&self) -> u64 {
+        self.lists.discarded()
+    }
+
+    /// What each item holds and held.
+    pub fn report(&self) -> Vec<ItemReport> {
+        self.lists.report()
+    }
+}

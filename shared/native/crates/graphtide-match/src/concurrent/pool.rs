@@ -1,0 +1,134 @@
+//! Workers that run transactions in the order of their queue, and the matches they find.
+//!
+//! Invariant: transactions start in order, each after its lock requests stand in the wait-lists; so the oldest transaction under
+//! way never waits for one that has not started. The queue is bounded: a dispatcher that runs ahead waits.
+
+use std::collections::VecDeque;
+
+use super::sync::{Arc, Condvar, Mutex, lock, thread, wait};
+use super::transaction::{Found, Lists, Work};
+use super::wait_list::Transaction;
+
+const MOST_QUEUED: usize = 1024;
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<(Transaction, Work)>,
+    under_way: usize,
+    found: Vec<(Transaction, Vec<Found>)>,
+    closed: bool,
+    failed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    arrived: Condvar,
+    finished: Condvar,
+}
+
+/// Workers over one pattern's lists.
+#[derive(Debug)]
+pub struct Pool {
+    lists: Arc<Lists>,
+    shared: Arc<Shared>,
+    workers: Vec<thread::JoinHandle<()>>,
+    next: Transaction,
+}
+
+impl Pool {
+    /// Starts the workers.
+    pub fn new(lists: Arc<Lists>, threads: usize) -> Self {
+        let shared = Arc::new(Shared::default());
+        let workers = (0..threads)
+            .map(|_| {
+                let (lists, shared) = (Arc::clone(&lists), Arc::clone(&shared));
+                thread::spawn(move || work(&lists, &shared))
+            })
+            .collect();
+        Self { lists, shared, workers, next: 0 }
+    }
+
+    /// Dispatches a transaction's lock requests and queues it.
+    pub fn submit(&mut self, work: Work) {
+        let transaction = self.next;
+        self.next += 1;
+        self.lists.request(transaction, &work);
+        let mut queue = lock(&self.shared.queue);
+        while queue.waiting.len() >= MOST_QUEUED && !queue.failed {
+            queue = wait(&self.shared.finished, queue);
+        }
+        queue.waiting.push_back((transaction, work));
+        drop(queue);
+        self.shared.arrived.notify_one();
+    }
+
+    /// Waits until no transaction is queued or under way.
+    ///
+    /// # Panics
+    /// If a worker panicked: its locks are never given back, and its matches are lost.
+    pub fn wait(&self) {
+        let mut queue = lock(&self.shared.queue);
+        while (!queue.waiting.is_empty() || queue.under_way > 0) && !queue.failed {
+            queue = wait(&self.shared.finished, queue);
+        }
+        assert!(!queue.failed, "a worker of the timing engine panicked");
+    }
+
+    /// Waits, and takes the matches found, in order of their transactions.
+    pub fn drain(&mut self) -> impl Iterator<Item = Found> + use<> {
+        self.wait();
+        let mut found = std::mem::take(&mut lock(&self.shared.queue).found);
+        found.sort_unstable_by_key(|(transaction, _)| *transaction);
+        found.into_iter().flat_map(|(_, found)| found)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        lock(&self.shared.queue).closed = true;
+        self.shared.arrived.notify_all();
+        for worker in self.workers.drain(..) {
+            // A worker that panicked was reported by `wait`.
+            let _ = worker.join();
+        }
+    }
+}
+
+/// Tells the dispatcher if the worker ends by a panic.
+struct Alarm<'a>(&'a Shared);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            lock(&self.0.queue).failed = true;
+            self.0.finished.notify_all();
+        }
+    }
+}
+
+fn work(lists: &Lists, shared: &Shared) {
+    let _alarm = Alarm(shared);
+    loop {
+        let mut queue = lock(&shared.queue);
+        let (transaction, work) = loop {
+            if let Some(next) = queue.waiting.pop_front() {
+                break next;
+            }
+            if queue.closed {
+                return;
+            }
+            queue = wait(&shared.arrived, queue);
+        };
+        queue.under_way += 1;
+        drop(queue);
+        let found = lists.run(transaction, work);
+        let mut queue = lock(&shared.queue);
+        queue.under_way -= 1;
+        if !found.is_empty() {
+            queue.found.push((transaction, found));
+        }
+        drop(queue);
+        shared.finished.notify_all();
+    }
+}

@@ -1,0 +1,22 @@
+//! The primitives of synchronisation, replaced by a model checker's under the feature `shuttle`.
+
+#[cfg(feature = "shuttle")]
+pub use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, atomic};
+#[cfg(feature = "shuttle")]
+pub use shuttle::thread;
+#[cfg(not(feature = "shuttle"))]
+pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, atomic};
+#[cfg(not(feature = "shuttle"))]
+pub use std::thread;
+
+use std::sync::PoisonError;
+
+/// Locks a mutex. A holder that panicked ends the run elsewhere: see `pool::Pool::drain`.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits on a condition variable.
+pub fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
