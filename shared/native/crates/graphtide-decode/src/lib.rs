@@ -1,1 +1,62 @@
-//! Bytes of a stream file to batches of records.
+//! Bytes of a stream to batches of records: CSV, JSON Lines, Arrow IPC.
+//!
+//! Every decoder keeps one contract. Blocks may cut records anywhere. A record that cannot be used becomes a [`DeadLetter`] with
+//! its place, a reason and its bytes, and its neighbours go on; only a stream that cannot be read at all is a [`DecodeError`].
+//! Only projected attributes are decoded. A record without an id has its 0-based ordinal for one, and bad records count in it.
+
+pub mod arrow;
+pub mod columns;
+pub mod csv;
+pub mod error;
+pub mod json_lines;
+pub mod render;
+
+mod arrow_columns;
+mod json_record;
+mod labels;
+mod splitter;
+mod suggest;
+mod writer;
+
+pub use arrow::ArrowDecoder;
+pub use columns::{Column, ColumnNames};
+pub use csv::CsvDecoder;
+pub use error::DecodeError;
+pub use graphtide_graph::batch::DeadLetter;
+use graphtide_graph::batch::EdgeBatch;
+pub use json_lines::JsonLinesDecoder;
+
+/// Longest record of a text format, in bytes; a longer one is put aside and reading goes on after the next line feed.
+pub const MAX_RECORD: usize = 16 << 20;
+
+/// How much of a record past [`MAX_RECORD`] its dead letter keeps.
+pub const KEPT_OF_LONG_RECORD: usize = 64 << 10;
+
+/// What every decoder does.
+pub trait Decoder {
+    /// Decodes every record that is whole once `block` is added; `batch` is as wide as there are attributes.
+    fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError>;
+
+    /// Decodes what the end of the stream completes; call once, after the last block.
+    fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError>;
+
+    /// Names of the stream's columns, once known; None for ever where a format has no such list.
+    fn columns(&self) -> Option<&[String]>;
+
+    /// Whether the stream gives ids: by its columns, or by a record so far where a format has no list of them.
+    fn has_ids(&self) -> bool;
+
+    /// Whether the stream gives operations, known as [`has_ids`](Self::has_ids) is.
+    fn has_operations(&self) -> bool;
+}
+
+/// What a decoder is told once, whatever its format.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Names of the attributes to decode, in the order of a batch's columns.
+    pub attributes: Vec<String>,
+    /// What the stream calls the columns that every record has.
+    pub columns: ColumnNames,
+    /// Whether rows keep their bytes: costs a copy, wanted where a later stage may put rows aside.
+    pub keep_raw: bool,
+}

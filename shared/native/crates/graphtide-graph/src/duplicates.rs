@@ -194,12 +194,12 @@ mod tests {
             let mut ts = 0;
             let records: Vec<_> = (0..random(40))
                 .map(|_| {
-                    ts += random(3) as Time;
+                    ts += random(3).cast_signed();
                     let id = ids[random(if explicit { 7 } else { 3 }) as usize];
                     (ts, id, if id.is_some() && random(5) == 0 { Operation::Delete } else { Operation::Insert })
                 })
                 .collect();
-            let window = random(8) as Time;
+            let window = random(8).cast_signed();
             let mut duplicates = Duplicates::new(window);
             let mut kept = Vec::new();
             for (block, first) in records.chunks(6).zip((0..).step_by(6)) {
@@ -217,7 +217,7 @@ mod tests {
         let mut duplicates = Duplicates::new(10);
         for ordinal in 0..1000 {
             let id = format!("id {ordinal}");
-            duplicates.filter(&batch(ordinal, &[(ordinal as Time, Some(&id), Operation::Insert)]));
+            duplicates.filter(&batch(ordinal, &[(ordinal.cast_signed(), Some(&id), Operation::Insert)]));
             assert!(duplicates.queue.len() <= 10 && duplicates.known.as_ref().is_some_and(|known| known.len() <= 10));
         }
     }

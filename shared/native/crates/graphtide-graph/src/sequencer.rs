@@ -332,7 +332,7 @@ mod tests {
         };
         for case in 0..400 {
             let spread = 1 + random(12);
-            let times: Vec<Time> = (0..random(60)).map(|i| (i / 2 + random(spread)) as Time).collect();
+            let times: Vec<Time> = (0..random(60)).map(|i| (i / 2 + random(spread)).cast_signed()).collect();
             let lateness = [0, 1, 3, 10][random(4) as usize];
             let max_pending = [0, 1, 4, 1000][random(4) as usize];
             let expected = oracle(&times, lateness, max_pending);

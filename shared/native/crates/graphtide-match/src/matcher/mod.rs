@@ -242,7 +242,14 @@ impl Matcher {
         if held || !self.rows.is_empty() {
             if let Some(ids) = &mut self.ids {
                 let store = &self.store;
-                ids.insert_unique(hash(batch.id(row)), edge, |&edge| hash(store.id(edge)));
+                // An id may come again once its first edge has left the window, which the store may still hold.
+                let id = batch.id(row);
+                match ids.find_mut(hash(id), |&edge| store.id(edge) == id) {
+                    Some(known) => *known = edge,
+                    None => {
+                        ids.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
+                    }
+                }
             }
         } else {
             self.store.pop_back();

@@ -1,0 +1,146 @@
+"""Readers of columnar data: Parquet files, Arrow IPC files and streams, tables in memory.
+
+Each record batch goes to the decoder as an IPC stream of its own with the wanted columns alone. What the columns are is judged
+once, by the whole schema, so that an error names all of them. Cost: one copy of the wanted columns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from graphtide_core.errors import UnreadableStreamError
+from graphtide_native.records import ArrowDecoder
+
+from graphtide.readers.decoding import DecodingReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from graphtide.readers.reader import ReaderOptions
+    from graphtide.readers.source import ByteSource
+
+PARQUET_MAGIC = b"PAR1"
+ARROW_FILE_MAGIC = b"ARROW1"
+_OLD_FEATHER_MAGIC = b"FEA1"
+_NAMES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
+_LABELS = ("label", "src_label", "dst_label", "op")
+
+
+def read_parquet(source: ByteSource, options: ReaderOptions) -> DecodingReader:
+    """Read a Parquet file row group by row group.
+
+    Raises:
+        UnreadableStreamError: the file is damaged or lacks a column.
+    """
+    if not source.head.startswith(PARQUET_MAGIC):
+        _refuse(source, "this is not a Parquet file")
+    try:
+        schema = pq.read_schema(source.name)
+        labels = [name for name in _labels(options) if name in schema.names and pa.types.is_string(schema.field(name).type)]
+        # Labels repeat: read as codes, they are looked up once each.
+        file = pq.ParquetFile(source.name, read_dictionary=labels)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        _refuse(source, f"this is not a readable Parquet file ({_first_line(error)})", error)
+    wanted = _wanted(file.schema_arrow, options)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        rows = 0
+        for batch in file.iter_batches(options.block_rows, columns=wanted):
+            rows += batch.num_rows
+            source.read = (source.total or 0) * rows // max(1, file.metadata.num_rows)
+            yield batch
+
+    return _reader(batches(), file.schema_arrow, options, source.name, source)
+
+
+def read_arrow(source: ByteSource, options: ReaderOptions) -> DecodingReader:
+    """Read an Arrow IPC file (Feather version 2) or stream.
+
+    Raises:
+        UnreadableStreamError: the file is damaged or lacks a column.
+    """
+    if source.head.startswith(_OLD_FEATHER_MAGIC):
+        _refuse(source, "Feather version 1 is not supported; write the file again as version 2")
+    if not source.head:
+        _refuse(source, "the file is empty")
+    try:
+        if source.head.startswith(ARROW_FILE_MAGIC):
+            file = pa.ipc.open_file(source.name)
+            schema: pa.Schema = file.schema
+            given: Iterable[pa.RecordBatch] = (file.get_batch(index) for index in range(file.num_record_batches))
+        else:
+            stream = pa.ipc.open_stream(source.name)
+            schema, given = stream.schema, stream
+    except (pa.ArrowException, OSError, ValueError) as error:
+        _refuse(source, f"this is not a readable Arrow IPC file ({_first_line(error)})", error)
+    total = source.total or 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in given:
+            source.read = min(total, source.read + batch.nbytes)
+            yield batch
+
+    return _reader(batches(), schema, options, source.name, source)
+
+
+def read_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema, options: ReaderOptions, name: str) -> DecodingReader:
+    """Read record batches in memory."""
+    return _reader(batches, schema, options, name, None)
+
+
+def _reader(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, options: ReaderOptions, name: str, source: ByteSource | None
+) -> DecodingReader:
+    decoder = ArrowDecoder(options.symbols, options.attributes, dict(options.columns), options.ticks_per_second)
+
+    def blocks() -> Iterator[bytes]:
+        yield _to_ipc(schema.empty_table().to_batches(), _plain(schema))
+        wanted: list[str] | None = None
+        try:
+            for batch in batches:
+                wanted = wanted or _wanted(batch.schema, options)
+                selected = batch.select(wanted)
+                parts = range(0, selected.num_rows, options.block_rows)
+                for start in parts:
+                    yield _to_ipc([selected.slice(start, options.block_rows)], selected.schema)
+        except (pa.ArrowException, OSError) as error:
+            message = f"{name}: cannot be read further ({_first_line(error)})"
+            raise UnreadableStreamError(message) from error
+
+    return DecodingReader(decoder, blocks, name=name, source=source, columns=list(schema.names))
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with what pandas and others leave in it gone: it would travel with every batch."""
+    return schema.remove_metadata()
+
+
+def _to_ipc(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> bytes:
+    sink = pa.BufferOutputStream()
+    plain = _plain(schema)
+    with pa.ipc.new_stream(sink, plain) as writer:
+        for batch in batches:
+            writer.write_batch(batch.replace_schema_metadata(None))
+    ipc: bytes = sink.getvalue().to_pybytes()
+    return ipc
+
+
+def _wanted(schema: pa.Schema, options: ReaderOptions) -> list[str]:
+    names = {options.columns.get(name, name) for name in _NAMES} | set(options.attributes)
+    return [name for name in schema.names if name in names]
+
+
+def _labels(options: ReaderOptions) -> list[str]:
+    return [options.columns.get(name, name) for name in _LABELS]
+
+
+def _refuse(source: ByteSource, reason: str, cause: Exception | None = None) -> NoReturn:
+    source.close()
+    message = f"{source.name}: {reason}"
+    raise UnreadableStreamError(message) from cause
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,78 @@
+"""Dead letters as JSON Lines.
+
+One object a record: `{"line": 7, "reason": "…", "raw": "…"}`. `raw` is the record as it came, without its line end. Where its
+bytes are not UTF-8 there is `raw_base64` instead of `raw`, so that every byte can be had back.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Self
+
+import msgspec
+from graphtide_core.errors import FatalError
+
+if TYPE_CHECKING:
+    import os
+    from types import TracebackType
+
+    from graphtide_core.ports.dead_letter_sink import DeadLetter
+
+
+class DeadLetterFile:
+    """A `DeadLetterSink` over a file, which it replaces; made with the first letter, so that no letter leaves no file."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Remember the path; nothing is opened yet."""
+        self._path = Path(path)
+        self._file: BinaryIO | None = None
+        self.written = 0
+
+    def write(self, letter: DeadLetter) -> None:
+        """Append a letter.
+
+        Raises:
+            FatalError: the file cannot be written.
+        """
+        line = _encode(letter)
+        try:
+            if self._file is None:
+                self._file = self._path.open("wb")
+            self._file.write(line)
+        except OSError as error:
+            message = f"{self._path}: dead letters cannot be written ({error.strerror or error})"
+            raise FatalError(message) from error
+        self.written += 1
+
+    def close(self) -> None:
+        """Write out what is buffered and close the file.
+
+        Raises:
+            FatalError: the file cannot be written.
+        """
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        try:
+            file.close()
+        except OSError as error:
+            message = f"{self._path}: dead letters cannot be written ({error.strerror or error})"
+            raise FatalError(message) from error
+
+    def __enter__(self) -> Self:
+        """Return the file itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        """Close the file."""
+        self.close()
+
+
+def _encode(letter: DeadLetter) -> bytes:
+    record: dict[str, object] = {"line": letter.line, "reason": letter.reason}
+    try:
+        record["raw"] = letter.raw.decode()
+    except UnicodeDecodeError:
+        record["raw_base64"] = base64.b64encode(letter.raw).decode("ascii")
+    return msgspec.json.encode(record) + b"\n"

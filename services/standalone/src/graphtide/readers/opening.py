@@ -1,0 +1,96 @@
+"""A reader for a file or for standard input: how the stream is written, its name and its first bytes tell."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import UnreadableStreamError
+from graphtide_native.records import CsvDecoder, JsonLinesDecoder
+
+from graphtide.readers.columnar import ARROW_FILE_MAGIC, PARQUET_MAGIC, read_arrow, read_parquet
+from graphtide.readers.decoding import DecodingReader
+from graphtide.readers.reader import Reader, ReaderOptions, StreamFormat
+from graphtide.readers.source import STANDARD_INPUT, ByteSource, open_source
+
+if TYPE_CHECKING:
+    import os
+
+_SUFFIXES = {
+    ".csv": StreamFormat.CSV,
+    ".jsonl": StreamFormat.JSON_LINES,
+    ".ndjson": StreamFormat.JSON_LINES,
+    ".parquet": StreamFormat.PARQUET,
+    ".arrow": StreamFormat.ARROW,
+    ".feather": StreamFormat.ARROW,
+    ".ipc": StreamFormat.ARROW,
+}
+_COMPRESSED = {".gz", ".zst"}
+_TEXTS = {StreamFormat.CSV, StreamFormat.JSON_LINES}
+_MAGIC = {PARQUET_MAGIC: StreamFormat.PARQUET, ARROW_FILE_MAGIC: StreamFormat.ARROW}
+
+
+def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = None) -> Reader:
+    """Open a file, or standard input by the name `-` (JSON Lines unless the options say CSV).
+
+    Raises:
+        UnreadableStreamError: there is no such file, it cannot be read, or it is not of the format it should be.
+    """
+    options = options or ReaderOptions()
+    text = str(name)
+    source = open_source(text)
+    try:
+        kind = options.format or _tell(source, text)
+        _check(source, kind, explicit=options.format is not None)
+        if kind is StreamFormat.PARQUET:
+            return read_parquet(source, options)
+        if kind is StreamFormat.ARROW:
+            return read_arrow(source, options)
+        return _read_text(source, kind, options)
+    except BaseException:
+        source.close()
+        raise
+
+
+def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -> DecodingReader:
+    columns = dict(options.columns)
+    decoder: CsvDecoder | JsonLinesDecoder
+    if kind is StreamFormat.CSV:
+        decoder = CsvDecoder(options.symbols, options.attributes, columns, options.delimiter, keep_raw=options.keep_raw)
+    else:
+        decoder = JsonLinesDecoder(options.symbols, options.attributes, columns, keep_raw=options.keep_raw)
+    return DecodingReader(decoder, lambda: source.blocks(options.block_size), name=source.name, source=source)
+
+
+def _tell(source: ByteSource, name: str) -> StreamFormat:
+    if name == STANDARD_INPUT:
+        return StreamFormat.JSON_LINES
+    path = PurePath(name)
+    suffix = path.suffix.lower()
+    if suffix in _COMPRESSED:
+        suffix = PurePath(path.stem).suffix.lower()
+    found = _SUFFIXES.get(suffix) or _by_magic(source)
+    if found is None:
+        message = f"{name}: its name does not tell its format; end it in one of {', '.join(_SUFFIXES)}, or say the format"
+        raise UnreadableStreamError(message)
+    return found
+
+
+def _by_magic(source: ByteSource) -> StreamFormat | None:
+    return next((kind for magic, kind in _MAGIC.items() if source.head.startswith(magic)), None)
+
+
+def _check(source: ByteSource, kind: StreamFormat, *, explicit: bool) -> None:
+    """Refuse a file whose first bytes contradict its format."""
+    found = _by_magic(source)
+    reason = ""
+    if kind not in _TEXTS and source.name == "standard input":
+        reason = f"{kind.value} cannot be read from a pipe; use csv or jsonl"
+    elif kind not in _TEXTS and source.is_compressed:
+        reason = f"a compressed {kind.value} file cannot be read; unpack it, the format compresses by itself"
+    elif found is not None and found is not kind:
+        told = "was said" if explicit else "its name says"
+        reason = f"{told} to be {kind.value}, but it is {found.value}"
+    if reason:
+        message = f"{source.name}: {reason}"
+        raise UnreadableStreamError(message)

@@ -1,0 +1,106 @@
+"""What every reader offers, and what a reader is told.
+
+Invariant: a reader is read once, by one thread; its batches come in the order of the stream, and no record is lost: each one is
+in a batch or among the dead letters. Memory is bounded by a block and its batch, as long as dead letters are taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from graphtide_core.time import TimeUnit
+from graphtide_native.records import Symbols, ticks_per_second
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_native.records import EdgeBatch
+
+
+class StreamFormat(Enum):
+    """How a stream is written."""
+
+    CSV = "csv"
+    JSON_LINES = "jsonl"
+    PARQUET = "parquet"
+    ARROW = "arrow"
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderOptions:
+    """What a reader is told once.
+
+    Attributes:
+        symbols: the table of labels that the matcher shares.
+        attributes: names of the attributes to decode; the batches have no others.
+        columns: what the stream calls `ts src dst label src_label dst_label id op`, where it has other names.
+        time_unit: what `ts` counts; timestamps of columnar formats are converted to it.
+        format: how the stream is written; None to tell by its name and first bytes.
+        delimiter: what separates the fields of a CSV file.
+        keep_raw: whether records of text formats keep their bytes for a later stage to put aside; else it gets their fields.
+        block_size: bytes of text to decode at once.
+        block_rows: rows of a columnar format to decode at once.
+    """
+
+    symbols: Symbols = field(default_factory=Symbols)
+    attributes: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    time_unit: TimeUnit = TimeUnit.MILLISECOND
+    format: StreamFormat | None = None
+    delimiter: str = ","
+    keep_raw: bool = True
+    block_size: int = 1 << 20
+    block_rows: int = 1 << 16
+
+    @property
+    def ticks_per_second(self) -> int:
+        """How many ticks of the stream make a second."""
+        return ticks_per_second(self.time_unit)
+
+
+class Reader(Protocol):
+    """A stream that is being read."""
+
+    def batches(self) -> Iterator[EdgeBatch]:
+        """Yield batches, none of them empty; call once.
+
+        Raises:
+            UnreadableStreamError: the stream cannot be read, or not further; what could be read was yielded before.
+        """
+        ...
+
+    def take_dead_letters(self) -> list[DeadLetter]:
+        """Return the records put aside since the last call."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the stream; done by itself at its end."""
+        ...
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The stream's columns: known after the first batch at the latest, never for JSON Lines."""
+        ...
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the stream gives ids, as far as is known: see `Decoder.has_ids`."""
+        ...
+
+    @property
+    def has_operations(self) -> bool:
+        """Whether the stream gives operations, as far as is known."""
+        ...
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the source read so far, as they lie there; 0 if it is not of bytes."""
+        ...
+
+    @property
+    def bytes_total(self) -> int | None:
+        """Size of the source, if it has one."""
+        ...

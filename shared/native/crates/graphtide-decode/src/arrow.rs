@@ -1,0 +1,304 @@
+//! Arrow IPC: each block is one whole stream, a schema and its record batches.
+//!
+//! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down. `src`,
+//! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth
+//! values, integers, floating-point numbers or texts; of any other type they are missing, as is NaN. A record's line is its
+//! 1-based row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
+use arrow_schema::ArrowError;
+use graphtide_graph::batch::{DeadLetter, EdgeBatch};
+use graphtide_graph::key::KeyRef;
+use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::value::ValueRef;
+
+use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, integers, timestamps};
+use crate::columns::{Column, ColumnNames, Layout};
+use crate::error::{DecodeError, RowError};
+use crate::render::Object;
+use crate::writer::{Draft, Target, Writer, check_text};
+use crate::{Decoder, Options};
+
+/// Decoder of Arrow IPC streams.
+#[derive(Clone, Debug)]
+pub struct ArrowDecoder {
+    attributes: Vec<String>,
+    names: ColumnNames,
+    ticks_per_second: i64,
+    writer: Writer,
+    columns: Option<Vec<String>>,
+    layout: Layout,
+}
+
+impl ArrowDecoder {
+    /// Makes a decoder; timestamps become ticks, of which a second has `ticks_per_second`.
+    pub fn new(options: Options, ticks_per_second: i64, symbols: SharedSymbols) -> Result<Self, DecodeError> {
+        if ticks_per_second < 1 {
+            return Err(DecodeError::TicksPerSecond { ticks: ticks_per_second });
+        }
+        Ok(Self {
+            attributes: options.attributes,
+            names: options.columns,
+            ticks_per_second,
+            writer: Writer::new(symbols, false),
+            columns: None,
+            layout: Layout::default(),
+        })
+    }
+
+    fn decode(&mut self, rows: &RecordBatch, target: &mut Target<'_>) -> Result<(), DecodeError> {
+        let mut columns = Columns::new(rows, &self.layout, &self.names, self.ticks_per_second)?;
+        for row in 0..rows.num_rows() {
+            let line = self.writer.ordinal() + 1;
+            if let Err(error) = columns.write(row, line, &mut self.writer, target, &self.attributes) {
+                self.writer.put_aside(target, line, &error, &render(rows, row));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Decoder for ArrowDecoder {
+    fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        let symbols = self.writer.symbols.clone();
+        let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
+        let mut decoder = StreamDecoder::new();
+        let mut buffer = Buffer::from(block);
+        let mut resolved = false;
+        loop {
+            let rows = guarded(|| decoder.decode(&mut buffer))?;
+            if let Some(schema) = decoder.schema().filter(|_| !resolved) {
+                let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+                self.layout = Layout::resolve(&self.names, &self.attributes, &columns)?;
+                self.columns = Some(columns);
+                resolved = true;
+            }
+            let Some(rows) = rows else { break };
+            self.decode(&rows, &mut target)?;
+        }
+        if !resolved {
+            return Err(DecodeError::Arrow { reason: "it has no schema".to_owned() });
+        }
+        guarded(|| decoder.finish())
+    }
+
+    fn finish(&mut self, _: &mut EdgeBatch, _: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        Ok(())
+    }
+
+    fn columns(&self) -> Option<&[String]> {
+        self.columns.as_deref()
+    }
+
+    fn has_ids(&self) -> bool {
+        self.layout.get(Column::Id).is_some()
+    }
+
+    fn has_operations(&self) -> bool {
+        self.layout.get(Column::Operation).is_some()
+    }
+}
+
+/// Runs a step of the format's reader. It reports damage as an error, mostly: what it asserts, damage can break too.
+fn guarded<T>(step: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, DecodeError> {
+    match catch_unwind(AssertUnwindSafe(step)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(DecodeError::Arrow { reason: error.to_string() }),
+        Err(_) => Err(DecodeError::Arrow { reason: "it is damaged".to_owned() }),
+    }
+}
+
+/// The wanted columns of one record batch.
+struct Columns<'a> {
+    ts: Ticks,
+    source: Keys<'a>,
+    target: Keys<'a>,
+    label: Labels<'a>,
+    source_label: Option<Labels<'a>>,
+    target_label: Option<Labels<'a>>,
+    id: Option<Keys<'a>>,
+    operation: Option<Texts<'a>>,
+    attributes: Vec<Option<Values<'a>>>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(rows: &'a RecordBatch, layout: &Layout, names: &ColumnNames, ticks_per_second: i64) -> Result<Self, DecodeError> {
+        let find = |column: Column| layout.get(column).map(|place| (column, rows.column(place)));
+        let need = |column: Column| find(column).ok_or_else(|| absent(column, names));
+        let keys = |(column, array): (Column, &'a ArrayRef)| {
+            Keys::new(array).ok_or_else(|| wrong_type(column, names, array, "a text or an integer"))
+        };
+        let labels = |(column, array): (Column, &'a ArrayRef)| {
+            Labels::new(array).ok_or_else(|| wrong_type(column, names, array, "a text"))
+        };
+        let texts = |(column, array): (Column, &'a ArrayRef)| {
+            Texts::new(array).ok_or_else(|| wrong_type(column, names, array, "a text"))
+        };
+        let (_, ts) = need(Column::Ts)?;
+        Ok(Self {
+            ts: Ticks::new(ts, ticks_per_second)
+                .ok_or_else(|| wrong_type(Column::Ts, names, ts, "an integer or a timestamp"))?,
+            source: keys(need(Column::Source)?)?,
+            target: keys(need(Column::Target)?)?,
+            label: labels(need(Column::Label)?)?,
+            source_label: find(Column::SourceLabel).map(labels).transpose()?,
+            target_label: find(Column::TargetLabel).map(labels).transpose()?,
+            id: find(Column::Id).map(keys).transpose()?,
+            operation: find(Column::Operation).map(texts).transpose()?,
+            attributes: layout.attributes.iter().map(|place| place.map(|place| Values::new(rows.column(place)))).collect(),
+        })
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        row: usize,
+        line: u64,
+        writer: &mut Writer,
+        target: &mut Target<'_>,
+        attributes: &[String],
+    ) -> Result<(), RowError> {
+        let mut buffers = [itoa::Buffer::new(); 3];
+        let [source, destination, id] = &mut buffers;
+        let draft = Draft {
+            ts: self.ts.get(row)?,
+            source: key(&self.source, row, source),
+            target: key(&self.target, row, destination),
+            label: self.label.get(row, writer, target.symbols),
+            source_label: self.source_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
+            target_label: self.target_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
+            id: self.id.as_ref().and_then(|keys| key(keys, row, id)),
+            operation: self.operation.as_ref().and_then(|texts| texts.get(row)),
+        };
+        for (values, name) in self.attributes.iter().zip(attributes) {
+            if let Some(ValueRef::Text(text)) = values.as_ref().map(|values| values.get(row)) {
+                check_text(text, name)?;
+            }
+        }
+        let attributes = self.attributes.iter().map(|values| values.as_ref().map_or(ValueRef::Null, |values| values.get(row)));
+        writer.write(target, line, &draft, attributes, b"")
+    }
+}
+
+/// Event times in ticks.
+enum Ticks {
+    /// Counted in ticks already.
+    Signed(Numbers<i64>),
+    /// Counted in ticks already, and some may be past the range of time.
+    Unsigned(Numbers<u64>),
+    /// Of another unit, of which `per_second` make a second.
+    Scaled { numbers: Numbers<i64>, ticks_per_second: i64, per_second: i64 },
+}
+
+impl Ticks {
+    fn new(array: &ArrayRef, ticks_per_second: i64) -> Option<Self> {
+        if let Some((numbers, per_second)) = timestamps(array) {
+            let same = per_second == ticks_per_second;
+            return Some(if same { Self::Signed(numbers) } else { Self::Scaled { numbers, ticks_per_second, per_second } });
+        }
+        Some(match integers(array)? {
+            Integers::Signed(numbers) => Self::Signed(numbers),
+            Integers::Unsigned(numbers) => Self::Unsigned(numbers),
+        })
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> Result<i64, RowError> {
+        let column = Column::Ts.name();
+        let missing = RowError::Missing { column };
+        match self {
+            Self::Signed(numbers) => numbers.get(row).ok_or(missing),
+            Self::Unsigned(numbers) => {
+                let number = numbers.get(row).ok_or(missing)?;
+                i64::try_from(number).map_err(|_| RowError::OutOfRange { column, text: number.to_string() })
+            }
+            Self::Scaled { numbers, ticks_per_second, per_second } => {
+                let number = numbers.get(row).ok_or(missing)?;
+                let ticks = (i128::from(number) * i128::from(*ticks_per_second)).div_euclid(i128::from(*per_second));
+                i64::try_from(ticks).map_err(|_| RowError::OutOfRange { column, text: ticks.to_string() })
+            }
+        }
+    }
+}
+
+#[inline]
+fn key<'a>(keys: &'a Keys<'_>, row: usize, buffer: &'a mut itoa::Buffer) -> Option<KeyRef<'a>> {
+    /// Below this a number is held as one, see [`KeyRef`].
+    const LIMIT: u64 = 1_000_000_000_000_000_000;
+    match keys {
+        Keys::Texts(texts) => texts.get(row).map(KeyRef::parse),
+        Keys::Signed(numbers) => numbers.get(row).map(|number| match u64::try_from(number) {
+            Ok(number) if number < LIMIT => KeyRef::Number(number),
+            _ => KeyRef::Text(buffer.format(number)),
+        }),
+        Keys::Unsigned(numbers) => numbers.get(row).map(|number| match number {
+            0..LIMIT => KeyRef::Number(number),
+            _ => KeyRef::Text(buffer.format(number)),
+        }),
+    }
+}
+
+fn wrong_type(column: Column, names: &ColumnNames, array: &ArrayRef, expected: &'static str) -> DecodeError {
+    DecodeError::ColumnType { name: names.get(column).to_owned(), found: array.data_type().to_string(), expected }
+}
+
+/// The layout of a schema has every required column, so this cannot be seen; it is an error all the same.
+fn absent(column: Column, names: &ColumnNames) -> DecodeError {
+    DecodeError::Arrow { reason: format!("a record batch lacks column {:?}", names.get(column)) }
+}
+
+/// A row as a JSON object, times as the numbers they are stored as; what JSON cannot say is null.
+#[cold]
+fn render(rows: &RecordBatch, row: usize) -> Vec<u8> {
+    let mut object = Object::default();
+    for (field, array) in rows.schema().fields().iter().zip(rows.columns()) {
+        let cell = array.slice(row, 1);
+        let time = timestamps(&cell).map(|(numbers, _)| numbers.get(0).map_or(ValueRef::Null, ValueRef::Int));
+        let values = Values::new(&cell);
+        object.member(field.name(), time.unwrap_or_else(|| values.get(0)));
+    }
+    object.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int8Type;
+    use arrow_array::{DictionaryArray, StringArray, TimestampMicrosecondArray, UInt64Array};
+    use arrow_ipc::writer::StreamWriter;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_becomes_records_and_its_bad_rows_become_json() -> Result<(), Box<dyn std::error::Error>> {
+        let labels: DictionaryArray<Int8Type> = ["x", "y", "x"].into_iter().collect();
+        let rows = RecordBatch::try_from_iter([
+            ("src", Arc::new(UInt64Array::from(vec![5, u64::MAX, 7])) as ArrayRef),
+            ("dst", Arc::new(StringArray::from(vec![Some("b"), Some("7"), None]))),
+            ("label", Arc::new(labels)),
+            ("ts", Arc::new(TimestampMicrosecondArray::from(vec![1999, -1, 0]))),
+        ])?;
+        let mut writer = StreamWriter::try_new(Vec::new(), &rows.schema())?;
+        writer.write(&rows)?;
+        let bytes = writer.into_inner()?;
+
+        let symbols = SharedSymbols::default();
+        let mut decoder = ArrowDecoder::new(Options::default(), 1000, symbols.clone())?;
+        let (mut batch, mut dead) = (EdgeBatch::new(0), Vec::new());
+        decoder.feed(&bytes, &mut batch, &mut dead)?;
+
+        assert_eq!(batch.ts(), [1, -1]);
+        assert_eq!((batch.source(0), batch.source(1)), (KeyRef::Number(5), KeyRef::Text("18446744073709551615")));
+        assert_eq!((batch.target(0), batch.target(1)), (KeyRef::Text("b"), KeyRef::Number(7)));
+        let names: Vec<String> = batch.labels().iter().map(|[_, label, _]| symbols.lock().name(*label).to_owned()).collect();
+        assert_eq!(names, ["x", "y"]);
+        let raw = br#"{"src":7,"dst":null,"label":"x","ts":0}"#.to_vec();
+        assert_eq!(dead, [DeadLetter { line: 3, reason: "dst is missing".into(), raw }]);
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! What can be wrong: with a whole stream ([`DecodeError`]), or with one record ([`RowError`]).
+
+use thiserror::Error;
+
+/// The stream as a whole cannot be read, or the decoder was asked for something impossible.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum DecodeError {
+    /// A text format whose bytes are no text.
+    #[error("this is not {format}: {reason}")]
+    NotThisFormat {
+        /// The format that was expected.
+        format: &'static str,
+        /// What was found.
+        reason: String,
+    },
+    /// There is no first line to name the columns.
+    #[error("the stream is empty: it has no header")]
+    NoHeader,
+    /// A column that every record needs is not there.
+    #[error("no column {name:?}{role}; the columns are {available}{hint}")]
+    MissingColumn {
+        /// The column looked for.
+        name: String,
+        /// What it would have been used for, if called otherwise.
+        role: String,
+        /// The columns there are.
+        available: String,
+        /// What to do about it; empty if nothing comes to mind.
+        hint: String,
+    },
+    /// Two columns carry one name that is needed.
+    #[error("column {name:?} occurs twice")]
+    RepeatedColumn {
+        /// The name.
+        name: String,
+    },
+    /// A column is of a type that cannot be what it should be.
+    #[error("column {name:?} is of type {found}, not {expected}")]
+    ColumnType {
+        /// The column.
+        name: String,
+        /// Its type.
+        found: String,
+        /// The types it could have.
+        expected: &'static str,
+    },
+    /// The mapping of columns names something that no record has.
+    #[error("there is no {name:?} to map a column to; one of {known}")]
+    UnknownColumn {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The mapping of columns reads two things from one column.
+    #[error("column {name:?} cannot be both {first} and {second}; map one of them to another column")]
+    SharedColumn {
+        /// The column of the stream.
+        name: String,
+        /// One use.
+        first: &'static str,
+        /// The other use.
+        second: &'static str,
+    },
+    /// A delimiter that could not be told from the text around it.
+    #[error("delimiter {delimiter:?} cannot separate fields; use one ASCII character that is neither a quote nor a line end")]
+    Delimiter {
+        /// The byte given, as a character.
+        delimiter: char,
+    },
+    /// A unit of time that no clock has.
+    #[error("a second cannot have {ticks} ticks")]
+    TicksPerSecond {
+        /// The number given.
+        ticks: i64,
+    },
+    /// The bytes are no Arrow IPC stream, or a damaged one.
+    #[error("this is not a readable Arrow IPC stream: {reason}")]
+    Arrow {
+        /// What the reader of the format says.
+        reason: String,
+    },
+}
+
+/// Why one record was put aside; its text is the reason in the dead letter.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub(crate) enum RowError {
+    #[error("expected {expected} fields, found {found}")]
+    FieldCount { expected: usize, found: usize },
+    #[error("{column} is missing")]
+    Missing { column: &'static str },
+    #[error("{column} is empty")]
+    Empty { column: &'static str },
+    #[error("{column} {text:?} is not an integer")]
+    NotInteger { column: &'static str, text: String },
+    #[error("{column} {text:?} does not fit in 64 bits")]
+    OutOfRange { column: &'static str, text: String },
+    #[error("{column} is neither a text nor an integer of 64 bits")]
+    NotKey { column: &'static str },
+    #[error("{column} is not a text")]
+    NotText { column: &'static str },
+    #[error("op {text:?} is neither \"insert\" nor \"delete\"")]
+    Operation { text: String },
+    #[error("a delete needs the id of the edge it retracts")]
+    DeleteWithoutId,
+    #[error("not UTF-8 at byte {offset}")]
+    NotUtf8 { offset: usize },
+    #[error("{column} is {length} bytes long; at most {limit} are allowed")]
+    TextTooLong { column: String, length: usize, limit: usize },
+    #[error("the record is longer than {limit} bytes; its first {kept} are kept")]
+    RecordTooLong { limit: usize, kept: usize },
+    #[error("a quote is opened and never closed")]
+    OpenQuote,
+    #[error("not a JSON object: {reason}")]
+    Json { reason: String },
+}
+
+/// Cuts a text that goes into a reason, so that a reason stays a line.
+pub(crate) fn shorten(text: &str) -> String {
+    const SHOWN: usize = 60;
+    if text.len() <= SHOWN {
+        return text.to_owned();
+    }
+    let mut end = SHOWN;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
+}

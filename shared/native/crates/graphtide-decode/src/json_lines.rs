@@ -1,0 +1,233 @@
+//! JSON Lines: one object a line, in any order of keys.
+//!
+//! `ts` is an integer; `src`, `dst` and `id` are texts or integers, so that `5` and `"5"` name one vertex; labels and `op` are
+//! texts. Every other key is an attribute, and so are the members of an object `attributes`; a list or an object as the value
+//! of an attribute is missing. null is missing everywhere. Cost: one pass over each line; no tree is built.
+
+use graphtide_graph::batch::{DeadLetter, EdgeBatch};
+use graphtide_graph::key::KeyRef;
+use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::value::ValueRef;
+use serde::de::DeserializeSeed;
+
+use crate::columns::Column;
+use crate::error::{DecodeError, RowError, shorten};
+use crate::json_record::{Fields, Keys, Scalar};
+use crate::splitter::{Piece, Splitter};
+use crate::writer::{Draft, Label, Target, Writer, check_text};
+use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options};
+
+/// Decoder of a stream of JSON Lines.
+#[derive(Clone, Debug)]
+pub struct JsonLinesDecoder {
+    attributes: Vec<String>,
+    keys: Keys,
+    splitter: Splitter,
+    writer: Writer,
+    seen: Seen,
+}
+
+/// What any record so far had.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    ids: bool,
+    operations: bool,
+}
+
+impl JsonLinesDecoder {
+    /// Makes a decoder.
+    pub fn new(options: Options, symbols: SharedSymbols) -> Self {
+        Self {
+            keys: Keys::new(&options.columns, &options.attributes),
+            attributes: options.attributes,
+            splitter: Splitter::new(None),
+            writer: Writer::new(symbols, options.keep_raw),
+            seen: Seen::default(),
+        }
+    }
+
+    fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
+        let Self { attributes, keys, splitter, writer, seen } = self;
+        let symbols = writer.symbols.clone();
+        let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
+        let mut ended = false;
+        while !ended {
+            let piece = if let Some(piece) = splitter.next() {
+                piece
+            } else if last && let Some(piece) = splitter.finish() {
+                ended = true;
+                piece
+            } else {
+                break;
+            };
+            let (line, bytes, result) = match piece {
+                Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
+                Piece::Record { line, bytes, .. } => {
+                    let result = parse(keys, bytes)
+                        .and_then(|fields| write(writer, &mut target, seen, attributes, line, &fields, bytes));
+                    (line, bytes, result)
+                }
+                Piece::TooLong { line, head } => {
+                    (line, head, Err(RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD }))
+                }
+                // Quotes protect nothing here, so none is left open; a line that ends within one is no JSON.
+                Piece::OpenQuote { line, bytes } => (line, bytes, Err(RowError::OpenQuote)),
+            };
+            if let Err(error) = result {
+                writer.put_aside(&mut target, line, &error, bytes);
+            }
+        }
+    }
+}
+
+impl Decoder for JsonLinesDecoder {
+    fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        self.splitter.feed(block);
+        self.drain(false, batch, dead);
+        Ok(())
+    }
+
+    fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        self.drain(true, batch, dead);
+        Ok(())
+    }
+
+    fn columns(&self) -> Option<&[String]> {
+        None
+    }
+
+    fn has_ids(&self) -> bool {
+        self.seen.ids
+    }
+
+    fn has_operations(&self) -> bool {
+        self.seen.operations
+    }
+}
+
+#[inline]
+fn parse<'t>(keys: &Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
+    // Judged once for the whole line, texts need no second look.
+    let text = std::str::from_utf8(line).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let fields = keys.deserialize(&mut deserializer).map_err(|error| refuse_json(&error))?;
+    deserializer.end().map_err(|error| refuse_json(&error))?;
+    Ok(fields)
+}
+
+/// Says what is wrong and where; the line that the parser counts is always its first.
+#[cold]
+fn refuse_json(error: &serde_json::Error) -> RowError {
+    let text = error.to_string();
+    let reason = text.split(" at line ").next().unwrap_or_default();
+    // The parser's column is 0 where it has nothing to point at yet.
+    let place = if error.column() == 0 { String::new() } else { format!(" (column {})", error.column()) };
+    RowError::Json { reason: format!("{reason}{place}") }
+}
+
+#[inline]
+fn write(
+    writer: &mut Writer,
+    target: &mut Target<'_>,
+    seen: &mut Seen,
+    attributes: &[String],
+    line: u64,
+    fields: &Fields<'_>,
+    raw: &[u8],
+) -> Result<(), RowError> {
+    let mut buffers = [itoa::Buffer::new(); 3];
+    let [source, destination, id] = &mut buffers;
+    let draft = Draft {
+        ts: parse_ts(fields.get(Column::Ts))?,
+        source: parse_key(fields.get(Column::Source), Column::Source, source)?,
+        target: parse_key(fields.get(Column::Target), Column::Target, destination)?,
+        label: parse_text(fields.get(Column::Label), Column::Label)?.map(Label::Text),
+        source_label: parse_text(fields.get(Column::SourceLabel), Column::SourceLabel)?.map(Label::Text),
+        target_label: parse_text(fields.get(Column::TargetLabel), Column::TargetLabel)?.map(Label::Text),
+        id: parse_key(fields.get(Column::Id), Column::Id, id)?,
+        operation: parse_text(fields.get(Column::Operation), Column::Operation)?,
+    };
+    seen.ids |= draft.id.is_some();
+    seen.operations |= draft.operation.is_some();
+    for (value, name) in fields.attributes.iter().zip(attributes) {
+        if let ValueRef::Text(text) = value.attribute() {
+            check_text(text, name)?;
+        }
+    }
+    writer.write(target, line, &draft, fields.attributes.iter().map(Scalar::attribute), raw)
+}
+
+#[inline]
+fn parse_ts(value: &Scalar<'_>) -> Result<i64, RowError> {
+    if let Scalar::Int(ts) = value { Ok(*ts) } else { Err(refuse_ts(value)) }
+}
+
+#[cold]
+fn refuse_ts(value: &Scalar<'_>) -> RowError {
+    let column = Column::Ts.name();
+    let text = match value {
+        Scalar::Null => return RowError::Missing { column },
+        Scalar::Unsigned(number) => return RowError::OutOfRange { column, text: number.to_string() },
+        Scalar::Float(number) if number.abs() >= 9.2e18 => return RowError::OutOfRange { column, text: number.to_string() },
+        // Debug keeps the point of 1.0, which is what is wrong with it.
+        Scalar::Float(number) => format!("{number:?}"),
+        Scalar::Bool(truth) => truth.to_string(),
+        Scalar::Int(number) => number.to_string(),
+        Scalar::Text(text) => shorten(text),
+        Scalar::Nested => "a list or object".to_owned(),
+    };
+    RowError::NotInteger { column, text }
+}
+
+#[inline]
+fn parse_key<'a>(value: &'a Scalar<'_>, column: Column, buffer: &'a mut itoa::Buffer) -> Result<Option<KeyRef<'a>>, RowError> {
+    match value {
+        Scalar::Null => Ok(None),
+        Scalar::Text(text) => Ok(Some(KeyRef::parse(text))),
+        Scalar::Int(number) => Ok(Some(KeyRef::parse(buffer.format(*number)))),
+        Scalar::Unsigned(number) => Ok(Some(KeyRef::parse(buffer.format(*number)))),
+        Scalar::Bool(_) | Scalar::Float(_) | Scalar::Nested => Err(RowError::NotKey { column: column.name() }),
+    }
+}
+
+#[inline]
+fn parse_text<'a>(value: &'a Scalar<'_>, column: Column) -> Result<Option<&'a str>, RowError> {
+    match value {
+        Scalar::Null => Ok(None),
+        Scalar::Text(text) => Ok(Some(text)),
+        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Nested => {
+            Err(RowError::NotText { column: column.name() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_and_dead_letters_do_not_depend_on_blocks() -> Result<(), DecodeError> {
+        let input = concat!(
+            r#"{"ts":-1,"src":"a\u00fc","dst":42,"label":"x","skipped":{"deep":[1,{}]},"attributes":{"n":1.5}}"#,
+            "\r\n\n{\"ts\":1.0}\n",
+            r#"{"id":"7","op":"delete","ts":3,"n":true}"#,
+        );
+        let letter = DeadLetter { line: 3, reason: "ts \"1.0\" is not an integer".into(), raw: b"{\"ts\":1.0}".to_vec() };
+        for step in 1..=input.len() {
+            let options = Options { attributes: vec!["n".into()], keep_raw: true, ..Options::default() };
+            let mut decoder = JsonLinesDecoder::new(options, SharedSymbols::default());
+            let (mut batch, mut dead) = (EdgeBatch::new(1), Vec::new());
+            for block in input.as_bytes().chunks(step) {
+                decoder.feed(block, &mut batch, &mut dead)?;
+            }
+            decoder.finish(&mut batch, &mut dead)?;
+            assert_eq!(dead, std::slice::from_ref(&letter), "blocks of {step}");
+            assert_eq!((batch.len(), batch.source(0), batch.target(0)), (2, KeyRef::Text("aü"), KeyRef::Number(42)));
+            assert_eq!((batch.attribute(0, 0), batch.attribute(1, 0)), (ValueRef::Float(1.5), ValueRef::Bool(true)));
+            assert_eq!((batch.id(0), batch.id(1), batch.row(1).line), (KeyRef::Number(0), KeyRef::Number(7), 4));
+            assert_eq!(batch.raw(1), br#"{"id":"7","op":"delete","ts":3,"n":true}"#);
+            assert!(decoder.has_ids() && decoder.has_operations());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,301 @@
+//! One JSON object as the fields of a record, borrowed from its text.
+//!
+//! A key is looked up before its value is read: values nobody asked for are skipped without being built. Texts are borrowed
+//! unless an escape forces a copy. A key given twice counts as given last.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use graphtide_graph::value::ValueRef;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::columns::{Column, ColumnNames};
+
+/// The key of the nested object whose members are attributes.
+const ATTRIBUTES: &str = "attributes";
+
+/// A value of a field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Scalar<'t> {
+    #[default]
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// An integer past the signed range.
+    Unsigned(u64),
+    Float(f64),
+    Text(Cow<'t, str>),
+    /// A list or an object.
+    Nested,
+}
+
+impl Scalar<'_> {
+    /// The value as an attribute. An integer past 64 bits is the nearest number, as it is in CSV.
+    pub(crate) fn attribute(&self) -> ValueRef<'_> {
+        match self {
+            Self::Null | Self::Nested => ValueRef::Null,
+            Self::Bool(truth) => ValueRef::Bool(*truth),
+            Self::Int(number) => ValueRef::Int(*number),
+            Self::Unsigned(number) => ValueRef::Float(*number as f64),
+            Self::Float(number) => ValueRef::Float(*number),
+            Self::Text(text) => ValueRef::Text(text),
+        }
+    }
+}
+
+/// What a key means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Meaning {
+    column: Option<Column>,
+    attribute: Option<usize>,
+    /// Whether this is the key of the nested object.
+    nests: bool,
+}
+
+/// The keys that mean something; a handful, so that a search by length and bytes beats hashing.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    keys: Vec<(Box<str>, Meaning)>,
+    attributes: usize,
+}
+
+impl Keys {
+    pub(crate) fn new(names: &ColumnNames, attributes: &[String]) -> Self {
+        let mut keys = Self { keys: Vec::new(), attributes: attributes.len() };
+        for column in Column::ALL {
+            keys.meaning(names.get(column)).column = Some(column);
+        }
+        for (place, name) in attributes.iter().enumerate() {
+            keys.meaning(name).attribute = Some(place);
+        }
+        if attributes.is_empty() {
+            return keys;
+        }
+        keys.meaning(ATTRIBUTES).nests = true;
+        keys
+    }
+
+    fn meaning(&mut self, name: &str) -> &mut Meaning {
+        let place = self.keys.iter().position(|(key, _)| **key == *name).unwrap_or_else(|| {
+            self.keys.push((name.into(), Meaning::default()));
+            self.keys.len() - 1
+        });
+        &mut self.keys[place].1
+    }
+
+    #[inline]
+    fn find(&self, name: &str) -> Meaning {
+        self.keys.iter().find(|(key, _)| **key == *name).map_or(Meaning::default(), |(_, meaning)| *meaning)
+    }
+}
+
+/// The fields of one record.
+#[derive(Debug)]
+pub(crate) struct Fields<'t> {
+    columns: [Scalar<'t>; Column::COUNT],
+    pub(crate) attributes: Vec<Scalar<'t>>,
+}
+
+impl<'t> Fields<'t> {
+    pub(crate) fn get(&self, column: Column) -> &Scalar<'t> {
+        &self.columns[column as usize]
+    }
+
+    fn keep(&mut self, meaning: Meaning, value: Scalar<'t>) {
+        match (meaning.column, meaning.attribute) {
+            (Some(column), Some(attribute)) => {
+                self.attributes[attribute] = value.clone();
+                self.columns[column as usize] = value;
+            }
+            (Some(column), None) => self.columns[column as usize] = value,
+            (None, Some(attribute)) => self.attributes[attribute] = value,
+            (None, None) => {}
+        }
+    }
+}
+
+impl<'t> DeserializeSeed<'t> for &Keys {
+    type Value = Fields<'t>;
+
+    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'t> Visitor<'t> for &Keys {
+    type Value = Fields<'t>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Fields { columns: Default::default(), attributes: Vec::new() };
+        fields.attributes.resize(self.attributes, Scalar::Null);
+        while let Some(meaning) = map.next_key_seed(KeySeed(self))? {
+            if meaning.nests {
+                let value = map.next_value_seed(NestedSeed { keys: self, fields: &mut fields })?;
+                if let Some(value) = value {
+                    fields.keep(meaning, value);
+                }
+            } else if meaning == Meaning::default() {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                let value = map.next_value_seed(ScalarSeed)?;
+                fields.keep(meaning, value);
+            }
+        }
+        Ok(fields)
+    }
+}
+
+struct KeySeed<'k>(&'k Keys);
+
+impl<'t> DeserializeSeed<'t> for KeySeed<'_> {
+    type Value = Meaning;
+
+    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeySeed<'_> {
+    type Value = Meaning;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    #[inline]
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.find(key))
+    }
+}
+
+/// Reads the value of the key `attributes`: an object gives its members to the fields, anything else is a value itself.
+struct NestedSeed<'k, 'f, 't> {
+    keys: &'k Keys,
+    fields: &'f mut Fields<'t>,
+}
+
+impl<'t> DeserializeSeed<'t> for NestedSeed<'_, '_, 't> {
+    type Value = Option<Scalar<'t>>;
+
+    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'t> Visitor<'t> for NestedSeed<'_, '_, 't> {
+    type Value = Option<Scalar<'t>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while let Some(meaning) = map.next_key_seed(KeySeed(self.keys))? {
+            // A member is an attribute whatever it is called.
+            if meaning.attribute.is_some() {
+                let value = map.next_value_seed(ScalarSeed)?;
+                self.fields.keep(Meaning { column: None, ..meaning }, value);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        ScalarSeed.visit_unit().map(Some)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        ScalarSeed.visit_bool(value).map(Some)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+        ScalarSeed.visit_i64(value).map(Some)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+        ScalarSeed.visit_u64(value).map(Some)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+        ScalarSeed.visit_f64(value).map(Some)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, value: &'t str) -> Result<Self::Value, E> {
+        ScalarSeed.visit_borrowed_str(value).map(Some)
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
+        ScalarSeed.visit_str(value).map(Some)
+    }
+
+    fn visit_seq<A: SeqAccess<'t>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        ScalarSeed.visit_seq(seq).map(Some)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct ScalarSeed;
+
+impl<'t> DeserializeSeed<'t> for ScalarSeed {
+    type Value = Scalar<'t>;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'t> Visitor<'t> for ScalarSeed {
+    type Value = Scalar<'t>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(Scalar::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Scalar::Bool(value))
+    }
+
+    #[inline]
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Scalar::Int(value))
+    }
+
+    #[inline]
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(i64::try_from(value).map_or(Scalar::Unsigned(value), Scalar::Int))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Scalar::Float(value))
+    }
+
+    #[inline]
+    fn visit_borrowed_str<E: Error>(self, value: &'t str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Borrowed(value)))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Owned(value.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'t>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Nested)
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Nested)
+    }
+}

@@ -1,0 +1,309 @@
+//! Cuts a stream of bytes into records, wherever blocks cut it.
+//!
+//! Invariant: the records, their lines and what is too long depend on the bytes alone, not on the blocks they came in.
+//! A record ends at a line feed outside quotes; its line end (LF or CRLF) is no part of it; empty lines are no records.
+//! Cost: each byte is looked at a constant number of times, also in a record that many blocks carry.
+
+use memchr::{memchr, memchr_iter, memchr2};
+
+use crate::{KEPT_OF_LONG_RECORD, MAX_RECORD};
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// What stands between two line ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'b> {
+    /// A whole record; `quoted` if a quote occurs in it (never set where quotes have no meaning).
+    Record { line: u64, bytes: &'b [u8], quoted: bool },
+    /// The beginning of a record past the bound; the rest is skipped.
+    TooLong { line: u64, head: &'b [u8] },
+    /// The rest of a stream that ends within quotes.
+    OpenQuote { line: u64, bytes: &'b [u8] },
+}
+
+/// How far an unfinished record was looked at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scan {
+    /// Bytes of the record already judged.
+    offset: usize,
+    /// Where the next byte stands.
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    FieldStart,
+    InField,
+    InQuotes,
+}
+
+/// Where the next piece lies in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    line: u64,
+    from: usize,
+    length: usize,
+    quoted: bool,
+    too_long: bool,
+}
+
+/// The bytes not yet handed out.
+#[derive(Clone, Debug)]
+pub(crate) struct Splitter {
+    /// Separates fields, if quotes have a meaning.
+    delimiter: Option<u8>,
+    buffer: Vec<u8>,
+    start: usize,
+    line: u64,
+    scan: Scan,
+    skipping: bool,
+    begun: bool,
+}
+
+impl Splitter {
+    /// Makes a splitter for lines; with a delimiter, quotes at the start of a field protect line ends.
+    pub(crate) fn new(delimiter: Option<u8>) -> Self {
+        Self { delimiter, buffer: Vec::new(), start: 0, line: 1, scan: Scan::default(), skipping: false, begun: false }
+    }
+
+    /// Takes a block; call [`next`](Self::next) until it has no more.
+    pub(crate) fn feed(&mut self, block: &[u8]) {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        self.buffer.extend_from_slice(block);
+    }
+
+    /// Returns the next piece that is complete.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Piece<'_>> {
+        if !self.begun && !self.begin() {
+            return None;
+        }
+        // Places first, slices last: a piece that borrows would forbid to look on.
+        let found = self.advance()?;
+        let bytes = &self.buffer[found.from..found.from + found.length];
+        let line = found.line;
+        Some(if found.too_long {
+            Piece::TooLong { line, head: bytes }
+        } else {
+            Piece::Record { line, bytes, quoted: found.quoted }
+        })
+    }
+
+    #[inline]
+    fn advance(&mut self) -> Option<Found> {
+        loop {
+            if self.skipping && !self.skip() {
+                return None;
+            }
+            let rest = &self.buffer[self.start..];
+            let found = self.scan.find(rest, self.delimiter);
+            let Some((end, quoted)) = found.filter(|(end, _)| *end <= MAX_RECORD) else {
+                return (rest.len() > MAX_RECORD).then(|| self.too_long());
+            };
+            let (line, from) = (self.line, self.start);
+            self.line += 1;
+            if quoted {
+                self.line += line_feeds(&rest[..end]);
+            }
+            self.scan = Scan::default();
+            self.start += end + 1;
+            let length = without_return(&self.buffer[from..from + end]).len();
+            if length > 0 {
+                return Some(Found { line, from, length, quoted, too_long: false });
+            }
+        }
+    }
+
+    /// Returns the last record, if the stream ended without a line end; call when [`next`](Self::next) has no more.
+    pub(crate) fn finish(&mut self) -> Option<Piece<'_>> {
+        self.begun = true;
+        if self.skipping || self.start == self.buffer.len() {
+            return None;
+        }
+        let (from, line) = (self.start, self.line);
+        self.start = self.buffer.len();
+        let scan = std::mem::take(&mut self.scan);
+        let bytes = &self.buffer[from..];
+        if scan.mode == Mode::InQuotes && scan.offset == bytes.len() {
+            // A last quote that closes is left unjudged, because a second one could still have followed.
+            return Some(Piece::OpenQuote { line, bytes });
+        }
+        let bytes = without_return(bytes);
+        let quoted = self.delimiter.is_some() && memchr(b'"', bytes).is_some();
+        (!bytes.is_empty()).then_some(Piece::Record { line, bytes, quoted })
+    }
+
+    /// Skips a byte order mark; false while there are too few bytes to know.
+    fn begin(&mut self) -> bool {
+        if self.buffer.len() < BOM.len() && BOM.starts_with(&self.buffer) {
+            return false;
+        }
+        self.begun = true;
+        if self.buffer.starts_with(BOM) {
+            self.start = BOM.len();
+        }
+        true
+    }
+
+    /// Hands out the head of a record past the bound, and starts to skip where the bound is.
+    fn too_long(&mut self) -> Found {
+        let (line, from) = (self.line, self.start);
+        self.start += MAX_RECORD;
+        self.line += line_feeds(&self.buffer[from..self.start]);
+        self.scan = Scan::default();
+        self.skipping = true;
+        Found { line, from, length: KEPT_OF_LONG_RECORD, quoted: false, too_long: true }
+    }
+
+    /// Skips to behind the next line feed; false if there is none yet.
+    fn skip(&mut self) -> bool {
+        if let Some(end) = memchr(b'\n', &self.buffer[self.start..]) {
+            self.start += end + 1;
+            self.line += 1;
+            self.skipping = false;
+        } else {
+            self.start = self.buffer.len();
+        }
+        !self.skipping
+    }
+}
+
+impl Scan {
+    /// Finds the line feed that ends the record, and whether there is a quote before it; remembers how far it looked.
+    #[inline]
+    fn find(&mut self, record: &[u8], delimiter: Option<u8>) -> Option<(usize, bool)> {
+        let Some(delimiter) = delimiter else {
+            let found = memchr(b'\n', &record[self.offset..]).map(|at| (self.offset + at, false));
+            self.offset = record.len();
+            return found;
+        };
+        if self.offset == 0 {
+            // Most records have no quotes: two fast searches settle them.
+            if let Some(end) = memchr(b'\n', record)
+                && memchr(b'"', &record[..end]).is_none()
+            {
+                return Some((end, false));
+            }
+        }
+        self.find_quoted(record, delimiter).map(|end| (end, true))
+    }
+
+    fn find_quoted(&mut self, record: &[u8], delimiter: u8) -> Option<usize> {
+        loop {
+            let rest = &record[self.offset..];
+            match self.mode {
+                Mode::FieldStart => {
+                    let opens = *rest.first()? == b'"';
+                    self.offset += usize::from(opens);
+                    self.mode = if opens { Mode::InQuotes } else { Mode::InField };
+                }
+                Mode::InField => {
+                    let Some(at) = memchr2(delimiter, b'\n', rest) else {
+                        self.offset = record.len();
+                        return None;
+                    };
+                    if rest[at] == b'\n' {
+                        return Some(self.offset + at);
+                    }
+                    self.offset += at + 1;
+                    self.mode = Mode::FieldStart;
+                }
+                Mode::InQuotes => {
+                    let Some(at) = memchr(b'"', rest) else {
+                        self.offset = record.len();
+                        return None;
+                    };
+                    self.offset += at;
+                    // Whether a quote closes or stands for itself, the byte after it tells.
+                    let doubled = *rest.get(at + 1)? == b'"';
+                    self.offset += 1 + usize::from(doubled);
+                    if !doubled {
+                        self.mode = Mode::InField;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn line_feeds(bytes: &[u8]) -> u64 {
+    memchr_iter(b'\n', bytes).count() as u64
+}
+
+fn without_return(bytes: &[u8]) -> &[u8] {
+    bytes.strip_suffix(b"\r").unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(input: &[u8], step: usize, delimiter: Option<u8>) -> Vec<(u64, String)> {
+        let mut splitter = Splitter::new(delimiter);
+        let mut pieces = Vec::new();
+        let mut keep = |piece: Piece<'_>| {
+            let (line, bytes, mark) = match piece {
+                Piece::Record { line, bytes, .. } => (line, bytes, ""),
+                Piece::TooLong { line, head } => (line, &head[..3], "too long "),
+                Piece::OpenQuote { line, bytes } => (line, bytes, "open "),
+            };
+            pieces.push((line, mark.to_owned() + &String::from_utf8_lossy(bytes)));
+        };
+        for block in input.chunks(step) {
+            splitter.feed(block);
+            while let Some(piece) = splitter.next() {
+                keep(piece);
+            }
+        }
+        if let Some(piece) = splitter.finish() {
+            keep(piece);
+        }
+        pieces
+    }
+
+    fn owned(pieces: &[(u64, &str)]) -> Vec<(u64, String)> {
+        pieces.iter().map(|(line, text)| (*line, (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn records_do_not_depend_on_blocks() {
+        let input = b"\xEF\xBB\xBFa,b\r\n\n\"x\r\ny\",\"\"\"\"\nc\"d,\"e\"f\n\r\nlast,\"\"";
+        let whole = [(1, "a,b"), (3, "\"x\r\ny\",\"\"\"\""), (5, "c\"d,\"e\"f"), (7, "last,\"\"")];
+        for step in 1..=input.len() {
+            assert_eq!(split(input, step, Some(b',')), owned(&whole), "blocks of {step}");
+        }
+    }
+
+    #[test]
+    fn without_a_delimiter_quotes_protect_nothing() {
+        for step in 1..6 {
+            assert_eq!(split(b"\"a\nb\"\n", step, None), owned(&[(1, "\"a"), (2, "b\"")]));
+        }
+    }
+
+    #[test]
+    fn a_quote_left_open_is_told_apart_from_one_that_closes_the_stream() {
+        for step in 1..8 {
+            assert_eq!(split(b"a,\"b\nc", step, Some(b',')), owned(&[(1, "open a,\"b\nc")]));
+            assert_eq!(split(b"a,\"", step, Some(b',')), owned(&[(1, "open a,\"")]));
+            assert_eq!(split(b"a,\"b\"\"", step, Some(b',')), owned(&[(1, "open a,\"b\"\"")]));
+            assert_eq!(split(b"a,\"b\"", step, Some(b',')), owned(&[(1, "a,\"b\"")]));
+            assert_eq!(split(b"a,\"\"\"\"", step, Some(b',')), owned(&[(1, "a,\"\"\"\"")]));
+        }
+    }
+
+    #[test]
+    fn a_record_past_the_bound_is_cut_at_the_same_place_whatever_the_blocks() {
+        let mut input = b"a\n\"".to_vec();
+        input.resize(input.len() + MAX_RECORD / 2, b'\n');
+        input.resize(input.len() + MAX_RECORD, b'x');
+        input.extend_from_slice(b"\nb\n");
+        let line = 2 + (MAX_RECORD / 2) as u64;
+        for step in [1 << 16, (1 << 20) + 1, 1 << 26] {
+            let pieces = split(&input, step, Some(b','));
+            assert_eq!(pieces, owned(&[(1, "a"), (2, "too long \"\n\n"), (line + 1, "b")]), "blocks of {step}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What all decoders do with a record once its fields are apart: check it, number it, put it into the batch or aside.
+//!
+//! Invariant: every record, good or bad, advances the ordinal by one; a record in the batch has a source, a target and a label,
+//! or is a deletion with an id; none of its texts is longer than a batch can hold.
+
+use graphtide_graph::Time;
+use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, Row};
+use graphtide_graph::key::{KeyRef, MAX_TEXT};
+use graphtide_graph::symbol::{SharedSymbols, Symbol, SymbolTable};
+use graphtide_graph::value::ValueRef;
+
+use crate::columns::Column;
+use crate::error::{RowError, shorten};
+use crate::labels::LabelCache;
+
+/// A label as a format gives it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Label<'a> {
+    /// Its text.
+    Text(&'a str),
+    /// Its number, looked up before; [`Symbol::ABSENT`] is the empty text.
+    Known(Symbol),
+}
+
+/// A record whose fields are apart but not judged; None is a missing field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) ts: Time,
+    pub(crate) source: Option<KeyRef<'a>>,
+    pub(crate) target: Option<KeyRef<'a>>,
+    pub(crate) label: Option<Label<'a>>,
+    pub(crate) source_label: Option<Label<'a>>,
+    pub(crate) target_label: Option<Label<'a>>,
+    pub(crate) id: Option<KeyRef<'a>>,
+    pub(crate) operation: Option<&'a str>,
+}
+
+const NO_LABEL: Label<'static> = Label::Known(Symbol::ABSENT);
+
+/// Where records go during one feed.
+pub(crate) struct Target<'t> {
+    pub(crate) symbols: &'t mut SymbolTable,
+    pub(crate) batch: &'t mut EdgeBatch,
+    pub(crate) dead: &'t mut Vec<DeadLetter>,
+}
+
+/// What a decoder remembers from record to record.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer {
+    pub(crate) symbols: SharedSymbols,
+    pub(crate) keep_raw: bool,
+    labels: LabelCache,
+    ordinal: u64,
+}
+
+impl Writer {
+    pub(crate) fn new(symbols: SharedSymbols, keep_raw: bool) -> Self {
+        Self { symbols, keep_raw, labels: LabelCache::default(), ordinal: 0 }
+    }
+
+    /// Ordinal of the next record.
+    pub(crate) fn ordinal(&self) -> u64 {
+        self.ordinal
+    }
+
+    /// Looks a label up.
+    #[inline]
+    pub(crate) fn intern(&mut self, label: &str, table: &mut SymbolTable) -> Symbol {
+        self.labels.intern(label, table)
+    }
+
+    /// Puts a bad record aside.
+    #[cold]
+    pub(crate) fn put_aside(&mut self, target: &mut Target<'_>, line: u64, error: &RowError, raw: &[u8]) {
+        self.ordinal += 1;
+        target.dead.push(DeadLetter { line, reason: error.to_string(), raw: raw.to_vec() });
+    }
+
+    /// Appends a record to the batch, unless it is bad.
+    #[inline]
+    pub(crate) fn write<'v>(
+        &mut self,
+        target: &mut Target<'_>,
+        line: u64,
+        draft: &Draft<'_>,
+        attributes: impl Iterator<Item = ValueRef<'v>>,
+        raw: &[u8],
+    ) -> Result<(), RowError> {
+        let operation = parse_operation(draft.operation)?;
+        let id = draft.id.filter(|id| !id.is_empty());
+        let (source, target_key, label) = match operation {
+            Operation::Insert => {
+                (present(draft.source, Column::Source)?, present(draft.target, Column::Target)?, present_label(draft.label)?)
+            }
+            Operation::Delete if id.is_none() => return Err(RowError::DeleteWithoutId),
+            Operation::Delete => {
+                let empty = KeyRef::Text("");
+                (draft.source.unwrap_or(empty), draft.target.unwrap_or(empty), draft.label.unwrap_or(NO_LABEL))
+            }
+        };
+        let (ordinal, keep_raw) = (self.ordinal, self.keep_raw);
+        let id = id.unwrap_or(KeyRef::Number(ordinal));
+        check_key(source, Column::Source)?;
+        check_key(target_key, Column::Target)?;
+        check_key(id, Column::Id)?;
+        let mut symbol = |label: Label<'_>| match label {
+            Label::Text(text) => self.intern(text, target.symbols),
+            Label::Known(symbol) => symbol,
+        };
+        let row = Row {
+            ordinal,
+            line,
+            ts: draft.ts,
+            operation,
+            source,
+            target: target_key,
+            label: symbol(label),
+            source_label: symbol(draft.source_label.unwrap_or(NO_LABEL)),
+            target_label: symbol(draft.target_label.unwrap_or(NO_LABEL)),
+            id,
+            raw: if keep_raw { raw } else { b"" },
+        };
+        target.batch.push(&row, attributes);
+        self.ordinal += 1;
+        Ok(())
+    }
+}
+
+/// Refuses a text that a batch could not hold whole.
+#[inline]
+pub(crate) fn check_text(text: &str, column: &str) -> Result<(), RowError> {
+    if text.len() > MAX_TEXT {
+        return Err(RowError::TextTooLong { column: column.to_owned(), length: text.len(), limit: MAX_TEXT });
+    }
+    Ok(())
+}
+
+#[inline]
+fn check_key(key: KeyRef<'_>, column: Column) -> Result<(), RowError> {
+    match key {
+        KeyRef::Number(_) => Ok(()),
+        KeyRef::Text(text) => check_text(text, column.name()),
+    }
+}
+
+#[inline]
+fn present(key: Option<KeyRef<'_>>, column: Column) -> Result<KeyRef<'_>, RowError> {
+    match key {
+        None => Err(RowError::Missing { column: column.name() }),
+        Some(key) if key.is_empty() => Err(RowError::Empty { column: column.name() }),
+        Some(key) => Ok(key),
+    }
+}
+
+#[inline]
+fn present_label(label: Option<Label<'_>>) -> Result<Label<'_>, RowError> {
+    let column = Column::Label.name();
+    match label {
+        None => Err(RowError::Missing { column }),
+        Some(Label::Text("") | Label::Known(Symbol::ABSENT)) => Err(RowError::Empty { column }),
+        Some(label) => Ok(label),
+    }
+}
+
+#[inline]
+fn parse_operation(operation: Option<&str>) -> Result<Operation, RowError> {
+    match operation {
+        None | Some("" | "insert") => Ok(Operation::Insert),
+        Some("delete") => Ok(Operation::Delete),
+        Some(other) => Err(RowError::Operation { text: shorten(other) }),
+    }
+}

@@ -1,0 +1,153 @@
+//! Decoders as Python sees them: one class does the work, its subclasses differ in their options alone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use graphtide_decode::{ArrowDecoder, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options};
+use graphtide_graph::batch::EdgeBatch;
+use graphtide_graph::symbol::SharedSymbols;
+use pyo3::PyClass;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::from_decode;
+use crate::records::{PyDeadLetter, PyEdgeBatch, PySymbols, take_letters};
+
+/// What all decoders do.
+#[pyclass(subclass, name = "Decoder", module = "graphtide_native._native")]
+pub(crate) struct PyDecoder {
+    inner: Box<dyn Decoder + Send + Sync>,
+    symbols: SharedSymbols,
+    attributes: Arc<[String]>,
+    dead: Vec<DeadLetter>,
+}
+
+impl PyDecoder {
+    fn new(inner: impl Decoder + Send + Sync + 'static, symbols: SharedSymbols, attributes: Vec<String>) -> Self {
+        Self { inner: Box::new(inner), symbols, attributes: attributes.into(), dead: Vec::new() }
+    }
+
+    /// Initialises a subclass with this as its base.
+    fn under<S>(self, subclass: S) -> PyClassInitializer<S>
+    where
+        S: PyClass<BaseType = Self>,
+    {
+        PyClassInitializer::from(self).add_subclass(subclass)
+    }
+
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        step: impl Send
+        + FnOnce(&mut dyn Decoder, &mut EdgeBatch, &mut Vec<DeadLetter>) -> Result<(), graphtide_decode::DecodeError>,
+    ) -> PyResult<PyEdgeBatch> {
+        let mut batch = EdgeBatch::new(self.attributes.len());
+        let Self { inner, dead, .. } = self;
+        py.detach(|| step(inner.as_mut(), &mut batch, dead)).map_err(|error| from_decode(&error))?;
+        Ok(PyEdgeBatch { inner: Arc::new(batch), symbols: self.symbols.clone(), attributes: Arc::clone(&self.attributes) })
+    }
+}
+
+#[pymethods]
+impl PyDecoder {
+    fn decode(&mut self, py: Python<'_>, block: &[u8]) -> PyResult<PyEdgeBatch> {
+        self.run(py, |decoder, batch, dead| decoder.feed(block, batch, dead))
+    }
+
+    fn finish(&mut self, py: Python<'_>) -> PyResult<PyEdgeBatch> {
+        self.run(py, |decoder, batch, dead| decoder.finish(batch, dead))
+    }
+
+    fn take_dead_letters<'py>(&mut self, py: Python<'py>) -> Vec<PyDeadLetter<'py>> {
+        take_letters(py, &mut self.dead)
+    }
+
+    fn columns(&self) -> Option<Vec<String>> {
+        self.inner.columns().map(<[String]>::to_vec)
+    }
+
+    fn has_ids(&self) -> bool {
+        self.inner.has_ids()
+    }
+
+    fn has_operations(&self) -> bool {
+        self.inner.has_operations()
+    }
+}
+
+/// Decoder of CSV.
+#[pyclass(extends = PyDecoder, name = "CsvDecoder", module = "graphtide_native._native")]
+pub(crate) struct PyCsvDecoder;
+
+#[pymethods]
+impl PyCsvDecoder {
+    #[new]
+    #[pyo3(signature = (symbols, attributes, columns, delimiter = ",", *, keep_raw = false))]
+    fn new(
+        symbols: &PySymbols,
+        attributes: Vec<String>,
+        columns: HashMap<String, String>,
+        delimiter: &str,
+        keep_raw: bool,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let &[delimiter] = delimiter.as_bytes() else {
+            return Err(PyValueError::new_err(format!("delimiter {delimiter:?} is not one ASCII character")));
+        };
+        let options = options(&attributes, columns, keep_raw)?;
+        let decoder = CsvDecoder::new(options, delimiter, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
+        Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
+    }
+}
+
+/// Decoder of JSON Lines.
+#[pyclass(extends = PyDecoder, name = "JsonLinesDecoder", module = "graphtide_native._native")]
+pub(crate) struct PyJsonLinesDecoder;
+
+#[pymethods]
+impl PyJsonLinesDecoder {
+    #[new]
+    #[pyo3(signature = (symbols, attributes, columns, *, keep_raw = false))]
+    fn new(
+        symbols: &PySymbols,
+        attributes: Vec<String>,
+        columns: HashMap<String, String>,
+        keep_raw: bool,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let options = options(&attributes, columns, keep_raw)?;
+        let decoder = JsonLinesDecoder::new(options, symbols.inner.clone());
+        Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
+    }
+}
+
+/// Decoder of Arrow IPC streams.
+#[pyclass(extends = PyDecoder, name = "ArrowDecoder", module = "graphtide_native._native")]
+pub(crate) struct PyArrowDecoder;
+
+#[pymethods]
+impl PyArrowDecoder {
+    #[new]
+    #[pyo3(signature = (symbols, attributes, columns, ticks_per_second = 1000))]
+    fn new(
+        symbols: &PySymbols,
+        attributes: Vec<String>,
+        columns: HashMap<String, String>,
+        ticks_per_second: i64,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let options = options(&attributes, columns, false)?;
+        let decoder =
+            ArrowDecoder::new(options, ticks_per_second, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
+        Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
+    }
+}
+
+fn options(attributes: &[String], columns: HashMap<String, String>, keep_raw: bool) -> PyResult<Options> {
+    let columns = ColumnNames::new(columns).map_err(|error| from_decode(&error))?;
+    Ok(Options { attributes: attributes.to_vec(), columns, keep_raw })
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PyDecoder>()?;
+    m.add_class::<PyCsvDecoder>()?;
+    m.add_class::<PyJsonLinesDecoder>()?;
+    m.add_class::<PyArrowDecoder>()
+}

@@ -1,0 +1,22 @@
+//! Rust's errors as Python's: every variant is named here, so that a new one does not compile until someone says what it is.
+
+use graphtide_decode::DecodeError;
+use pyo3::PyErr;
+
+pyo3::import_exception!(graphtide_core.errors, UnreadableStreamError);
+
+/// What Python raises for an error of a decoder.
+pub(crate) fn from_decode(error: &DecodeError) -> PyErr {
+    match error {
+        DecodeError::NotThisFormat { .. }
+        | DecodeError::NoHeader
+        | DecodeError::MissingColumn { .. }
+        | DecodeError::RepeatedColumn { .. }
+        | DecodeError::ColumnType { .. }
+        | DecodeError::UnknownColumn { .. }
+        | DecodeError::SharedColumn { .. }
+        | DecodeError::Delimiter { .. }
+        | DecodeError::TicksPerSecond { .. }
+        | DecodeError::Arrow { .. } => UnreadableStreamError::new_err(error.to_string()),
+    }
+}

@@ -1,0 +1,18 @@
+//! `graphtide_native._native`: the Python extension. Each module registers its own classes; nothing else lives here.
+
+mod decode;
+mod errors;
+mod matcher;
+mod order;
+mod records;
+
+use pyo3::prelude::*;
+
+/// The native part of graphtide; use `graphtide_native`, which documents and types it.
+#[pymodule]
+fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    records::register(m)?;
+    decode::register(m)?;
+    matcher::register(m)?;
+    order::register(m)
+}

@@ -1,0 +1,127 @@
+//! Sequencer and duplicate filter as Python sees them. A batch that needs no change comes back as the object it was.
+
+use std::sync::Arc;
+
+use graphtide_decode::render;
+use graphtide_graph::batch::DeadLetter;
+use graphtide_graph::duplicates::Duplicates;
+use graphtide_graph::sequencer::{DEFAULT_MAX_PENDING, Late, Sequencer};
+use pyo3::prelude::*;
+
+use crate::records::{PyDeadLetter, PyEdgeBatch, take_letters};
+
+/// Puts records in order.
+#[pyclass(name = "Sequencer", module = "graphtide_native._native")]
+pub(crate) struct PySequencer {
+    inner: Sequencer,
+    /// Any batch of the stream, for what is not in the records themselves.
+    last: Option<Py<PyEdgeBatch>>,
+    dead: Vec<DeadLetter>,
+}
+
+#[pymethods]
+impl PySequencer {
+    #[new]
+    #[pyo3(signature = (lateness = 0, max_pending = DEFAULT_MAX_PENDING))]
+    fn new(lateness: i64, max_pending: usize) -> Self {
+        Self { inner: Sequencer::new(lateness, max_pending), last: None, dead: Vec::new() }
+    }
+
+    fn push(&mut self, py: Python<'_>, batch: Py<PyEdgeBatch>) -> PyResult<Py<PyEdgeBatch>> {
+        let given = batch.get();
+        let Self { inner, dead, .. } = self;
+        let ordered = py.detach(|| {
+            let mut late = Vec::new();
+            let ordered = inner.push(&given.inner, &mut late);
+            bury(given, &late, dead);
+            ordered
+        });
+        self.last = Some(batch.clone_ref(py));
+        match ordered {
+            None => Ok(batch),
+            Some(records) => Py::new(py, given.with(records)),
+        }
+    }
+
+    /// None if nothing was ever pushed.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyEdgeBatch>>> {
+        let Some(last) = &self.last else { return Ok(None) };
+        let last = last.get();
+        let inner = &mut self.inner;
+        let records = py.detach(|| inner.finish());
+        Py::new(py, last.with(records)).map(Some)
+    }
+
+    fn take_dead_letters<'py>(&mut self, py: Python<'py>) -> Vec<PyDeadLetter<'py>> {
+        take_letters(py, &mut self.dead)
+    }
+
+    #[getter]
+    fn late(&self) -> u64 {
+        self.inner.late()
+    }
+
+    #[getter]
+    fn forced(&self) -> u64 {
+        self.inner.forced()
+    }
+
+    #[getter]
+    fn pending(&self) -> usize {
+        self.inner.pending()
+    }
+
+    #[getter]
+    fn watermark(&self) -> Option<i64> {
+        self.inner.watermark()
+    }
+}
+
+/// Makes dead letters of late records: their bytes if the batch kept them, else their fields.
+fn bury(batch: &PyEdgeBatch, late: &[Late], dead: &mut Vec<DeadLetter>) {
+    if late.is_empty() {
+        return;
+    }
+    let records = &batch.inner;
+    let symbols = batch.symbols.lock();
+    for late in late {
+        let raw = match records.raw(late.row) {
+            b"" => render::record(records, late.row, &symbols, &batch.attributes),
+            raw => raw.to_vec(),
+        };
+        dead.push(DeadLetter { line: records.row(late.row).line, reason: late.to_string(), raw });
+    }
+}
+
+/// Drops records whose id was seen within the window.
+#[pyclass(name = "Duplicates", module = "graphtide_native._native")]
+pub(crate) struct PyDuplicates {
+    inner: Duplicates,
+}
+
+#[pymethods]
+impl PyDuplicates {
+    #[new]
+    fn new(window: i64) -> Self {
+        Self { inner: Duplicates::new(window) }
+    }
+
+    fn filter(&mut self, py: Python<'_>, batch: Py<PyEdgeBatch>) -> PyResult<Py<PyEdgeBatch>> {
+        let records: &Arc<_> = &batch.get().inner;
+        let inner = &mut self.inner;
+        match py.detach(|| inner.filter(records)) {
+            None => Ok(batch),
+            Some(kept) => Py::new(py, batch.get().with(kept)),
+        }
+    }
+
+    #[getter]
+    fn dropped(&self) -> u64 {
+        self.inner.dropped()
+    }
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PySequencer>()?;
+    m.add_class::<PyDuplicates>()
+}

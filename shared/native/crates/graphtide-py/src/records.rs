@@ -1,0 +1,119 @@
+//! Labels and batches as Python sees them: handles that travel between decoder, sequencer and matcher.
+//!
+//! Invariant: a batch never changes once Python holds it, so it is shared without a lock and read without the GIL.
+
+use std::sync::Arc;
+
+use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation};
+use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::value::ValueRef;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+/// A table of labels that a decoder and a matcher share.
+#[pyclass(frozen, name = "Symbols", module = "graphtide_native._native")]
+#[derive(Default)]
+pub(crate) struct PySymbols {
+    pub(crate) inner: SharedSymbols,
+}
+
+#[pymethods]
+impl PySymbols {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.lock().len()
+    }
+}
+
+/// A batch of records, with what it takes to print them.
+#[pyclass(frozen, name = "EdgeBatch", module = "graphtide_native._native")]
+pub(crate) struct PyEdgeBatch {
+    pub(crate) inner: Arc<EdgeBatch>,
+    pub(crate) symbols: SharedSymbols,
+    pub(crate) attributes: Arc<[String]>,
+}
+
+impl PyEdgeBatch {
+    /// A batch of the same stream with other records.
+    pub(crate) fn with(&self, records: EdgeBatch) -> Self {
+        Self { inner: Arc::new(records), symbols: self.symbols.clone(), attributes: Arc::clone(&self.attributes) }
+    }
+}
+
+#[pymethods]
+impl PyEdgeBatch {
+    fn __len__(&self) -> usize {
+        self.inner.len()
+    }
+
+    #[getter]
+    fn attributes(&self) -> Vec<String> {
+        self.attributes.to_vec()
+    }
+
+    #[getter]
+    fn ts(&self) -> Vec<i64> {
+        self.inner.ts().to_vec()
+    }
+
+    #[getter]
+    fn ordinals(&self) -> Vec<u64> {
+        (0..self.inner.len()).map(|row| self.inner.ordinal(row)).collect()
+    }
+
+    fn to_records<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        (0..self.inner.len()).map(|row| self.record(py, row)).collect()
+    }
+}
+
+impl PyEdgeBatch {
+    fn record<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
+        let row = self.inner.row(index);
+        let record = PyDict::new(py);
+        record.set_item("ordinal", row.ordinal)?;
+        record.set_item("line", row.line)?;
+        record.set_item("ts", row.ts)?;
+        let operation = match row.operation {
+            Operation::Insert => "insert",
+            Operation::Delete => "delete",
+        };
+        record.set_item("op", operation)?;
+        for (name, key) in [("src", row.source), ("dst", row.target), ("id", row.id)] {
+            record.set_item(name, key.to_string())?;
+        }
+        let symbols = self.symbols.lock();
+        for (name, symbol) in [("label", row.label), ("src_label", row.source_label), ("dst_label", row.target_label)] {
+            record.set_item(name, symbols.name(symbol))?;
+        }
+        let attributes = PyDict::new(py);
+        for (name, value) in self.attributes.iter().zip(self.inner.attributes(index)) {
+            match value {
+                ValueRef::Null => attributes.set_item(name, py.None())?,
+                ValueRef::Bool(truth) => attributes.set_item(name, truth)?,
+                ValueRef::Int(number) => attributes.set_item(name, number)?,
+                ValueRef::Float(number) => attributes.set_item(name, number)?,
+                ValueRef::Text(text) => attributes.set_item(name, text)?,
+            }
+        }
+        record.set_item("attributes", attributes)?;
+        record.set_item("raw", PyBytes::new(py, row.raw))?;
+        Ok(record)
+    }
+}
+
+/// A dead letter as Python takes it: line, reason, bytes.
+pub(crate) type PyDeadLetter<'py> = (u64, String, Bound<'py, PyBytes>);
+
+/// Hands dead letters over, leaving none.
+pub(crate) fn take_letters<'py>(py: Python<'py>, letters: &mut Vec<DeadLetter>) -> Vec<PyDeadLetter<'py>> {
+    letters.drain(..).map(|letter| (letter.line, letter.reason, PyBytes::new(py, &letter.raw))).collect()
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PySymbols>()?;
+    m.add_class::<PyEdgeBatch>()
+}

@@ -1,0 +1,146 @@
+"""The extension's classes, in alphabetical order, with their contracts.
+
+Every `decode`, `finish`, `push` and `filter` releases the GIL for the batch. A decoder that raises
+`graphtide_core.errors.UnreadableStreamError` is spent.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+@final
+class ArrowDecoder(Decoder):
+    """Decoder of Arrow IPC: each block is one whole IPC stream, a schema and its record batches, without compression.
+
+    `ts` is of an integer type, counted in ticks already, or a timestamp of any unit, converted and rounded down.
+    A record's line is its 1-based row; a dead letter's bytes are the row as a JSON object.
+    """
+
+    def __new__(
+        cls, symbols: Symbols, attributes: Sequence[str], columns: Mapping[str, str], ticks_per_second: int = 1000
+    ) -> ArrowDecoder: ...
+
+@final
+class CsvDecoder(Decoder):
+    """Decoder of CSV (RFC 4180) with a header; `delimiter` is one ASCII character.
+
+    With `keep_raw`, records keep their bytes, so that a stage that puts one aside later has them.
+    """
+
+    def __new__(
+        cls,
+        symbols: Symbols,
+        attributes: Sequence[str],
+        columns: Mapping[str, str],
+        delimiter: str = ",",
+        *,
+        keep_raw: bool = False,
+    ) -> CsvDecoder: ...
+
+class Decoder:
+    """What all decoders do.
+
+    `attributes` names what to decode beside the columns of every record; a name the stream does not have is missing in every
+    record. `columns` maps canonical names (`ts src dst label src_label dst_label id op`) to the stream's own.
+    """
+
+    def decode(self, block: bytes) -> EdgeBatch:
+        """Return the records that `block` completes; blocks may cut records anywhere."""
+
+    def finish(self) -> EdgeBatch:
+        """Return what the end of the stream completes; call once, last."""
+
+    def take_dead_letters(self) -> list[tuple[int, str, bytes]]:
+        """Return (line, reason, bytes) of the records put aside since the last call."""
+
+    def columns(self) -> list[str] | None:
+        """Return the stream's columns once known; always None for JSON Lines."""
+
+    def has_ids(self) -> bool:
+        """Return whether the stream gives ids: by its columns, or for JSON Lines by a record so far."""
+
+    def has_operations(self) -> bool:
+        """Return whether the stream gives operations, as `has_ids` does."""
+
+@final
+class Duplicates:
+    """Drops insertions whose id was let through less than `window` ticks before; a deletion releases its id.
+
+    Takes batches in order of time.
+    """
+
+    def __new__(cls, window: int) -> Duplicates: ...
+    def filter(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the batch without its duplicates: the same object if there are none."""
+
+    @property
+    def dropped(self) -> int:
+        """Records dropped so far."""
+
+@final
+class EdgeBatch:
+    """Records of one stream, column by column; never changes."""
+
+    def __len__(self) -> int: ...
+    @property
+    def attributes(self) -> list[str]:
+        """Names of the attributes that each record has."""
+
+    @property
+    def ts(self) -> list[int]:
+        """Event times, copied."""
+
+    @property
+    def ordinals(self) -> list[int]:
+        """0-based places of the records in their stream, copied."""
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the records as dictionaries: for tests and people, at a few microseconds each."""
+
+@final
+class JsonLinesDecoder(Decoder):
+    """Decoder of JSON Lines; `keep_raw` as for CSV."""
+
+    def __new__(
+        cls, symbols: Symbols, attributes: Sequence[str], columns: Mapping[str, str], *, keep_raw: bool = False
+    ) -> JsonLinesDecoder: ...
+
+@final
+class Sequencer:
+    """Puts records in the order (ts, arrival), waiting `lateness` ticks for late ones.
+
+    A record below the watermark (greatest `ts` so far less the lateness) when it arrives is put aside. At most `max_pending`
+    records wait; past that the oldest go early, and what would have gone before them is put aside.
+    """
+
+    def __new__(cls, lateness: int = 0, max_pending: int = 1048576) -> Sequencer: ...
+    def push(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return what may go: the same object if `batch` is in order and nothing has to wait."""
+
+    def finish(self) -> EdgeBatch | None:
+        """Return all that still waits; None if there never was a batch."""
+
+    def take_dead_letters(self) -> list[tuple[int, str, bytes]]:
+        """Return (line, reason, bytes) of late records since the last call; fields as JSON where bytes were not kept."""
+
+    @property
+    def forced(self) -> int:
+        """Records that went early, because too many waited."""
+
+    @property
+    def late(self) -> int:
+        """Records put aside so far."""
+
+    @property
+    def pending(self) -> int:
+        """Records that wait."""
+
+    @property
+    def watermark(self) -> int | None:
+        """Greatest `ts` so far less the lateness; None before the first record."""
+
+@final
+class Symbols:
+    """A table of labels and their numbers; one serves a stream's decoder and its matcher."""
+
+    def __new__(cls) -> Symbols: ...
+    def __len__(self) -> int: ...
