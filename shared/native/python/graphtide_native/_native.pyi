@@ -105,6 +105,31 @@ class JsonLinesDecoder(Decoder):
     ) -> JsonLinesDecoder: ...
 
 @final
+class MatchBatch:
+    """Matches in order of detection; wrapped by `graphtide_native.matcher.MatchBatch`."""
+
+    def __len__(self) -> int: ...
+    def to_json_lines(self) -> bytes:
+        """Return the match records as JSON Lines."""
+
+    def rows(self) -> list[tuple[int, str, bool, int, int, int, list[str], list[str]]]:
+        """Return pattern, kind, shed, times of detection, first and last edge, ids of edges, names of vertices."""
+
+@final
+class Matcher:
+    """The engines of many patterns; wrapped by `graphtide_native.matcher.Matcher`."""
+
+    def __new__(cls, patterns: bytes, symbols: Symbols, deletions: bool) -> Matcher: ...
+    def push(self, batch: EdgeBatch, start: int, most: int) -> tuple[MatchBatch, int, tuple[str, str] | None]:
+        """Take records from `start`; return matches, how many records were taken, and the limit that stopped the run."""
+
+    def totals(self) -> dict[str, int]:
+        """Return the counts of the whole pass."""
+
+    def patterns(self) -> list[dict[str, Any]]:
+        """Return the counts of every pattern."""
+
+@final
 class Sequencer:
     """Puts records in the order (ts, arrival), waiting `lateness` ticks for late ones.
 

@@ -108,7 +108,13 @@ const DENSE_CELLS: usize = 1 << 20;
 
 impl Dispatch {
     /// Adds the query edges of a pattern; returns the signature of each.
-    pub fn add(&mut self, pattern: u32, spec: &PatternSpec, alone: &[Vec<Expression>], symbols: &mut SymbolTable) -> Vec<SignatureId> {
+    pub fn add(
+        &mut self,
+        pattern: u32,
+        spec: &PatternSpec,
+        alone: &[Vec<Expression>],
+        symbols: &mut SymbolTable,
+    ) -> Vec<SignatureId> {
         spec.edges
             .iter()
             .zip(alone)
@@ -221,7 +227,8 @@ impl Dispatch {
         let mut class = Class::default();
         let mut found = false;
         for wildcards in 0..8_u8 {
-            let asked: [Option<Symbol>; 3] = std::array::from_fn(|position| (wildcards >> position & 1 == 0).then_some(labels[position]));
+            let asked: [Option<Symbol>; 3] =
+                std::array::from_fn(|position| (wildcards >> position & 1 == 0).then_some(labels[position]));
             // A label that no pattern mentions at its place is met by wildcards alone.
             if (0..3).any(|position| asked[position].is_some() && codes[position] == 0) {
                 continue;

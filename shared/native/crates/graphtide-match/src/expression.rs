@@ -169,7 +169,9 @@ impl Expression {
     fn truth(&self, bindings: &impl Bindings) -> Option<bool> {
         match self {
             Self::And(operands) => all(operands.iter().map(|operand| operand.truth(bindings))),
-            Self::Or(operands) => all(operands.iter().map(|operand| operand.truth(bindings).map(|truth| !truth))).map(|truth| !truth),
+            Self::Or(operands) => {
+                all(operands.iter().map(|operand| operand.truth(bindings).map(|truth| !truth))).map(|truth| !truth)
+            }
             Self::Not(operand) => operand.truth(bindings).map(|truth| !truth),
             Self::Compare(comparison, operands) => {
                 compare(*comparison, operands.0.evaluate(bindings), operands.1.evaluate(bindings))
@@ -218,9 +220,11 @@ impl Expression {
             Self::VertexId(vertex) => (0, 1 << vertex),
             Self::Compare(_, operands) | Self::Compute(_, operands) => union(operands.0.reads(), operands.1.reads()),
             Self::And(operands) | Self::Or(operands) => operands.iter().map(Self::reads).fold((0, 0), union),
-            Self::Negate(operand) | Self::Not(operand) | Self::In(operand, _) | Self::StartsWith(operand, _) | Self::IsNull(operand) => {
-                operand.reads()
-            }
+            Self::Negate(operand)
+            | Self::Not(operand)
+            | Self::In(operand, _)
+            | Self::StartsWith(operand, _)
+            | Self::IsNull(operand) => operand.reads(),
         }
     }
 
@@ -234,7 +238,11 @@ impl Expression {
                 operands.1.attributes(f);
             }
             Self::And(operands) | Self::Or(operands) => operands.iter_mut().for_each(|operand| operand.attributes(f)),
-            Self::Negate(operand) | Self::Not(operand) | Self::In(operand, _) | Self::StartsWith(operand, _) | Self::IsNull(operand) => {
+            Self::Negate(operand)
+            | Self::Not(operand)
+            | Self::In(operand, _)
+            | Self::StartsWith(operand, _)
+            | Self::IsNull(operand) => {
                 operand.attributes(f);
             }
         }

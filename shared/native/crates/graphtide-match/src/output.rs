@@ -160,7 +160,14 @@ impl MatchBatch {
     }
 
     /// Appends every row, read from the window it was found in.
-    pub fn take_rows(&mut self, rows: &mut Rows, patterns: &[PatternNames], shed: impl Fn(u32) -> bool, store: &EdgeStore, names: &VertexTable) {
+    pub fn take_rows(
+        &mut self,
+        rows: &mut Rows,
+        patterns: &[PatternNames],
+        shed: impl Fn(u32) -> bool,
+        store: &EdgeStore,
+        names: &VertexTable,
+    ) {
         rows.each(0, patterns, |pattern, detected_at, edges, vertices| {
             let times = edges.iter().map(|&edge| store.get(edge).ts);
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));

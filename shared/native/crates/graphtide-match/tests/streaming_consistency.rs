@@ -124,7 +124,11 @@ fn locks_are_granted_in_chronological_order_and_never_conflict() {
                         {
                             let mut held = held.lock().unwrap();
                             held.0.push(transaction as u64);
-                            if mode == Mode::Exclusive { held.1 += 1 } else { held.2 += 1 }
+                            if mode == Mode::Exclusive {
+                                held.1 += 1
+                            } else {
+                                held.2 += 1
+                            }
                             assert!(held.1 == 0 || (held.1 == 1 && held.2 == 0), "a writer is alone");
                         }
                         shuttle::thread::yield_now();

@@ -57,11 +57,7 @@ impl PyMatcher {
 }
 
 impl PyMatcher {
-    fn describe<'py>(
-        &self,
-        py: Python<'py>,
-        pattern: &graphtide_match::matcher::Registered,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    fn describe<'py>(&self, py: Python<'py>, pattern: &graphtide_match::matcher::Registered) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("name", &pattern.names.name)?;
         dict.set_item("candidates", pattern.counts.candidates)?;

@@ -51,7 +51,14 @@ pub struct Concurrent {
 
 impl Concurrent {
     /// Makes an engine for a checked plan with that many workers.
-    pub fn new(pattern: u32, shape: Shape, subqueries: Vec<Vec<u8>>, limits: &Limits, threads: usize, locking: Locking) -> Self {
+    pub fn new(
+        pattern: u32,
+        shape: Shape,
+        subqueries: Vec<Vec<u8>>,
+        limits: &Limits,
+        threads: usize,
+        locking: Locking,
+    ) -> Self {
         let plan = Compiled::new(&shape, subqueries, Storage::MsDag);
         let window = shape.window;
         let keeps_facts = !shape.across.is_empty();
@@ -60,7 +67,15 @@ impl Concurrent {
             bytes: limits.state_bytes.unwrap_or(u64::MAX),
         };
         let lists = Arc::new(Lists::new(shape, plan, locking, bounds));
-        Self { pattern, window, pool: Pool::new(Arc::clone(&lists), threads), lists, held: VecDeque::new(), next_edge: 0, keeps_facts }
+        Self {
+            pattern,
+            window,
+            pool: Pool::new(Arc::clone(&lists), threads),
+            lists,
+            held: VecDeque::new(),
+            next_edge: 0,
+            keeps_facts,
+        }
     }
 
     /// Queues the insertion of an edge as one query edge, after the expiry of what left the window.

@@ -234,8 +234,8 @@ impl Lists {
     /// Joins new matches of a subquery with the unions before it.
     fn join_left(&self, locks: &mut Locks<'_>, level: usize, leaves: &[Made]) -> Vec<Made> {
         let join = &self.plan.joins[level - 1];
-        let unions: Vec<Vec<Arc<Node>>> = locks
-            .shared(join.left, |nodes| leaves.iter().map(|leaf| nodes.get(leaf.binding.key(join.key))).collect());
+        let unions: Vec<Vec<Arc<Node>>> =
+            locks.shared(join.left, |nodes| leaves.iter().map(|leaf| nodes.get(leaf.binding.key(join.key))).collect());
         let mut joined = Vec::new();
         for (leaf, unions) in leaves.iter().zip(unions) {
             for union in unions {
@@ -252,8 +252,8 @@ impl Lists {
     /// Joins new unions with the matches of the next subquery.
     fn join_right(&self, locks: &mut Locks<'_>, level: usize, unions: &[Made]) -> Vec<Made> {
         let join = &self.plan.joins[level - 1];
-        let leaves: Vec<Vec<Arc<Node>>> = locks
-            .shared(join.right, |nodes| unions.iter().map(|union| nodes.get(union.binding.key(join.key))).collect());
+        let leaves: Vec<Vec<Arc<Node>>> =
+            locks.shared(join.right, |nodes| unions.iter().map(|union| nodes.get(union.binding.key(join.key))).collect());
         let mut joined = Vec::new();
         for (union, leaves) in unions.iter().zip(leaves) {
             let Some(parent) = &union.node else { continue };
@@ -270,7 +270,12 @@ impl Lists {
         self.store_unions(locks, level, joined)
     }
 
-    fn store_unions(&self, locks: &mut Locks<'_>, level: usize, joined: Vec<(Binding, Arc<Node>, Option<Arc<Node>>)>) -> Vec<Made> {
+    fn store_unions(
+        &self,
+        locks: &mut Locks<'_>,
+        level: usize,
+        joined: Vec<(Binding, Arc<Node>, Option<Arc<Node>>)>,
+    ) -> Vec<Made> {
         let predicates = &self.plan.joins[level - 1].predicates;
         let holding = joined.into_iter().filter(|(binding, ..)| self.predicates_hold(predicates, binding));
         let Some(item) = self.plan.unions[level] else {

@@ -207,8 +207,7 @@ impl Matcher {
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
         let kept = self.kept_columns.iter().map(|&column| record.value(column));
         let edge = self.store.push((ts, class), ends, batch.id(row), kept);
-        let arrival =
-            Arrival { ts, source: ends.0, target: ends.1, edge, store: &self.store, names: &self.vertices };
+        let arrival = Arrival { ts, source: ends.0, target: ends.1, edge, store: &self.store, names: &self.vertices };
         let mut held = false;
         let mut outcome = Ok(());
         'patterns: for &signature in satisfied {

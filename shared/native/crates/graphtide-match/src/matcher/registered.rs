@@ -71,7 +71,13 @@ pub struct LimitReached {
 impl Registered {
     /// Inserts an edge as one query edge; says whether the edge is held now.
     #[inline]
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &[Postings], rows: &mut Rows) -> Result<bool, LimitReached> {
+    pub fn insert(
+        &mut self,
+        arrival: &Arrival<'_>,
+        query_edge: u8,
+        postings: &[Postings],
+        rows: &mut Rows,
+    ) -> Result<bool, LimitReached> {
         if self.paused {
             return Ok(false);
         }
@@ -103,7 +109,9 @@ impl Registered {
 
     fn check_bytes(&mut self, postings: &[Postings]) -> Result<(), LimitReached> {
         match self.limits.state_bytes {
-            Some(bound) if !self.shed && self.bytes(postings) as u64 >= bound => self.at_limit(&format!("{bound} bytes of state")),
+            Some(bound) if !self.shed && self.bytes(postings) as u64 >= bound => {
+                self.at_limit(&format!("{bound} bytes of state"))
+            }
             _ => Ok(()),
         }
     }

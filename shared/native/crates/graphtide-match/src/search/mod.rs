@@ -99,7 +99,9 @@ fn steps(shape: &Shape, order: &[u8], signatures: &[SignatureId]) -> Vec<Step> {
             let seen = shape.vertices_of(bound);
             let (source, target) = shape.ends[usize::from(edge)];
             let (has_source, has_target) = (seen >> source & 1 == 1, seen >> target & 1 == 1);
-            let ordered = |precedes: &dyn Fn(usize) -> bool| bits(bound).filter(|&other| precedes(other)).map(|other| other as u8).collect();
+            let ordered = |precedes: &dyn Fn(usize) -> bool| {
+                bits(bound).filter(|&other| precedes(other)).map(|other| other as u8).collect()
+            };
             Step {
                 edge,
                 signature: signatures[usize::from(edge)],
@@ -190,8 +192,7 @@ impl Run<'_, '_> {
         if predicates.is_empty() {
             return true;
         }
-        let bound =
-            Bound { store: self.arrival.store, names: self.arrival.names, edges: self.edges, vertices: self.vertices };
+        let bound = Bound { store: self.arrival.store, names: self.arrival.names, edges: self.edges, vertices: self.vertices };
         predicates.iter().all(|&index| self.shape.across[usize::from(index)].predicate.holds(&bound))
     }
 }

@@ -85,7 +85,6 @@ impl Default for Postings {
 }
 
 impl Postings {
-
     /// Keeps lists by `access` for a reader of that window.
     pub fn serve(&mut self, access: Access, window: i64) {
         self.heads[access as usize].get_or_insert_with(HashTable::new);

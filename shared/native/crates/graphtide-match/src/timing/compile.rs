@@ -164,7 +164,8 @@ impl Compiled {
                 let item = if let Some(&after) = sequence.get(depth + 1) {
                     let (source, target) = shape.ends[usize::from(after)];
                     let seen = shape.vertices_of(bound | 1 << edge);
-                    let key = KeyVertices((seen >> source & 1 == 1).then_some(source), (seen >> target & 1 == 1).then_some(target));
+                    let key =
+                        KeyVertices((seen >> source & 1 == 1).then_some(source), (seen >> target & 1 == 1).then_some(target));
                     Some(self.add_item(kind, Some(key), payload))
                 } else if count == 1 {
                     None

@@ -322,7 +322,13 @@ impl Timing {
 
     /// Stores a node at its oldest edge; none at the limit.
     #[inline]
-    fn add(&mut self, item: ItemId, binding: &Binding, oldest: LocalEdge, payload: impl IntoIterator<Item = u32>) -> Option<NodeRef> {
+    fn add(
+        &mut self,
+        item: ItemId,
+        binding: &Binding,
+        oldest: LocalEdge,
+        payload: impl IntoIterator<Item = u32>,
+    ) -> Option<NodeRef> {
         let bytes = self.node_bytes + self.items[item].node_bytes();
         if self.live as u64 >= self.bounds.partial_matches || (bytes + self.edges.bytes()) as u64 > self.bounds.bytes {
             self.limited = true;
@@ -370,7 +376,9 @@ impl Run<'_, '_> {
         let mut node = self.engine.items[prefix_item].first(pack(source, target));
         while node != NIL {
             let next = self.engine.items[prefix_item].next(node);
-            if self.engine.load(prefix_item, node, &mut scratch.leaf) && self.extends(query_edge, subquery, depth, &scratch.leaf) {
+            if self.engine.load(prefix_item, node, &mut scratch.leaf)
+                && self.extends(query_edge, subquery, depth, &scratch.leaf)
+            {
                 self.engine.bind(&mut scratch.leaf, query_edge, self.local);
                 if self.predicates_hold(&self.extension(query_edge).predicates, &scratch.leaf) {
                     let parent = self.engine.join_ref(prefix_item, node);
@@ -406,12 +414,8 @@ impl Run<'_, '_> {
         if predicates.is_empty() {
             return true;
         }
-        let bound = Bound {
-            store: self.arrival.store,
-            names: self.arrival.names,
-            edges: &binding.stored,
-            vertices: &binding.vertices,
-        };
+        let bound =
+            Bound { store: self.arrival.store, names: self.arrival.names, edges: &binding.stored, vertices: &binding.vertices };
         predicates.iter().all(|&index| self.engine.shape.across[usize::from(index)].predicate.holds(&bound))
     }
 

@@ -1,0 +1,103 @@
+"""Generated streams as files, made once: the name of a file holds a digest of the recipe.
+
+Invariant: a file of that name is whole, because it is written beside its place and then moved there.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from graphtide_core.statistics import EdgeType, LabelFrequencies
+from pyarrow import csv as pa_csv
+
+from graphtide.bench.stream import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from graphtide.bench.queries import DrawnPattern
+    from graphtide.bench.stream import LabelledEdge, StreamRecipe
+    from graphtide.bench.workload import Workload
+
+DEFAULT_CACHE: Final = ".cache/bench"
+"""Where benchmarks keep their streams, below the working directory."""
+
+_HEADER = ("ts", "src", "dst", "label", "src_label", "dst_label")
+
+
+def csv_file(workload: Workload, cache: Path) -> Path:
+    """Return the workload's stream as CSV, generating it if need be."""
+    return _made(cache / f"{_stem(workload)}.csv", lambda path: write_csv(generate(workload.recipe), path))
+
+
+def arrow_file(workload: Workload, cache: Path) -> Path:
+    """Return the workload's stream as an Arrow IPC file: vertices as text, labels as dictionaries."""
+    source = csv_file(workload, cache)
+    return _made(cache / f"{_stem(workload)}.arrow", lambda path: _to_arrow(source, path))
+
+
+def many_patterns(workload: Workload, drawn_from: int, number: int, cache: Path) -> tuple[str, ...]:
+    """Return the texts of so many patterns with a window of `drawn_from` ticks; see `Workload.many_patterns`."""
+
+    def write(path: Path) -> None:
+        drawn = workload.many_patterns(drawn_from, number)
+        path.write_text("\n".join(pattern.text(drawn_from) for pattern in drawn), encoding="utf-8")
+
+    path = _made(cache / f"{_stem(workload)}-{drawn_from}-{number}.gtp", write)
+    return tuple(path.read_text(encoding="utf-8").split("\n\n"))
+
+
+def texts(patterns: Iterable[DrawnPattern], window: int) -> dict[str, str]:
+    """Return the texts of drawn patterns with a window of so many ticks, by name."""
+    return {pattern.name: pattern.text(window) for pattern in patterns}
+
+
+def write_csv(edges: Iterable[LabelledEdge], path: Path) -> None:
+    """Write edges as the CSV that readers take; labels get a letter, L for vertices and E for edges."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_HEADER)
+        writer.writerows(
+            (edge.ts, edge.source, edge.target, f"E{edge.label}", f"L{edge.source_label}", f"L{edge.target_label}")
+            for edge in edges
+        )
+
+
+def frequencies(path: Path) -> LabelFrequencies:
+    """Count what a planner wants to know of a CSV stream: all of it, as a stream's statistics would tell after a while."""
+    table = pa_csv.read_csv(path)
+    kinds = table.group_by(["src_label", "label", "dst_label"]).aggregate([([], "count_all")]).to_pylist()
+    vertices = pa.chunked_array([*table["src"].chunks, *table["dst"].chunks]).unique()
+    ts = table["ts"]
+    return LabelFrequencies(
+        counts={EdgeType(kind["src_label"], kind["label"], kind["dst_label"]): kind["count_all"] for kind in kinds},
+        edges=table.num_rows,
+        vertices=len(vertices),
+        span=ts[-1].as_py() - ts[0].as_py() if table.num_rows else 0,
+    )
+
+
+def _to_arrow(source: Path, path: Path) -> None:
+    text, label = pa.string(), pa.dictionary(pa.int32(), pa.string())
+    types = {"ts": pa.int64(), "src": text, "dst": text, "label": label, "src_label": label, "dst_label": label}
+    table = pa_csv.read_csv(source, convert_options=pa_csv.ConvertOptions(column_types=types)).unify_dictionaries()
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=1 << 16)
+
+
+def _made(path: Path, write: Callable[[Path], None]) -> Path:
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(path.name + ".part")
+        write(beside)
+        beside.replace(path)
+    return path
+
+
+def _stem(workload: Workload) -> str:
+    digest = hashlib.sha256(repr(workload.recipe).encode()).hexdigest()[:12]
+    return f"{workload.name}-{workload.recipe.edges}-{digest}"

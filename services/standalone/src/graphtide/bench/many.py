@@ -1,0 +1,142 @@
+"""Many patterns in one pass over one stream, against one pattern.
+
+The patterns are drawn each on its own from a stream with thousands of edge labels, so that most edges mean nothing to most
+patterns. Ratios compare with the smallest number of patterns; more patterns find more matches, and that work is in the ratio.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import FatalError
+from graphtide_query import parse
+from graphtide_query.planner import plan
+
+from graphtide.bench.cache import many_patterns
+from graphtide.bench.measure import load, run_repeatedly
+from graphtide.bench.table import Table, rate, ratio, size
+from graphtide.bench.workload import MANY_LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from graphtide_core.pattern import SubgraphPattern
+
+    from graphtide.bench.measure import LoadedStream
+
+
+@dataclass(frozen=True, slots=True)
+class ManyRun:
+    """A number of patterns in one pass.
+
+    Attributes:
+        workload: name of the stream's workload.
+        engine: its name.
+        patterns: how many.
+        edges: of the stream.
+        relevant: edges whose labels some pattern asks for.
+        plan_seconds: to plan all patterns once parsed.
+        seconds: of every run.
+        matches: of all patterns.
+        peak_state_bytes: of all patterns.
+    """
+
+    workload: str
+    engine: str
+    patterns: int
+    edges: int
+    relevant: int
+    plan_seconds: float
+    seconds: tuple[float, ...]
+    matches: int
+    peak_state_bytes: int
+
+    @property
+    def rate(self) -> float:
+        """Edges a second in the median run."""
+        return self.edges / median(self.seconds)
+
+
+def run(
+    numbers: Sequence[int], engines: Sequence[str], repeats: int, cache: Path, progress: Callable[[str], None] = lambda _: None
+) -> tuple[ManyRun, ...]:
+    """Measure every number of patterns under every engine.
+
+    Raises:
+        FatalError: engines do not agree on the matches, or no pattern matches.
+    """
+    window = MANY_LABELS.windows[0]
+    progress("stream and patterns")
+    stream = load(MANY_LABELS, cache)
+    texts = many_patterns(MANY_LABELS, window, max(numbers), cache)
+    patterns = parse("\n".join(texts))
+    runs = []
+    for engine in engines:
+        for number in sorted(numbers):
+            progress(f"{number:,} patterns under {engine}")
+            runs.append(_run(patterns[:number], engine, stream, repeats))
+    return tuple(runs)
+
+
+def check(runs: Sequence[ManyRun]) -> str:
+    """Return what was checked, in a sentence.
+
+    Raises:
+        FatalError: engines do not agree on the matches, or a pattern drawn from the stream has none at all.
+    """
+    matches: dict[int, set[int]] = {}
+    for each in runs:
+        matches.setdefault(each.patterns, set()).add(each.matches)
+    for number, found in matches.items():
+        if len(found) > 1:
+            message = f"engines differ on {number:,} patterns: {sorted(found)} matches"
+            raise FatalError(message)
+        if min(found) < number:
+            message = f"{number:,} patterns, each drawn from the stream, have only {min(found):,} matches"
+            raise FatalError(message)
+    engines = len({each.engine for each in runs})
+    return f"Matches checked: at least one for each pattern, and equal between the engines that were run ({engines})."
+
+
+def by_number(runs: Sequence[ManyRun]) -> Table:
+    """Return a row for each number of patterns and each engine."""
+    fewest = {each.engine: each for each in sorted(runs, key=lambda each: -each.patterns)}
+    rows = tuple(
+        (
+            each.engine,
+            f"{each.patterns:,}",
+            f"{median(each.seconds) * 1000:,.1f} ms",
+            f"{min(each.seconds) * 1000:,.1f}..{max(each.seconds) * 1000:,.1f} ms",
+            rate(each.rate),
+            ratio(fewest[each.engine].rate / each.rate),
+            f"{each.matches:,}",
+            f"{each.relevant / each.edges:.1%}",
+            f"{each.plan_seconds:.3f} s",
+            size(each.peak_state_bytes),
+        )
+        for each in runs
+    )
+    header = ("engine", "patterns", "time", "runs", "edges/s", "ratio", "matches", "relevant edges", "planning", "peak state")
+    return Table("Many patterns in one pass", header, rows)
+
+
+def _run(patterns: Sequence[SubgraphPattern], engine: str, stream: LoadedStream, repeats: int) -> ManyRun:
+    start = perf_counter()
+    plans = [plan(pattern, engine, frequencies=stream.frequencies) for pattern in patterns]
+    planned = perf_counter() - start
+    passes = run_repeatedly(plans, stream, repeats)
+    return ManyRun(
+        workload=MANY_LABELS.name,
+        engine=engine,
+        patterns=len(patterns),
+        edges=stream.edges,
+        relevant=passes[0].totals.relevant,
+        plan_seconds=planned,
+        seconds=tuple(each.seconds for each in passes),
+        matches=passes[0].matches,
+        peak_state_bytes=max(each.totals.peak_state_bytes for each in passes),
+    )

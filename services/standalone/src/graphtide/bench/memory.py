@@ -1,0 +1,178 @@
+"""Memory: of whole processes as a stream gets longer, and of each storage of partial matches."""
+
+from __future__ import annotations
+
+import subprocess  # noqa: S404 - peak memory is a property of a process, so each case needs its own
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.errors import FatalError
+from graphtide_core.plan import Storage
+
+from graphtide.bench import subgraph
+from graphtide.bench.cache import csv_file, frequencies, texts
+from graphtide.bench.peak import PeakAnswer, PeakRequest
+from graphtide.bench.table import Table, size
+from graphtide.bench.workload import WORKLOADS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from graphtide.bench.measure import Measurement
+    from graphtide.bench.workload import Workload
+
+STORING_ENGINE: Final = "timing"
+STORAGE_PATTERNS: Final = ("star4_empty", "star5_empty", "tree6_empty")
+_STORAGE_CASES = (("B", 50_000), ("F", 10_000))
+_ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """Memory of a process that matched a stream, read block by block from a CSV file.
+
+    Attributes:
+        workload: name of the stream's workload.
+        window: of the patterns, in ticks.
+        patterns: name of the pattern; `all` for all of the workload in one pass.
+        engine: its name.
+        edges: of the stream.
+        before: peak resident bytes before the stream was opened.
+        after: peak resident bytes at its end.
+        peak_state_bytes: by the engine's own account.
+        matches: found.
+    """
+
+    workload: str
+    window: int
+    patterns: str
+    engine: str
+    edges: int
+    before: int
+    after: int
+    peak_state_bytes: int
+    matches: int
+
+
+def resident(
+    lengths: Sequence[int],
+    engines: Sequence[str],
+    cache: Path,
+    *,
+    workload: Workload = WORKLOADS["E"],
+    pattern: str = "path4_empty",
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Resident, ...]:
+    """Measure one pattern, and all patterns of a workload in one pass, over prefixes of its stream.
+
+    The patterns, and what the planner knows, are those of the whole stream throughout.
+
+    Raises:
+        FatalError: a process failed.
+    """
+    return tuple(_residents(lengths, engines, cache, workload, pattern, progress))
+
+
+def storages(repeats: int, cache: Path, progress: Callable[[str], None] = lambda _: None) -> tuple[Measurement, ...]:
+    """Measure every storage on patterns with many partial matches."""
+    found: list[Measurement] = []
+    for name, window in _STORAGE_CASES:
+        settings = subgraph.Settings(
+            workloads=(WORKLOADS[name],),
+            cache=cache,
+            windows=(window,),
+            engines=(STORING_ENGINE,),
+            storages=tuple(Storage),
+            pattern=STORAGE_PATTERNS,
+            repeats=repeats,
+        )
+        found.extend(subgraph.run(settings, progress))
+    return tuple(found)
+
+
+def check(found: Sequence[Resident]) -> str:
+    """Return what was checked, in a sentence.
+
+    Raises:
+        FatalError: engines do not agree on the matches.
+    """
+    matches: dict[tuple[str, int], int] = {}
+    for each in found:
+        first = matches.setdefault((each.patterns, each.edges), each.matches)
+        if first != each.matches:
+            message = f"{each.engine} finds {each.matches} matches over {each.edges:,} edges, another engine {first}"
+            raise FatalError(message)
+    return f"Matches of whole processes checked: equal between the engines that were run ({len({e.engine for e in found})})."
+
+
+def by_length(found: Sequence[Resident]) -> Table:
+    """Return a row for each engine, choice of patterns and length of stream."""
+    rows = tuple(
+        (
+            each.workload,
+            f"{each.window:,}",
+            each.patterns,
+            each.engine,
+            f"{each.edges:,}",
+            size(each.before),
+            size(each.after),
+            size(each.after - each.before),
+            size(each.peak_state_bytes),
+            f"{each.matches:,}",
+        )
+        for each in found
+    )
+    header = ("stream", "window", "patterns", "engine", "edges", "before", "peak", "added", "state", "matches")
+    return Table("Resident memory of a process", header, rows, names=4)
+
+
+def _residents(
+    lengths: Sequence[int],
+    engines: Sequence[str],
+    cache: Path,
+    workload: Workload,
+    pattern: str,
+    progress: Callable[[str], None],
+) -> Iterator[Resident]:
+    window = workload.windows[0]
+    drawn = texts(workload.patterns(window), window)
+    known = frequencies(csv_file(workload, cache))
+    for chosen, text in ((pattern, drawn[pattern]), (_ALL, "\n".join(drawn.values()))):
+        for engine in engines:
+            for length in lengths:
+                progress(f"{chosen} under {engine}, {length:,} edges")
+                request = PeakRequest(
+                    stream=str(csv_file(workload.of_length(length), cache)),
+                    patterns=text,
+                    engine=engine,
+                    storage=Storage.MS_DAG,
+                    counts=tuple((k.source_label, k.label, k.target_label, count) for k, count in known.counts.items()),
+                    edges=known.edges,
+                    vertices=known.vertices,
+                    span=known.span,
+                )
+                answer = _ask(request)
+                yield Resident(
+                    workload.name,
+                    window,
+                    chosen,
+                    engine,
+                    answer.edges,
+                    answer.before,
+                    answer.after,
+                    answer.peak_state_bytes,
+                    answer.matches,
+                )
+
+
+def _ask(request: PeakRequest) -> PeakAnswer:
+    process = subprocess.run(  # noqa: S603 - this interpreter and a module of ours
+        [sys.executable, "-m", "graphtide.bench.peak"], input=msgspec.json.encode(request), capture_output=True, check=False
+    )
+    if process.returncode:
+        message = f"the process that measures memory failed: {process.stderr.decode(errors='replace').strip()}"
+        raise FatalError(message)
+    return msgspec.json.decode(process.stdout, type=PeakAnswer)

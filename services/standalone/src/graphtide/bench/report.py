@@ -1,0 +1,133 @@
+"""A report: what a run of benchmarks found and on what machine, as JSON, as Markdown and on a terminal."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core.errors import FatalError
+
+from graphtide.bench.many import ManyRun, by_number
+from graphtide.bench.measure import Measurement
+from graphtide.bench.memory import Resident, by_length
+from graphtide.bench.summary import by_pattern, by_storage, by_stream, by_threads, growth
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from graphtide.bench.table import Table
+
+_CPU_INFO = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the figures were measured on, and when."""
+
+    cpu: str
+    cores: int
+    system: str
+    python: str
+    date: str
+
+    def __str__(self) -> str:
+        """Return one line."""
+        return f"{self.cpu}, {self.cores} cores, {self.system}, Python {self.python}, {self.date}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one command measured.
+
+    Attributes:
+        command: its name.
+        machine: where.
+        checked: what was asserted of the results.
+        measurements: of single patterns.
+        resident: memory of whole processes.
+        many: of many patterns in one pass.
+    """
+
+    command: str
+    machine: Machine
+    checked: str
+    measurements: tuple[Measurement, ...] = ()
+    resident: tuple[Resident, ...] = ()
+    many: tuple[ManyRun, ...] = ()
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables that say most about this command's results."""
+        found: list[Table | None] = []
+        if self.resident:
+            found.append(by_length(self.resident))
+        if self.many:
+            found.append(by_number(self.many))
+        if self.measurements:
+            match self.command:
+                case "memory":
+                    found.append(by_storage(self.measurements))
+                case "concurrency":
+                    found.append(by_threads(self.measurements))
+                case _:
+                    found.extend((by_stream(self.measurements), growth(self.measurements)))
+        return tuple(table for table in found if table is not None)
+
+    def to_markdown(self) -> str:
+        """Return the tables, and below them every pattern where there are summaries above."""
+        tables = list(self.tables())
+        if self.command == "subgraph":
+            tables.append(by_pattern(self.measurements))
+        return "\n".join([f"{self.machine}\n", f"{self.checked}\n", *(table.to_markdown() for table in tables)])
+
+    def show(self, console: Console) -> None:
+        """Draw the tables on a terminal."""
+        for table in self.tables():
+            console.print(table.to_rich())
+        console.print(f"{self.machine}", highlight=False)
+        console.print(self.checked, highlight=False)
+
+    def write(self, path: Path) -> None:
+        """Write the report as JSON, which `read` reads."""
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
+
+
+def read(path: Path) -> Report:
+    """Read a report.
+
+    Raises:
+        FatalError: there is no such file, or it is no report.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Report)
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror or error})"
+        raise FatalError(message) from error
+    except msgspec.DecodeError as error:
+        message = f"{path}: this is not a report of benchmarks ({error})"
+        raise FatalError(message) from error
+
+
+def this_machine() -> Machine:
+    """Describe the machine that this runs on."""
+    return Machine(
+        cpu=_cpu(),
+        cores=os.cpu_count() or 1,
+        system=f"{platform.system()} {platform.machine()}",
+        python=platform.python_version(),
+        date=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def _cpu() -> str:
+    """Return the processor's model; only Linux has it in a file."""
+    try:
+        lines = _CPU_INFO.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor() or platform.machine())

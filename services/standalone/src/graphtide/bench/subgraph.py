@@ -1,0 +1,116 @@
+"""One pattern at a time: every pattern of a workload under every engine.
+
+Every count of matches is checked: against the known counts, and between all ways of finding the same pattern.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from graphtide_core.plan import Storage
+from graphtide_native.spec import Concurrency
+from graphtide_query import parse
+from graphtide_query.planner import ENGINES, plan
+
+from graphtide.bench.cache import texts
+from graphtide.bench.measure import Measurement, load, run_repeatedly, storage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plan import Plan
+
+    from graphtide.bench.measure import LoadedStream
+    from graphtide.bench.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is run: every combination of the parts.
+
+    Attributes:
+        workloads: the streams.
+        cache: folder of generated streams.
+        windows: in ticks; empty for each workload's own.
+        drawn_from: edges of the stream that patterns are drawn from; None for as many as the window has ticks.
+        engines: their names.
+        storages: for engines that store partial matches.
+        sources: where batches come from, see `measure.SOURCES`.
+        concurrency: threads and locking.
+        pattern: what a pattern's name must contain one of; empty for all.
+        repeats: runs of each case.
+    """
+
+    workloads: tuple[Workload, ...]
+    cache: Path
+    windows: tuple[int, ...] = ()
+    drawn_from: int | None = None
+    engines: tuple[str, ...] = ENGINES
+    storages: tuple[Storage, ...] = (Storage.MS_DAG,)
+    sources: tuple[str, ...] = ("memory",)
+    concurrency: tuple[Concurrency, ...] = (Concurrency(),)
+    pattern: tuple[str, ...] = ()
+    repeats: int = 3
+
+
+def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> tuple[Measurement, ...]:
+    """Measure every case; `progress` is told what comes next."""
+    return tuple(_measurements(settings, progress))
+
+
+def _measurements(settings: Settings, progress: Callable[[str], None]) -> Iterator[Measurement]:
+    for workload in settings.workloads:
+        progress(f"stream {workload.name}")
+        stream = load(workload, settings.cache)
+        for window in settings.windows or workload.windows:
+            drawn_from = settings.drawn_from or window
+            for name, text in texts(workload.patterns(drawn_from), window).items():
+                if settings.pattern and not any(part in name for part in settings.pattern):
+                    continue
+                progress(f"stream {workload.name}, window {window:,}: {name}")
+                (pattern,) = parse(text)
+                for way, source, concurrency in product(
+                    plans(pattern, stream, settings), settings.sources, settings.concurrency
+                ):
+                    yield _measure(workload.name, drawn_from, way, stream, source, concurrency, settings.repeats)
+
+
+def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) -> tuple[Plan, ...]:
+    """Return the plans of a pattern for every engine, and for engines that store partial matches with every storage."""
+    every = [
+        plan(pattern, engine, frequencies=stream.frequencies, storage=storage)
+        for engine, storage in product(settings.engines, settings.storages)
+    ]
+    return tuple({(each.engine, storage_of(each)): each for each in every}.values())
+
+
+def _measure(
+    workload: str,
+    drawn_from: int,
+    way: Plan,
+    stream: LoadedStream,
+    source: str,
+    concurrency: Concurrency,
+    repeats: int,
+) -> Measurement:
+    passes = run_repeatedly([way], stream, repeats, source=source, concurrency=concurrency)
+    return Measurement(
+        workload=workload,
+        window=way.pattern.window.amount,
+        drawn_from=drawn_from,
+        pattern=way.pattern.name,
+        engine=way.engine,
+        storage=storage_of(way),
+        source=source,
+        threads=concurrency.threads,
+        locking=concurrency.locking if concurrency.threads > 1 else None,
+        edges=stream.edges,
+        seconds=tuple(each.seconds for each in passes),
+        matches=passes[0].matches,
+        peak_partial_matches=max(each.totals.peak_partial_matches for each in passes),
+        peak_state_bytes=max(each.totals.peak_state_bytes for each in passes),
+    )

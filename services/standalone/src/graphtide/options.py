@@ -1,0 +1,35 @@
+"""How a run is to be done: everything a user can choose beside pattern and stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphtide_core.plan import Storage
+from graphtide_core.statistics import LabelFrequencies
+from graphtide_core.time import Duration, TimeUnit
+from graphtide_native.spec import Concurrency, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions:
+    """What a run is told.
+
+    Attributes:
+        engine: name of an engine, or `auto`.
+        storage: how the `timing` engine stores partial matches.
+        time_unit: what the stream's `ts` counts.
+        lateness: how much later than a newer record a record may come and still be put in order; later ones are put aside.
+        limits: bounds on each pattern's state.
+        concurrency: threads of the `timing` engine.
+        frequencies: what is known of the stream; None to look at its first records.
+        max_pending: records held back at once to be put in order; beyond it the oldest are released early.
+    """
+
+    engine: str = "timing"
+    storage: Storage = Storage.MS_DAG
+    time_unit: TimeUnit = TimeUnit.MILLISECOND
+    lateness: Duration = Duration(0)  # noqa: RUF009 - frozen, so one instance serves all
+    limits: Limits = field(default_factory=Limits)
+    concurrency: Concurrency = field(default_factory=Concurrency)
+    frequencies: LabelFrequencies | None = None
+    max_pending: int = 1 << 20

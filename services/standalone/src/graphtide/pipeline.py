@@ -1,0 +1,163 @@
+"""The way of a batch in one process: put in order, cleared of duplicates, matched.
+
+The same stages as in the running system, over batches in memory. Plans are made when the first batch is there, because only then
+is it known what the stream has: its columns, whether it gives ids and deletions, how frequent its labels are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.predicate import attributes
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
+from graphtide_native.spec import columns
+from graphtide_query.planner import plan
+
+from graphtide.sampling import sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plan import Plan
+    from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide.options import MatchOptions
+    from graphtide.readers import Reader
+
+_RECORD_FIELDS = ("ts", "id", "label")
+
+
+class Pipeline:
+    """Takes a reader's batches and gives matches.
+
+    Attributes:
+        symbols: the table of labels; the reader must decode with it.
+        projected: attributes the reader must decode, in this order.
+        plans: one for each pattern, once a batch was seen.
+        plan_seconds: what planning took.
+    """
+
+    def __init__(self, patterns: Sequence[SubgraphPattern], options: MatchOptions) -> None:
+        """Prepare for patterns; nothing is planned yet."""
+        self.symbols = Symbols()
+        self.projected = columns(patterns)
+        self.plans: tuple[Plan, ...] = ()
+        self.plan_seconds = 0.0
+        self.match_seconds = 0.0
+        self._patterns = tuple(patterns)
+        self._options = options
+        self._matcher: Matcher | None = None
+        self._duplicates: Duplicates | None = None
+        unit = options.time_unit
+        self._sequencer = Sequencer(int(options.lateness.ticks(unit)), options.max_pending)
+
+    @property
+    def duplicates(self) -> int:
+        """Records dropped because their id was in the window already."""
+        return self._duplicates.dropped if self._duplicates is not None else 0
+
+    @property
+    def matcher(self) -> Matcher:
+        """The matcher, for its counts; one without records if nothing was pushed."""
+        return self._matcher or self._start(None, None)
+
+    def push(self, batch: EdgeBatch, reader: Reader) -> Iterator[MatchBatch]:
+        """Take a batch of the reader's; yield matches in parts.
+
+        Raises:
+            InvalidPatternError: a pattern reads an attribute that the stream does not have.
+            LimitExceededError: a pattern reached a bound under the policy `fail`.
+        """
+        if self._matcher is None:
+            self._start(batch, reader)
+        yield from self._match(self._sequencer.push(batch))
+
+    def finish(self, reader: Reader) -> Iterator[MatchBatch]:
+        """Take the end of the stream: match what was held back.
+
+        Raises:
+            InvalidPatternError: as `push`, for a stream without a record.
+            LimitExceededError: as `push`.
+        """
+        if self._matcher is None:
+            self._start(None, reader)
+        rest = self._sequencer.finish()
+        if rest is not None:
+            yield from self._match(rest)
+
+    def take_dead_letters(self) -> list[DeadLetter]:
+        """Return the records put aside as late since the last call."""
+        return take_dead_letters(self._sequencer)
+
+    def _match(self, batch: EdgeBatch) -> Iterator[MatchBatch]:
+        started = time.perf_counter()
+        if self._duplicates is not None:
+            batch = self._duplicates.filter(batch)
+        for matches in self.matcher.push(batch):
+            self.match_seconds += time.perf_counter() - started
+            yield matches
+            started = time.perf_counter()
+        self.match_seconds += time.perf_counter() - started
+
+    def _start(self, batch: EdgeBatch | None, reader: Reader | None) -> Matcher:
+        """Plan the patterns and make the stages, now that the stream is known."""
+        started = time.perf_counter()
+        options = self._options
+        # A format without columns may turn out to give ids and deletions at any record.
+        has_columns = reader is not None and reader.columns is not None
+        if has_columns and reader is not None and reader.columns is not None:
+            refuse_unknown_attributes(self._patterns, reader.columns)
+        has_ids = reader is not None and (not has_columns or reader.has_ids)
+        has_deletions = reader is not None and (not has_columns or reader.has_operations)
+        if has_ids:
+            window = max(pattern.window.ticks_at_least(options.time_unit) for pattern in self._patterns)
+            self._duplicates = Duplicates(min(window, 2**63 - 1))
+        if options.frequencies is None and batch is not None:
+            options = replace(options, frequencies=sample(batch))
+        self.plans = tuple(
+            plan(
+                pattern,
+                options.engine,
+                unit=options.time_unit,
+                frequencies=options.frequencies,
+                storage=options.storage,
+            )
+            for pattern in self._patterns
+        )
+        self._matcher = Matcher(
+            self.plans,
+            self.symbols,
+            self.projected,
+            unit=options.time_unit,
+            deletions=has_deletions,
+            limits=options.limits,
+            concurrency=options.concurrency,
+        )
+        self.plan_seconds = time.perf_counter() - started
+        return self._matcher
+
+
+def refuse_unknown_attributes(patterns: Sequence[SubgraphPattern], known: Sequence[str]) -> None:
+    """Refuse patterns that read an attribute that no record of the stream can have.
+
+    Raises:
+        InvalidPatternError: the first such attribute, with its place in the text.
+    """
+    for pattern in patterns:
+        edges = {edge.name for edge in pattern.edges}
+        for predicate in pattern.predicates:
+            for attribute in attributes(predicate):
+                if attribute.variable not in edges or attribute.name in (*_RECORD_FIELDS, *known):
+                    continue
+                close = difflib.get_close_matches(attribute.name, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
+                message = f"pattern {pattern.name!r}: the stream has no attribute {attribute.name!r}"
+                raise InvalidPatternError(message, attribute.location, hint=hint)

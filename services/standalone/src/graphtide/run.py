@@ -1,0 +1,197 @@
+"""The main job: patterns over a stream, matches out, dead letters aside, figures at the end.
+
+However the run ends, what was found before is written and the summary is true for it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import LimitExceededError, UnreadableStreamError
+
+from graphtide.pipeline import Pipeline
+from graphtide.readers import ReaderOptions, open_stream
+from graphtide.summary import PatternSummary, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from graphtide_core.errors import GraphtideError
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.ports.dead_letter_sink import DeadLetterSink
+    from graphtide_core.ports.match_sink import MatchSink
+
+    from graphtide.options import MatchOptions
+    from graphtide.readers import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come: of the source's bytes, where it has any, and in records and matches."""
+
+    bytes_read: int
+    bytes_total: int | None
+    records: int
+    matches: int
+
+
+@dataclass(slots=True)
+class Run:
+    """One run; make it with `prepare`, then `execute` it once.
+
+    Attributes:
+        pipeline: the stages, for their plans and counts after the run.
+        reader: where records come from.
+        matches: where matches go.
+        dead_letters: where bad records go; counted alone if None.
+        on_progress: told after every batch.
+        error: what ended the run, if not the end of the stream.
+    """
+
+    pipeline: Pipeline
+    reader: Reader
+    matches: MatchSink
+    dead_letters: DeadLetterSink | None = None
+    on_progress: Callable[[Progress], None] | None = None
+    error: GraphtideError | None = None
+    _dead_letters: int = 0
+    _found: int = 0
+    _records: int = 0
+    _outcome: str = field(default="done")
+
+    def execute(self) -> Summary:
+        """Read, match and write until the stream ends, a limit stops the run, or someone interrupts it or closes the output.
+
+        Raises:
+            InvalidPatternError: a pattern reads an attribute that the stream does not have; nothing was matched.
+        """
+        started = time.perf_counter()
+        try:
+            self._read()
+            self.matches.flush()
+        except KeyboardInterrupt:
+            self._outcome = "interrupted"
+            self._flush()
+        except BrokenPipeError:
+            self._outcome = "output closed"
+        except LimitExceededError as error:
+            self._outcome, self.error = "limit reached", error
+            self._flush()
+        except UnreadableStreamError as error:
+            self._outcome, self.error = "unreadable", error
+            self._flush()
+        finally:
+            self._put_aside()
+            self.reader.close()
+        return self._summary(time.perf_counter() - started - self.pipeline.plan_seconds)
+
+    def _read(self) -> None:
+        try:
+            for batch in self.reader.batches():
+                for matches in self.pipeline.push(batch, self.reader):
+                    self._write(matches.to_json_lines(), len(matches))
+                self._records += len(batch)
+                self._put_aside()
+                self.matches.flush()
+                self._tell()
+        except UnreadableStreamError:
+            # What was read before is matched, held-back records included.
+            self._finish()
+            raise
+        self._finish()
+
+    def _finish(self) -> None:
+        for matches in self.pipeline.finish(self.reader):
+            self._write(matches.to_json_lines(), len(matches))
+        self._tell()
+
+    def _write(self, lines: bytes, count: int) -> None:
+        self.matches.write(lines)
+        self._found += count
+
+    def _flush(self) -> None:
+        try:
+            self.matches.flush()
+        except BrokenPipeError:
+            self._outcome = "output closed"
+
+    def _put_aside(self) -> None:
+        for letter in (*self.reader.take_dead_letters(), *self.pipeline.take_dead_letters()):
+            self._dead_letters += 1
+            if self.dead_letters is not None:
+                self.dead_letters.write(letter)
+
+    def _tell(self) -> None:
+        if self.on_progress is not None:
+            progress = Progress(self.reader.bytes_read, self.reader.bytes_total, self._records, self._found)
+            self.on_progress(progress)
+
+    def _summary(self, seconds: float) -> Summary:
+        matcher = self.pipeline.matcher
+        totals, patterns = matcher.totals(), matcher.patterns()
+        engines = {plan.engine for plan in self.pipeline.plans}
+        return Summary(
+            records=totals.records,
+            matches=totals.matches,
+            seconds=round(seconds, 6),
+            records_per_second=round(totals.records / seconds, 1) if seconds > 0 else 0.0,
+            engine=engines.pop() if len(engines) == 1 else "mixed",
+            plan_seconds=round(self.pipeline.plan_seconds, 6),
+            match_seconds=round(self.pipeline.match_seconds, 6),
+            peak_partial_matches=totals.peak_partial_matches,
+            peak_state_bytes=totals.peak_state_bytes,
+            dead_letters=self._dead_letters,
+            duplicates=self.pipeline.duplicates,
+            relevant=totals.relevant,
+            deletions=totals.deletions,
+            outcome=self._outcome,
+            patterns=tuple(
+                PatternSummary(
+                    name=report.name,
+                    engine=plan.engine,
+                    matches=report.matches,
+                    retractions=report.retractions,
+                    candidates=report.candidates,
+                    discarded=report.discarded,
+                    peak_partial_matches=report.peak_partial_matches,
+                    limited=report.limited,
+                    paused=report.paused,
+                )
+                for report, plan in zip(patterns, self.pipeline.plans, strict=True)
+            ),
+        )
+
+
+def prepare(
+    patterns: Sequence[SubgraphPattern],
+    stream: str,
+    options: MatchOptions,
+    reader_options: ReaderOptions,
+    matches: MatchSink,
+    dead_letters: DeadLetterSink | None = None,
+) -> Run:
+    """Open a stream for patterns.
+
+    `reader_options` says how the stream is written; what the matcher needs of it is added here.
+
+    Raises:
+        UnreadableStreamError: the stream cannot be opened.
+    """
+    pipeline = Pipeline(patterns, options)
+    reader = open_stream(stream, tuned(reader_options, pipeline, options))
+    return Run(pipeline, reader, matches, dead_letters)
+
+
+def tuned(reader_options: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
+    """Return the reader options with what the pipeline needs: its labels, its attributes, its unit."""
+    return ReaderOptions(
+        symbols=pipeline.symbols,
+        attributes=pipeline.projected,
+        columns=reader_options.columns,
+        time_unit=options.time_unit,
+        format=reader_options.format,
+        delimiter=reader_options.delimiter,
+        keep_raw=reader_options.keep_raw,
+    )

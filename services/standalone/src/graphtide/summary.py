@@ -1,0 +1,65 @@
+"""What a run did, in figures."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class PatternSummary(msgspec.Struct, frozen=True):
+    """What one pattern did.
+
+    `candidates` counts pairs of a record and a query edge it satisfied, `discarded` those of them that no partial match could
+    use; `paused` and `limited` say what its limits did.
+    """
+
+    name: str
+    engine: str
+    matches: int
+    retractions: int
+    candidates: int
+    discarded: int
+    peak_partial_matches: int
+    limited: int
+    paused: bool
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run did.
+
+    Attributes:
+        records: records taken by the matcher: read, less dead letters and duplicates.
+        matches: matches reported, retractions left aside.
+        seconds: from the first byte read to the last match written, without start-up and planning.
+        records_per_second: `records` by `seconds`.
+        engine: name of the engine, or `mixed`.
+        plan_seconds: what planning took.
+        match_seconds: the part of `seconds` spent matching.
+        peak_partial_matches: most partial matches alive at once.
+        peak_state_bytes: most bytes of state alive, sampled between chunks of the stream.
+        dead_letters: records put aside.
+        duplicates: records dropped because their id was in the window.
+        relevant: records whose labels some query edge has.
+        deletions: deletions of an edge that was held.
+        outcome: `done`, `interrupted`, `output closed`, `limit reached` or `unreadable`.
+        patterns: what each pattern did.
+    """
+
+    records: int
+    matches: int
+    seconds: float
+    records_per_second: float
+    engine: str
+    plan_seconds: float
+    match_seconds: float
+    peak_partial_matches: int
+    peak_state_bytes: int
+    dead_letters: int
+    duplicates: int
+    relevant: int
+    deletions: int
+    outcome: str
+    patterns: tuple[PatternSummary, ...]
+
+    def to_json(self) -> bytes:
+        """Return the summary as one JSON object."""
+        return msgspec.json.encode(self)
