@@ -1,9 +1,9 @@
 """graphtide in one process: find patterns in streams of graph edges the moment they complete.
 
-    import graphtide
+import graphtide
 
-    for found in graphtide.match("PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON payments WINDOW 1h", edges):
-        print(found.vertices)
+for found in graphtide.match("PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON payments WINDOW 1h", edges):
+    print(found.vertices)
 """
 
 from graphtide_core.edge import Edge, Operation

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from graphtide_core.plan import Storage
-from graphtide_core.statistics import LabelFrequencies
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
+
+if TYPE_CHECKING:
+    from graphtide_core.statistics import LabelFrequencies
 
 
 @dataclass(frozen=True, slots=True)

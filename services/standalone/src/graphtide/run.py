@@ -6,7 +6,7 @@ However the run ends, what was found before is written and the summary is true f
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
@@ -158,6 +158,9 @@ class Run:
                     peak_partial_matches=report.peak_partial_matches,
                     limited=report.limited,
                     paused=report.paused,
+                    unmatched_edges=tuple(
+                        edge.name for edge, hits in zip(plan.pattern.edges, report.hits, strict=True) if hits == 0
+                    ),
                 )
                 for report, plan in zip(patterns, self.pipeline.plans, strict=True)
             ),
@@ -168,30 +171,23 @@ def prepare(
     patterns: Sequence[SubgraphPattern],
     stream: str,
     options: MatchOptions,
-    reader_options: ReaderOptions,
+    *,
+    reading: ReaderOptions,
     matches: MatchSink,
     dead_letters: DeadLetterSink | None = None,
 ) -> Run:
     """Open a stream for patterns.
 
-    `reader_options` says how the stream is written; what the matcher needs of it is added here.
+    `reading` says how the stream is written; what the matcher needs of it is added here.
 
     Raises:
         UnreadableStreamError: the stream cannot be opened.
     """
     pipeline = Pipeline(patterns, options)
-    reader = open_stream(stream, tuned(reader_options, pipeline, options))
+    reader = open_stream(stream, tuned(reading, pipeline, options))
     return Run(pipeline, reader, matches, dead_letters)
 
 
-def tuned(reader_options: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
+def tuned(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
     """Return the reader options with what the pipeline needs: its labels, its attributes, its unit."""
-    return ReaderOptions(
-        symbols=pipeline.symbols,
-        attributes=pipeline.projected,
-        columns=reader_options.columns,
-        time_unit=options.time_unit,
-        format=reader_options.format,
-        delimiter=reader_options.delimiter,
-        keep_raw=reader_options.keep_raw,
-    )
+    return replace(reading, symbols=pipeline.symbols, attributes=pipeline.projected, time_unit=options.time_unit)

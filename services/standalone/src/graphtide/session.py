@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphtide_core.edge import Edge
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import explain as explanation
 from graphtide_query import parse
@@ -21,6 +20,7 @@ from graphtide.sampling import sample
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from graphtide_core.edge import Edge
     from graphtide_core.match import SubgraphMatch
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import LabelFrequencies
@@ -55,8 +55,8 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
 class Session:
     """Patterns over a stream that comes piece by piece.
 
-    Use `push` and, at the end, `finish`; or `run` for a whole stream. Records of all pieces are one stream in order of time; what
-    comes later than `options.lateness` allows is put aside.
+    Use `push` and, at the end, `finish`; or `run` for a whole stream. Records of all pieces are one stream in order of time;
+    what comes later than `options.lateness` allows is put aside.
     """
 
     def __init__(self, pattern: Patterns, options: MatchOptions | None = None) -> None:
@@ -108,7 +108,7 @@ def explain(
     statistics_from: Records | None = None,
     options: MatchOptions | None = None,
     *,
-    format: str = "text",  # noqa: A002 - the word users know from the command line
+    format: str = "text",
 ) -> str:
     """Say how the patterns would be matched, as `text`, `json` or `dot`.
 

@@ -39,11 +39,12 @@ class ItemReport:
 class PatternReport:
     """Counts of one pattern.
 
-    `candidates` counts the pairs of a record and a query edge it satisfied; `discarded` those of them that extended no partial
+    `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record and a query edge it satisfied; `discarded` those of them that extended no partial
     match and started none (Lemma 1 of paper 004); `limited` the partial matches given up at a limit.
     """
 
     name: str
+    hits: tuple[int, ...]
     candidates: int
     discarded: int
     matches: int
@@ -158,6 +159,12 @@ class Matcher:
     def patterns(self) -> tuple[PatternReport, ...]:
         """Return the counts of every pattern, in the order of the plans."""
         return tuple(
-            PatternReport(**{**report, "items": tuple(ItemReport(*item) for item in report["items"])})
+            PatternReport(
+                **{
+                    **report,
+                    "hits": tuple(report["hits"]),
+                    "items": tuple(ItemReport(*item) for item in report["items"]),
+                }
+            )
             for report in self._native.patterns()
         )

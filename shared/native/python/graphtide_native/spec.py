@@ -59,9 +59,7 @@ def columns(patterns: Iterable[SubgraphPattern]) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def encode(
-    plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency
-) -> bytes:
+def encode(plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency) -> bytes:
     """Return the plans as the native matcher reads them.
 
     Args:
@@ -75,9 +73,7 @@ def encode(
     return msgspec.json.encode([_spec(plan, unit, places, limits, concurrency) for plan in plans])
 
 
-def _spec(
-    plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits, concurrency: Concurrency
-) -> dict[str, object]:
+def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits, concurrency: Concurrency) -> dict[str, object]:
     pattern = plan.pattern
     vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
     edges = {edge.name: place for place, edge in enumerate(pattern.edges)}

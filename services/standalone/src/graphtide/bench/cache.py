@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide.bench.queries import DrawnPattern
-    from graphtide.bench.stream import LabelledEdge, StreamRecipe
+    from graphtide.bench.stream import LabelledEdge
     from graphtide.bench.workload import Workload
 
 DEFAULT_CACHE: Final = ".cache/bench"

@@ -39,7 +39,13 @@ def compare(before: Report, after: Report) -> Table:
     for group, found in ratios.items():
         low, high = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
         rows.append(
-            (group, f"{len(found)}", ratio(geometric_mean(found.values())), f"{ratio(found[low])} {low}", f"{ratio(found[high])} {high}")
+            (
+                group,
+                f"{len(found)}",
+                ratio(geometric_mean(found.values())),
+                f"{ratio(found[low])} {low}",
+                f"{ratio(found[high])} {high}",
+            )
         )
     return Table("After / before", ("figure", "cases", "mean", "least", "most"), tuple(rows))
 
@@ -50,6 +56,6 @@ def _figures(report: Report) -> Iterator[Figure]:
         yield f"edges/s, {where}", each.pattern, each.rate
         yield f"peak state, {where}", each.pattern, float(each.peak_state_bytes)
     for use in report.resident:
-        yield f"memory added, {use.workload} {use.engine}", f"{use.patterns} {use.edges:,}", float(use.after - use.before)
+        yield f"memory added, {use.workload} {use.engine}", f"{use.patterns} {use.peak.edges:,}", float(use.added)
     for run in report.many:
         yield f"edges/s, many patterns, {run.engine}", f"{run.patterns:,}", run.rate

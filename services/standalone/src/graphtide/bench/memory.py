@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess  # noqa: S404 - peak memory is a property of a process, so each case needs its own
+import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -18,16 +19,17 @@ from graphtide.bench.table import Table, size
 from graphtide.bench.workload import WORKLOADS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from graphtide.bench.measure import Measurement
-    from graphtide.bench.workload import Workload
 
 STORING_ENGINE: Final = "timing"
 STORAGE_PATTERNS: Final = ("star4_empty", "star5_empty", "tree6_empty")
 _STORAGE_CASES = (("B", 50_000), ("F", 10_000))
-_ALL = "all"
+ONE: Final = "path4_empty"
+EVERY: Final = "all"
+"""What is matched while resident memory is measured: one pattern, or all of the workload in one pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +41,54 @@ class Resident:
         window: of the patterns, in ticks.
         patterns: name of the pattern; `all` for all of the workload in one pass.
         engine: its name.
-        edges: of the stream.
-        before: peak resident bytes before the stream was opened.
-        after: peak resident bytes at its end.
-        peak_state_bytes: by the engine's own account.
-        matches: found.
+        peak: what the process said.
     """
 
     workload: str
     window: int
     patterns: str
     engine: str
-    edges: int
-    before: int
-    after: int
-    peak_state_bytes: int
-    matches: int
+    peak: PeakAnswer
+
+    @property
+    def added(self) -> int:
+        """Bytes by which the peak grew from the opening of the stream to its end."""
+        return self.peak.after - self.peak.before
 
 
 def resident(
     lengths: Sequence[int],
     engines: Sequence[str],
     cache: Path,
-    *,
-    workload: Workload = WORKLOADS["E"],
-    pattern: str = "path4_empty",
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Resident, ...]:
-    """Measure one pattern, and all patterns of a workload in one pass, over prefixes of its stream.
+    """Measure one pattern, and all patterns of stream E in one pass, over streams of several lengths.
 
     The patterns, and what the planner knows, are those of the whole stream throughout.
 
     Raises:
         FatalError: a process failed.
     """
-    return tuple(_residents(lengths, engines, cache, workload, pattern, progress))
+    workload = WORKLOADS["E"]
+    window = workload.windows[0]
+    drawn = texts(workload.patterns(window), window)
+    known = frequencies(csv_file(workload, cache))
+    found = []
+    for (chosen, text), engine, length in product(((ONE, drawn[ONE]), (EVERY, "\n".join(drawn.values()))), engines, lengths):
+        progress(f"{chosen} under {engine}, {length:,} edges")
+        request = PeakRequest(
+            stream=str(csv_file(workload.of_length(length), cache)),
+            patterns=text,
+            engine=engine,
+            storage=Storage.MS_DAG,
+            counts=tuple((kind.source_label, kind.label, kind.target_label, count) for kind, count in known.counts.items()),
+            edges=known.edges,
+            vertices=known.vertices,
+            span=known.span,
+        )
+        answer = _ask(request)
+        found.append(Resident(workload.name, window, chosen, engine, answer))
+    return tuple(found)
 
 
 def storages(repeats: int, cache: Path, progress: Callable[[str], None] = lambda _: None) -> tuple[Measurement, ...]:
@@ -101,9 +116,9 @@ def check(found: Sequence[Resident]) -> str:
     """
     matches: dict[tuple[str, int], int] = {}
     for each in found:
-        first = matches.setdefault((each.patterns, each.edges), each.matches)
-        if first != each.matches:
-            message = f"{each.engine} finds {each.matches} matches over {each.edges:,} edges, another engine {first}"
+        first = matches.setdefault((each.patterns, each.peak.edges), each.peak.matches)
+        if first != each.peak.matches:
+            message = f"{each.engine} finds {each.peak.matches} matches over {each.peak.edges:,} edges, another engine {first}"
             raise FatalError(message)
     return f"Matches of whole processes checked: equal between the engines that were run ({len({e.engine for e in found})})."
 
@@ -116,12 +131,12 @@ def by_length(found: Sequence[Resident]) -> Table:
             f"{each.window:,}",
             each.patterns,
             each.engine,
-            f"{each.edges:,}",
-            size(each.before),
-            size(each.after),
-            size(each.after - each.before),
-            size(each.peak_state_bytes),
-            f"{each.matches:,}",
+            f"{each.peak.edges:,}",
+            size(each.peak.before),
+            size(each.peak.after),
+            size(each.added),
+            size(each.peak.peak_state_bytes),
+            f"{each.peak.matches:,}",
         )
         for each in found
     )
@@ -129,47 +144,8 @@ def by_length(found: Sequence[Resident]) -> Table:
     return Table("Resident memory of a process", header, rows, names=4)
 
 
-def _residents(
-    lengths: Sequence[int],
-    engines: Sequence[str],
-    cache: Path,
-    workload: Workload,
-    pattern: str,
-    progress: Callable[[str], None],
-) -> Iterator[Resident]:
-    window = workload.windows[0]
-    drawn = texts(workload.patterns(window), window)
-    known = frequencies(csv_file(workload, cache))
-    for chosen, text in ((pattern, drawn[pattern]), (_ALL, "\n".join(drawn.values()))):
-        for engine in engines:
-            for length in lengths:
-                progress(f"{chosen} under {engine}, {length:,} edges")
-                request = PeakRequest(
-                    stream=str(csv_file(workload.of_length(length), cache)),
-                    patterns=text,
-                    engine=engine,
-                    storage=Storage.MS_DAG,
-                    counts=tuple((k.source_label, k.label, k.target_label, count) for k, count in known.counts.items()),
-                    edges=known.edges,
-                    vertices=known.vertices,
-                    span=known.span,
-                )
-                answer = _ask(request)
-                yield Resident(
-                    workload.name,
-                    window,
-                    chosen,
-                    engine,
-                    answer.edges,
-                    answer.before,
-                    answer.after,
-                    answer.peak_state_bytes,
-                    answer.matches,
-                )
-
-
 def _ask(request: PeakRequest) -> PeakAnswer:
-    process = subprocess.run(  # noqa: S603 - this interpreter and a module of ours
+    process = subprocess.run(
         [sys.executable, "-m", "graphtide.bench.peak"], input=msgspec.json.encode(request), capture_output=True, check=False
     )
     if process.returncode:

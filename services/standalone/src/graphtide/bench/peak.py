@@ -4,8 +4,7 @@ Reads a `PeakRequest` as JSON from standard input and writes a `PeakAnswer` to s
 matcher and its readers need and nothing of the benchmarks, so that the figure is theirs.
 """
 
-from __future__ import annotations
-
+# No deferred annotations here: msgspec reads them.
 import resource
 import sys
 from dataclasses import dataclass
@@ -50,7 +49,7 @@ class PeakRequest:
 
 @dataclass(frozen=True, slots=True)
 class PeakAnswer:
-    """Peak resident bytes before the stream was opened and at its end; what was read and found, and the matcher's own account."""
+    """Peak resident bytes before the stream and at its end; what was read and found, and the matcher's own account of state."""
 
     before: int
     after: int
@@ -63,9 +62,7 @@ def answer(request: PeakRequest) -> PeakAnswer:
     """Match the stream."""
     counts = {EdgeType(source, label, target): number for source, label, target, number in request.counts}
     known = LabelFrequencies(counts, request.edges, request.vertices, request.span)
-    plans = [
-        plan(pattern, request.engine, frequencies=known, storage=request.storage) for pattern in parse(request.patterns)
-    ]
+    plans = [plan(pattern, request.engine, frequencies=known, storage=request.storage) for pattern in parse(request.patterns)]
     options = ReaderOptions()
     matcher = Matcher(plans, options.symbols)
     before = peak_resident_bytes()

@@ -158,9 +158,7 @@ def _orders(found: Sequence[LabelledEdge], rng: Random) -> dict[str, tuple[tuple
     }
 
 
-def _pattern(
-    name: str, template: Template, found: Sequence[LabelledEdge], order: tuple[tuple[int, int], ...]
-) -> DrawnPattern:
+def _pattern(name: str, template: Template, found: Sequence[LabelledEdge], order: tuple[tuple[int, int], ...]) -> DrawnPattern:
     labels: dict[int, int] = {}
     for (source, target), edge in zip(template, found, strict=True):
         labels[source], labels[target] = edge.source_label, edge.target_label

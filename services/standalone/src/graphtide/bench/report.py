@@ -1,26 +1,21 @@
 """A report: what a run of benchmarks found and on what machine, as JSON, as Markdown and on a terminal."""
 
-from __future__ import annotations
-
+# No deferred annotations here: msgspec reads them.
 import os
 import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import FatalError
+from rich.console import Console
 
 from graphtide.bench.many import ManyRun, by_number
 from graphtide.bench.measure import Measurement
 from graphtide.bench.memory import Resident, by_length
 from graphtide.bench.summary import by_pattern, by_storage, by_stream, by_threads, growth
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from graphtide.bench.table import Table
+from graphtide.bench.table import Table
 
 _CPU_INFO = Path("/proc/cpuinfo")
 

@@ -76,9 +76,7 @@ def generate(recipe: StreamRecipe) -> Iterator[LabelledEdge]:
         label = _pick(rng, edge_weights)
         if source == target:
             continue
-        yield LabelledEdge(
-            1 + count // recipe.edges_per_tick, source, target, labels[source], labels[target], label
-        )
+        yield LabelledEdge(1 + count // recipe.edges_per_tick, source, target, labels[source], labels[target], label)
         recent.add(source, target, count)
         count += 1
 

@@ -57,26 +57,58 @@ class Settings:
     repeats: int = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pattern over a stream, still without a way to find it."""
+
+    workload: Workload
+    stream: LoadedStream
+    drawn_from: int
+    pattern: SubgraphPattern
+
+
 def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> tuple[Measurement, ...]:
-    """Measure every case; `progress` is told what comes next."""
-    return tuple(_measurements(settings, progress))
+    """Measure every case in every way; `progress` is told what comes next."""
+    return tuple(
+        _measure(case, way, source, concurrency, repeats=settings.repeats)
+        for case in _cases(settings, progress)
+        for way, source, concurrency in product(
+            plans(case.pattern, case.stream, settings), settings.sources, settings.concurrency
+        )
+    )
 
 
-def _measurements(settings: Settings, progress: Callable[[str], None]) -> Iterator[Measurement]:
+def _cases(settings: Settings, progress: Callable[[str], None]) -> Iterator[Case]:
     for workload in settings.workloads:
         progress(f"stream {workload.name}")
         stream = load(workload, settings.cache)
         for window in settings.windows or workload.windows:
             drawn_from = settings.drawn_from or window
             for name, text in texts(workload.patterns(drawn_from), window).items():
-                if settings.pattern and not any(part in name for part in settings.pattern):
-                    continue
-                progress(f"stream {workload.name}, window {window:,}: {name}")
-                (pattern,) = parse(text)
-                for way, source, concurrency in product(
-                    plans(pattern, stream, settings), settings.sources, settings.concurrency
-                ):
-                    yield _measure(workload.name, drawn_from, way, stream, source, concurrency, settings.repeats)
+                if not settings.pattern or any(part in name for part in settings.pattern):
+                    progress(f"stream {workload.name}, window {window:,}: {name}")
+                    (pattern,) = parse(text)
+                    yield Case(workload, stream, drawn_from, pattern)
+
+
+def _measure(case: Case, way: Plan, source: str, concurrency: Concurrency, *, repeats: int) -> Measurement:
+    passes = run_repeatedly([way], case.stream, repeats, source=source, concurrency=concurrency)
+    return Measurement(
+        workload=case.workload.name,
+        window=case.pattern.window.amount,
+        drawn_from=case.drawn_from,
+        pattern=case.pattern.name,
+        engine=way.engine,
+        storage=storage_of(way),
+        source=source,
+        threads=concurrency.threads,
+        locking=concurrency.locking if concurrency.threads > 1 else None,
+        edges=case.stream.edges,
+        seconds=tuple(each.seconds for each in passes),
+        matches=passes[0].matches,
+        peak_partial_matches=max(each.totals.peak_partial_matches for each in passes),
+        peak_state_bytes=max(each.totals.peak_state_bytes for each in passes),
+    )
 
 
 def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) -> tuple[Plan, ...]:
@@ -86,31 +118,3 @@ def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) ->
         for engine, storage in product(settings.engines, settings.storages)
     ]
     return tuple({(each.engine, storage_of(each)): each for each in every}.values())
-
-
-def _measure(
-    workload: str,
-    drawn_from: int,
-    way: Plan,
-    stream: LoadedStream,
-    source: str,
-    concurrency: Concurrency,
-    repeats: int,
-) -> Measurement:
-    passes = run_repeatedly([way], stream, repeats, source=source, concurrency=concurrency)
-    return Measurement(
-        workload=workload,
-        window=way.pattern.window.amount,
-        drawn_from=drawn_from,
-        pattern=way.pattern.name,
-        engine=way.engine,
-        storage=storage_of(way),
-        source=source,
-        threads=concurrency.threads,
-        locking=concurrency.locking if concurrency.threads > 1 else None,
-        edges=stream.edges,
-        seconds=tuple(each.seconds for each in passes),
-        matches=passes[0].matches,
-        peak_partial_matches=max(each.totals.peak_partial_matches for each in passes),
-        peak_state_bytes=max(each.totals.peak_state_bytes for each in passes),
-    )

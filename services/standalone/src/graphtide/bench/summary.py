@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from statistics import geometric_mean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from graphtide.bench.queries import ORDERS
 from graphtide.bench.table import Table, percent, rate, ratio, size
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from graphtide.bench.measure import Measurement
+
+Key = TypeVar("Key", bound="Hashable")
 
 
 def by_stream(measurements: Sequence[Measurement]) -> Table:
@@ -28,7 +30,7 @@ def by_stream(measurements: Sequence[Measurement]) -> Table:
             *(_mean_rate(group, order) for order in ORDERS),
             rate(geometric_mean(each.rate for each in group)),
             rate(min(each.rate for each in group)),
-            percent(median(each.spread for each in group)),
+            percent(median(each.spread for each in group)) if len(group[0].seconds) > 1 else "",
             size(max(each.peak_state_bytes for each in group)),
         )
         for (workload, window, way), group in _groups(measurements, lambda each: (each.workload, each.window, each.way))
@@ -59,7 +61,7 @@ def by_pattern(measurements: Sequence[Measurement]) -> Table:
 
 def growth(measurements: Sequence[Measurement]) -> Table | None:
     """Return the time of an edge in the widest window over that in the narrowest; None where no stream has two windows."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for (workload, way), group in _groups(measurements, lambda each: (each.workload, each.way)):
         windows = sorted({each.window for each in group})
         if len(windows) < 2:
@@ -79,7 +81,7 @@ def growth(measurements: Sequence[Measurement]) -> Table | None:
 
 def by_storage(measurements: Sequence[Measurement]) -> Table:
     """Return a row for each pattern and storage: peak state, its share of the largest storage's, and edges a second."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for _, group in _groups(measurements, lambda each: (each.workload, each.window, each.pattern)):
         largest = max(each.peak_state_bytes for each in group)
         rows.extend(
@@ -96,13 +98,23 @@ def by_storage(measurements: Sequence[Measurement]) -> Table:
             )
             for each in group
         )
-    header = ("stream", "window", "pattern", "storage", "peak state", "of largest", "peak partial matches", "matches", "edges/s")
+    header = (
+        "stream",
+        "window",
+        "pattern",
+        "storage",
+        "peak state",
+        "of largest",
+        "peak partial matches",
+        "matches",
+        "edges/s",
+    )
     return Table("State by storage", header, tuple(rows), names=4)
 
 
 def by_threads(measurements: Sequence[Measurement]) -> Table:
     """Return a row for each pattern and each number of threads: edges a second, and how many times those of one thread."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for _, group in _groups(measurements, lambda each: (each.workload, each.window, each.pattern, each.engine)):
         single = next((each for each in group if each.threads == 1), None)
         rows.extend(
@@ -128,9 +140,7 @@ def _mean_rate(group: Iterable[Measurement], order: str) -> str:
     return rate(geometric_mean(rates)) if rates else ""
 
 
-def _groups[Key: Hashable](
-    measurements: Iterable[Measurement], key: Callable[[Measurement], Key]
-) -> Iterable[tuple[Key, list[Measurement]]]:
+def _groups(measurements: Iterable[Measurement], key: Callable[[Measurement], Key]) -> Iterable[tuple[Key, list[Measurement]]]:
     groups: defaultdict[Key, list[Measurement]] = defaultdict(list)
     for each in measurements:
         groups[key(each)].append(each)

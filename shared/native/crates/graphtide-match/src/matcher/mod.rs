@@ -73,6 +73,7 @@ pub struct Matcher {
     patterns: Vec<Registered>,
     names: Arc<[PatternNames]>,
     postings: Vec<Postings>,
+    hits: Vec<u64>,
     store: EdgeStore,
     vertices: VertexTable,
     kept_columns: Vec<u16>,
@@ -139,6 +140,7 @@ impl Matcher {
             store: EdgeStore::new(kept_columns.len()),
             dispatch,
             patterns,
+            hits: vec![0; postings.len()],
             postings,
             kept_columns,
             vertices: VertexTable::default(),
@@ -211,6 +213,7 @@ impl Matcher {
         let mut held = false;
         let mut outcome = Ok(());
         'patterns: for &signature in satisfied {
+            self.hits[signature as usize] += 1;
             for target in self.dispatch.targets(signature) {
                 let pattern = &mut self.patterns[target.pattern as usize];
                 let before = pattern.live();
@@ -380,6 +383,11 @@ impl Matcher {
     /// Counts over the whole pass.
     pub fn totals(&self) -> Totals {
         self.totals
+    }
+
+    /// For each query edge of a pattern, how many records could be it by themselves.
+    pub fn hits(&self, pattern: &Registered) -> Vec<u64> {
+        pattern.signatures.iter().map(|&signature| self.hits[signature as usize]).collect()
     }
 
     /// Bytes of state of one pattern; postings that patterns share count for each.

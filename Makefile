@@ -1,0 +1,92 @@
+# Everything starts here; `make help` lists it. `make demo` and `make test` need nothing set up before.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .stamps
+NATIVE := shared/native
+CARGO := cd $(NATIVE) && cargo
+PYPROJECTS := $(wildcard pyproject.toml shared/*/pyproject.toml services/*/pyproject.toml)
+RUST_SOURCES := $(shell find $(NATIVE)/crates -name '*.rs' -o -name Cargo.toml) $(NATIVE)/Cargo.toml
+SOURCES := shared services e2e_tests
+# Tests take the cores there are; override with `make test WORKERS=1`.
+WORKERS ?= auto
+
+.PHONY: help
+help:  ## list the targets
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: demo
+demo: setup  ## generate a day of network flows with planted attacks, and find them
+	@$(BIN)/graphtide demo
+
+.PHONY: test
+test: java setup  ## run the tests
+	$(CARGO) test --quiet --workspace
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
+
+.PHONY: test-slow
+test-slow: java setup  ## run every test, the long ones too
+	$(CARGO) test --quiet --workspace
+	$(CARGO) test --quiet --release -p graphtide-match --features shuttle --test streaming_consistency
+	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --timeout 1800
+
+.PHONY: bench
+bench: setup  ## measure the engines on the seeded workloads
+	$(BIN)/graphtide bench subgraph
+
+.PHONY: lint
+lint: setup  ## check style: ruff, rustfmt, clippy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(CARGO) fmt --check
+	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+
+.PHONY: types
+types: setup  ## check types: mypy, and the stub of the extension against the extension
+	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests)
+	$(BIN)/python -m mypy.stubtest graphtide_native._native --ignore-disjoint-bases
+
+.PHONY: imports
+imports: setup  ## check who imports whom
+	$(BIN)/lint-imports
+
+.PHONY: fmt
+fmt: setup  ## put the sources in form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(CARGO) fmt
+
+.PHONY: ci
+ci: lint types imports test  ## everything that must hold before a change lands
+
+.PHONY: setup
+setup: prerequisites $(STAMPS)/native  ## make the environment: Python packages and the native extension
+
+.PHONY: prerequisites
+prerequisites:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo 'missing: Python 3.11 or newer. Install it (Debian: apt-get install python3 python3-venv), or name one: make PYTHON=/path/to/python3.12'; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+	  || { echo 'missing: the venv module of Python. Install it (Debian: apt-get install python3-venv)'; exit 1; }
+	@command -v cargo >/dev/null \
+	  || { echo 'missing: cargo, Rust 1.93 or newer. Install it with rustup (https://rustup.rs)'; exit 1; }
+
+.PHONY: java
+java:
+	@command -v java >/dev/null \
+	  || { echo 'missing: Java 17 or newer, for the servers of the tests. Install it (Debian: apt-get install openjdk-17-jre-headless)'; exit 1; }
+
+$(STAMPS)/python: constraints.txt $(PYPROJECTS)
+	@mkdir -p $(STAMPS)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --requirement development.txt
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt \
+	  --editable shared/core --editable shared/query --editable shared/testing
+	@touch $@
+
+$(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
+	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable services/standalone
+	@touch $@

@@ -1,0 +1,26 @@
+"""The commands and what they are called."""
+
+from __future__ import annotations
+
+import typer
+
+from graphtide.bench.cli import app as bench
+from graphtide.cli.demo import demo
+from graphtide.cli.explain import explain
+from graphtide.cli.generate import generate
+from graphtide.cli.match import match
+from graphtide.cli.validate import validate
+
+app = typer.Typer(
+    name="graphtide",
+    help="Find patterns in streams of graph edges the moment they complete.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(match)
+app.command()(explain)
+app.command()(validate)
+app.command()(generate)
+app.command()(demo)
+app.add_typer(bench, name="bench", help="Measure the engines on seeded workloads.")

@@ -1,0 +1,42 @@
+"""`graphtide generate`: seeded streams with planted instances and a ground truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from graphtide_core.errors import FatalError
+
+from graphtide.cli.arguments import choice
+from graphtide.generate import GENERATORS
+from graphtide.generate.stream import Recipe
+from graphtide.generate.writer import write_ground_truth, write_patterns, write_stream
+
+
+def generate(
+    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(GENERATORS)}.", show_default=False)],
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Stream: .csv, .jsonl (also .gz), .parquet or .arrow.")],
+    ground_truth: Annotated[Path | None, typer.Option(help="What was planted, as JSON.")] = None,
+    pattern: Annotated[Path | None, typer.Option(help="The pattern that finds it.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
+    records: Annotated[int, typer.Option(min=1, help="Records of background.")] = 10_000,
+    planted: Annotated[int, typer.Option(min=0, help="Instances to plant.")] = 5,
+    decoys: Annotated[int, typer.Option(min=0, help="Near misses to plant.")] = 10,
+) -> None:
+    """Write a seeded stream with planted instances of a pattern, near misses, and what was planted."""
+    make = choice(kind, dict(GENERATORS), "KIND")
+    try:
+        stream = make(Recipe(seed=seed, records=records, planted=planted, decoys=decoys))
+        write_stream(output, stream.edges)
+        if ground_truth is not None:
+            write_ground_truth(ground_truth, stream)
+        if pattern is not None:
+            write_patterns(pattern, stream)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    except OSError as error:
+        message = f"{error.filename} cannot be written: {error.strerror}"
+        raise FatalError(message) from error
+    typer.echo(f"{output}: {len(stream.edges):,} records, {len(stream.planted)} planted, {len(stream.decoys)} near misses")

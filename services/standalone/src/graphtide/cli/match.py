@@ -1,0 +1,121 @@
+"""`graphtide match`: patterns over a stream."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.plan import Storage
+from graphtide_native.spec import Concurrency, Limits
+
+from graphtide.cli.arguments import (
+    Engine,
+    PatternFile,
+    StatisticsFrom,
+    StreamFile,
+    TimeUnitOption,
+    choice,
+    columns,
+    duration,
+    read_patterns,
+    time_unit,
+    with_source,
+)
+from graphtide.cli.output import MatchFile
+from graphtide.cli.progress import ProgressBar
+from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, say, status_of
+from graphtide.explaining import explained
+from graphtide.options import MatchOptions
+from graphtide.readers import DeadLetterFile, ReaderOptions, StreamFormat
+from graphtide.run import Run, prepare
+from graphtide.session import frequencies_of, rendered
+
+_OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED}
+
+
+def match(
+    pattern_file: PatternFile,
+    stream_file: StreamFile,
+    *,
+    engine: Engine = "timing",
+    storage: Annotated[
+        str, typer.Option(help="Partial matches of the timing engine: independent, ms-tree or ms-dag.")
+    ] = "ms-dag",
+    output: Annotated[Path | None, typer.Option(help="Where matches go; standard output by default.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Where the figures of the run go, as JSON.")] = None,
+    dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
+    explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual figures, as text.")] = None,
+    unit: TimeUnitOption = "ms",
+    lateness: Annotated[str, typer.Option(help="Records up to so much late are put back in order.")] = "0",
+    column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what the stream calls ts, src, dst …")] = None,
+    format: Annotated[str | None, typer.Option(help="csv, jsonl, parquet or arrow; by the name if not given.")] = None,
+    delimiter: Annotated[str, typer.Option(help="What separates the fields of a CSV file.")] = ",",
+    statistics_from: StatisticsFrom = None,
+    limit_partial_matches: Annotated[int | None, typer.Option(min=1, help="Partial matches a pattern may hold.")] = None,
+    limit_state_bytes: Annotated[int | None, typer.Option(min=1, help="Bytes of state a pattern may hold.")] = None,
+    on_limit: Annotated[str, typer.Option(help="At a limit: fail (status 4), pause the pattern, or shed and say so.")] = "fail",
+    threads: Annotated[int, typer.Option(min=1, max=64, help="Threads of the timing engine.")] = 1,
+    locking: Annotated[str, typer.Option(help="Locks of several threads: fine, or all at once.")] = "fine",
+) -> None:
+    """Find every match of the patterns in a stream, each when its last edge arrives.
+
+    Matches go out as JSON Lines. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is unreadable, 4 a limit was
+    reached, 130 interrupted, 141 the output was closed; whatever the end, matches so far are written and the summary is
+    true.
+    """
+    patterns = read_patterns(pattern_file)
+    options = MatchOptions(
+        engine=engine,
+        storage=choice(storage, {s.value: s for s in Storage}, "--storage"),
+        time_unit=time_unit(unit),
+        lateness=duration(lateness, "--lateness"),
+        limits=Limits(
+            limit_partial_matches,
+            limit_state_bytes,
+            choice(on_limit, {policy: policy for policy in ("fail", "pause", "shed")}, "--on-limit"),
+        ),
+        concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
+    )
+    if statistics_from is not None:
+        frequencies = frequencies_of(statistics_from, options)
+        options = replace(options, frequencies=frequencies)
+    reading = ReaderOptions(
+        columns=columns(column or []),
+        format=None if format is None else choice(format, {f.value: f for f in StreamFormat}, "--format"),
+        delimiter=delimiter,
+        keep_raw=dead_letters is not None,
+    )
+    with contextlib.ExitStack() as stack:
+        sink = stack.enter_context(MatchFile(output))
+        letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
+        run = prepare(patterns, stream_file, options, reading=reading, matches=sink, dead_letters=letters)
+        bar = stack.enter_context(ProgressBar())
+        run.on_progress = bar.update
+        try:
+            result = run.execute()
+        except InvalidPatternError as error:
+            raise with_source(error, pattern_file) from error
+    for report in result.patterns if result.records else ():
+        for edge in report.unmatched_edges:
+            say(f"note: pattern {report.name!r}: no record could be edge {edge!r}; has the stream its labels and values?")
+    if summary is not None:
+        summary.write_bytes(result.to_json() + b"\n")
+    if explain is not None:
+        explain.write_text(rendered(explained(run), "text") + "\n", encoding="utf-8")
+    _end(run, result.outcome)
+
+
+def _end(run: Run, outcome: str) -> None:
+    if run.error is not None:
+        say(str(run.error))
+        raise typer.Exit(status_of(run.error))
+    if outcome == "output closed":
+        # Nobody reads on: what is still buffered must not be tried again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise typer.Exit(_OUTCOMES[outcome])

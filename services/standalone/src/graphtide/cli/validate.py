@@ -1,0 +1,43 @@
+"""`graphtide validate`: is a pattern file valid, and for a stream?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from graphtide_core.errors import InvalidPatternError
+from graphtide_query import print_pattern
+
+from graphtide.cli.arguments import PatternFile, read_patterns, with_source
+from graphtide.options import MatchOptions
+from graphtide.pipeline import Pipeline, refuse_unknown_attributes
+from graphtide.readers import ReaderOptions, open_stream
+from graphtide.run import tuned
+
+
+def validate(
+    pattern_file: PatternFile,
+    *,
+    stream: Annotated[
+        str | None, typer.Option(help="Check too that this stream has the attributes that the patterns read.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--print", help="Print the patterns in canonical form.")] = False,
+) -> None:
+    """Check a pattern file; status 2 and the place of the first error if it is invalid."""
+    patterns = read_patterns(pattern_file)
+    if stream is not None:
+        options = MatchOptions()
+        reader = open_stream(stream, tuned(ReaderOptions(), Pipeline(patterns, options), options))
+        next(iter(reader.batches()), None)
+        known = reader.columns
+        reader.close()
+        try:
+            if known is not None:
+                refuse_unknown_attributes(patterns, known)
+        except InvalidPatternError as error:
+            raise with_source(error, pattern_file) from error
+    if show:
+        typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
+        return
+    names = ", ".join(pattern.name for pattern in patterns)
+    typer.echo(f"{pattern_file}: {len(patterns)} valid pattern{'s' if len(patterns) != 1 else ''}: {names}")

@@ -1,0 +1,202 @@
+"""What the command line does with what is wrong: each case ends in words and a status, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10\n"
+HEADER = "ts,src,dst,label,amount\n"
+ROWS = "1,a,b,pays,5\n2,b,c,pays,6\n"
+
+
+def graphtide(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "graphtide", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False)
+
+
+def run(tmp_path: Path, pattern: str, stream: str | bytes, *arguments: object) -> subprocess.CompletedProcess[str]:
+    pattern_file, stream_file = tmp_path / "p.gtp", tmp_path / "s.csv"
+    pattern_file.write_text(pattern)
+    stream_file.write_bytes(stream.encode() if isinstance(stream, str) else stream)
+    return graphtide("match", pattern_file, stream_file, "--summary", tmp_path / "summary.json", *arguments)
+
+
+def summary(tmp_path: Path) -> dict[str, object]:
+    loaded: dict[str, object] = json.loads((tmp_path / "summary.json").read_text())
+    return loaded
+
+
+def test_unknown_attribute_names_its_place_and_the_nearest_column(tmp_path: Path) -> None:
+    pattern = GOOD.replace("ORDER", "WHERE x.amonut > 3 ORDER")
+    ended = run(tmp_path, pattern, HEADER + ROWS)
+    assert ended.returncode == 2
+    assert "the stream has no attribute 'amonut'" in ended.stderr
+    assert "line 1, column" in ended.stderr
+    caret = next(line for line in ended.stderr.splitlines() if line.strip() == "^")
+    assert ended.stderr.splitlines()[1][caret.index("^") :].startswith("x.amonut")
+    assert "did you mean 'amount'?" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (GOOD.replace("x < y", "x < y, y < x"), "the order has a cycle: x < y < x"),
+        ("PATTERN p MATCH (a)-[x]->(b), (c)-[y]->(d) ON s WINDOW 10", "not connected"),
+        (GOOD.replace("WINDOW 10", "WINDOW 0"), "window"),
+        ("PATTERN p MATCH (a)-[x->(b) ON s WINDOW 10", "expected"),
+        ("", "the text holds no pattern"),
+    ],
+)
+def test_an_invalid_pattern_is_status_2_with_a_caret(tmp_path: Path, pattern: str, said: str) -> None:
+    ended = run(tmp_path, pattern, HEADER + ROWS)
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_label_never_seen_matches_nothing_and_is_named(tmp_path: Path) -> None:
+    ended = run(tmp_path, GOOD.replace("y:pays", "y:payz"), HEADER + ROWS)
+    assert ended.returncode == 0
+    assert ended.stdout == ""
+    assert "no record could be edge 'y'" in ended.stderr
+    assert summary(tmp_path)["patterns"][0]["unmatched_edges"] == ["y"]  # type: ignore[index] # plain JSON
+
+
+def test_malformed_rows_are_put_aside_and_the_rest_goes_on(tmp_path: Path) -> None:
+    rows = "1,a,b,pays,5\nsoon,b,c,pays,6\n1,b\n2,b,c,pays,6\n"
+    ended = run(tmp_path, GOOD, HEADER + rows, "--dead-letters", tmp_path / "dead.jsonl")
+    assert ended.returncode == 0
+    assert [json.loads(line)["vertices"] for line in ended.stdout.splitlines()] == [{"a": "a", "b": "b", "c": "c"}]
+    letters = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
+    assert [(letter["line"], letter["raw"]) for letter in letters] == [(3, "soon,b,c,pays,6"), (4, "1,b")]
+    assert summary(tmp_path)["dead_letters"] == 2
+
+
+def test_a_negative_timestamp_is_an_instant_before_the_epoch(tmp_path: Path) -> None:
+    ended = run(tmp_path, GOOD, HEADER + "-5,a,b,pays,5\n-4,b,c,pays,6\n")
+    assert ended.returncode == 0
+    assert json.loads(ended.stdout)["first_ts"] == -5
+
+
+def test_records_later_than_the_lateness_are_put_aside_and_others_put_in_order(tmp_path: Path) -> None:
+    rows = "10,a,b,pays,5\n12,x,y,pays,1\n11,b,c,pays,6\n2,c,d,pays,7\n"
+    ended = run(tmp_path, GOOD, HEADER + rows, "--lateness", "3", "--dead-letters", tmp_path / "dead.jsonl")
+    assert [json.loads(line)["edges"] for line in ended.stdout.splitlines()] == [{"x": "0", "y": "2"}]
+    letter = json.loads((tmp_path / "dead.jsonl").read_text())
+    assert (letter["line"], letter["raw"]) == (5, "2,c,d,pays,7")
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF\x02\x01\x01" + bytes(200), b"{}\n", b"", b"a,b,c\n1,2,3\n", b"\x00" * 5000])
+def test_a_file_that_is_not_csv_is_status_3(tmp_path: Path, content: bytes) -> None:
+    ended = run(tmp_path, GOOD, content)
+    assert ended.returncode == 3, ended.stderr
+    assert ended.stderr.startswith("graphtide: ")
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_missing_file_is_status_3(tmp_path: Path) -> None:
+    (tmp_path / "p.gtp").write_text(GOOD)
+    ended = graphtide("match", tmp_path / "p.gtp", tmp_path / "none.csv")
+    assert ended.returncode == 3
+    assert "none.csv" in ended.stderr
+
+
+def test_a_truncated_gzip_gives_what_it_held_then_status_3(tmp_path: Path) -> None:
+    import gzip
+    import random
+
+    rng = random.Random(1)
+    rows = "".join(f"{ts},v{rng.random()},w{rng.random()},pays,1\n" for ts in range(3, 20_000))
+    packed = gzip.compress((HEADER + ROWS + rows).encode())
+    (tmp_path / "p.gtp").write_text(GOOD)
+    (tmp_path / "s.csv.gz").write_bytes(packed[: len(packed) // 2])
+    ended = graphtide("match", tmp_path / "p.gtp", tmp_path / "s.csv.gz", "--summary", tmp_path / "summary.json")
+    assert ended.returncode == 3
+    assert len(ended.stdout.splitlines()) == 1
+    assert summary(tmp_path)["outcome"] == "unreadable"
+
+
+@pytest.mark.parametrize(("policy", "status"), [("fail", 4), ("pause", 0), ("shed", 0)])
+def test_at_a_limit_the_policy_decides(tmp_path: Path, policy: str, status: int) -> None:
+    fans = "".join(f"{ts},a{ts},b,pays,1\n" for ts in range(1, 9)) + "9,b,c,pays,1\n"
+    arguments = ("--limit-partial-matches", "5", "--on-limit", policy)
+    ended = run(tmp_path, GOOD.replace("WINDOW 10", "WINDOW 100"), HEADER + fans, *arguments)
+    assert ended.returncode == status, ended.stderr
+    matches = [json.loads(line) for line in ended.stdout.splitlines()]
+    if policy == "fail":
+        assert "limit of 5 partial matches" in ended.stderr
+        assert summary(tmp_path)["outcome"] == "limit reached"
+    elif policy == "pause":
+        assert matches == []
+        assert summary(tmp_path)["patterns"][0]["paused"] is True  # type: ignore[index] # plain JSON
+    else:
+        assert 0 < len(matches) <= 5
+        assert {match["completeness"] for match in matches} == {"SHED"}
+
+
+def test_a_reader_that_goes_away_ends_the_run_quietly(tmp_path: Path) -> None:
+    (tmp_path / "p.gtp").write_text("PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10")
+    (tmp_path / "s.csv").write_text(HEADER + "".join(f"{ts},a,b,pays,1\n" for ts in range(100_000)))
+    arguments = ["match", tmp_path / "p.gtp", tmp_path / "s.csv", "--summary", tmp_path / "summary.json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "graphtide", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline().startswith(b'{"match_id"')
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 141
+    assert errors == b""
+    assert summary(tmp_path)["outcome"] == "output closed"
+
+
+def test_an_interrupt_flushes_matches_and_writes_the_summary(tmp_path: Path) -> None:
+    (tmp_path / "p.gtp").write_text(GOOD)
+    arguments = ["match", tmp_path / "p.gtp", "-", "--summary", tmp_path / "summary.json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "graphtide", *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    lines = [{"ts": 1, "src": "a", "dst": "b", "label": "pays"}, {"ts": 2, "src": "b", "dst": "c", "label": "pays"}]
+    process.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+    process.stdin.flush()
+    # The match comes while the stream is still open: nothing waits for more input.
+    assert json.loads(process.stdout.readline())["edges"] == {"x": "0", "y": "1"}
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(60) == 130
+    assert b"Traceback" not in process.stderr.read()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        pipe.close()
+    assert summary(tmp_path) | {"outcome": "interrupted", "records": 2, "matches": 1} == summary(tmp_path)
+
+
+def test_a_full_disk_is_said_in_words(tmp_path: Path) -> None:
+    (tmp_path / "p.gtp").write_text(GOOD)
+    (tmp_path / "s.csv").write_text(HEADER + ROWS)
+    ended = graphtide("match", tmp_path / "p.gtp", tmp_path / "s.csv", "--output", "/dev/full")
+    assert ended.returncode == 1
+    assert "/dev/full cannot be written: No space left on device" in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("match",), ("match", "--nonsense"), ("explain", "x", "--format", "xml"), ("nonsense",)])
+def test_a_wrong_call_is_told_how_to_call(arguments: tuple[str, ...]) -> None:
+    ended = graphtide(*arguments)
+    assert ended.returncode in (1, 2)
+    assert "Traceback" not in ended.stderr
