@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -112,9 +114,6 @@ def test_a_missing_file_is_status_3(tmp_path: Path) -> None:
 
 
 def test_a_truncated_gzip_gives_what_it_held_then_status_3(tmp_path: Path) -> None:
-    import gzip
-    import random
-
     rng = random.Random(1)
     rows = "".join(f"{ts},v{rng.random()},w{rng.random()},pays,1\n" for ts in range(3, 20_000))
     packed = gzip.compress((HEADER + ROWS + rows).encode())

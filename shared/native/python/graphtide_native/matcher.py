@@ -39,8 +39,9 @@ class ItemReport:
 class PatternReport:
     """Counts of one pattern.
 
-    `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record and a query edge it satisfied; `discarded` those of them that extended no partial
-    match and started none (Lemma 1 of paper 004); `limited` the partial matches given up at a limit.
+    `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record
+    and a query edge it satisfied; `discarded` those of them that extended no partial match and started none (Lemma 1 of
+    paper 004); `limited` the partial matches given up at a limit.
     """
 
     name: str

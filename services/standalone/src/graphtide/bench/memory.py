@@ -86,7 +86,7 @@ def resident(
             vertices=known.vertices,
             span=known.span,
         )
-        answer = _ask(request)
+        answer = ask(request)
         found.append(Resident(workload.name, window, chosen, engine, answer))
     return tuple(found)
 
@@ -144,7 +144,12 @@ def by_length(found: Sequence[Resident]) -> Table:
     return Table("Resident memory of a process", header, rows, names=4)
 
 
-def _ask(request: PeakRequest) -> PeakAnswer:
+def ask(request: PeakRequest) -> PeakAnswer:
+    """Match a stream in a process of its own.
+
+    Raises:
+        FatalError: the process failed.
+    """
     process = subprocess.run(
         [sys.executable, "-m", "graphtide.bench.peak"], input=msgspec.json.encode(request), capture_output=True, check=False
     )

@@ -102,7 +102,7 @@ impl EdgeStore {
         self.attributes.drain(..self.width);
         if edge.id_length != NUMBER {
             let garbage = (edge.id - self.text_start) as usize + edge.id_length as usize;
-            if garbage > 4096 && garbage * 2 > self.text.len() {
+            if garbage == self.text.len() || (garbage > 4096 && garbage * 2 > self.text.len()) {
                 self.text.drain(..garbage);
                 self.text_start += garbage as u64;
             }

@@ -132,7 +132,6 @@ pub struct Timing {
     node_bits: u32,
     live: usize,
     peak: usize,
-    node_bytes: usize,
     bounds: Bounds,
     limited: bool,
     scratch: Option<Box<Scratch>>,
@@ -160,7 +159,6 @@ impl Timing {
             edges: HeldEdges::default(),
             live: 0,
             peak: 0,
-            node_bytes: 0,
             bounds: Bounds {
                 partial_matches: limits.partial_matches.map_or(most, |bound| bound.min(most)),
                 bytes: limits.state_bytes.unwrap_or(u64::MAX),
@@ -199,7 +197,6 @@ impl Timing {
                 let (item, node) = self.split(NodeRef(chain));
                 chain = self.items[item].remove(node);
                 self.live -= 1;
-                self.node_bytes -= self.items[item].node_bytes();
             }
         }
     }
@@ -329,12 +326,12 @@ impl Timing {
         oldest: LocalEdge,
         payload: impl IntoIterator<Item = u32>,
     ) -> Option<NodeRef> {
-        let bytes = self.node_bytes + self.items[item].node_bytes();
-        if self.live as u64 >= self.bounds.partial_matches || (bytes + self.edges.bytes()) as u64 > self.bounds.bytes {
+        let full = self.live as u64 >= self.bounds.partial_matches
+            || (self.bounds.bytes < u64::MAX && self.bytes() as u64 >= self.bounds.bytes);
+        if full {
             self.limited = true;
             return None;
         }
-        self.node_bytes = bytes;
         let key = self.plan.items[item].key.map_or(0, |key| binding.key(key));
         let chain = self.edges.chain(oldest);
         let node = self.items[item].add(key, *chain, payload);
@@ -421,7 +418,6 @@ impl Run<'_, '_> {
 
     /// `scratch.leaf` is a new match of a prefix: stores it, and joins it if the subquery is whole (lines 11 to 16).
     fn extended(&mut self, subquery: usize, depth: usize, parent: Option<NodeRef>, scratch: &mut Scratch) {
-        self.used = true;
         let Some(item) = self.engine.plan.prefixes[subquery][depth] else {
             self.report(&scratch.leaf);
             return;
@@ -438,6 +434,7 @@ impl Run<'_, '_> {
             self.engine.add(item, &scratch.leaf, oldest, [self.local.0, parent])
         };
         let Some(node) = node else { return };
+        self.used = true;
         if !whole {
             return;
         }

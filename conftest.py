@@ -1,0 +1,12 @@
+"""What all tests share: how hard Hypothesis tries. `HYPOTHESIS_PROFILE=slow` tries harder, as `make test-slow` does."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The same examples at every run: a failure in a change's tests is the change's.
+settings.register_profile(
+    "fast", max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("slow", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))

@@ -1,0 +1,99 @@
+"""Every engine, storage and number of threads reports what the oracle reports, after every record."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.ids import PatternName
+from graphtide_core.plan import Storage
+from graphtide_native.spec import Concurrency
+from graphtide_query.planner import plan
+from graphtide_testing.feeding import Feed
+from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
+from hypothesis import given
+
+if TYPE_CHECKING:
+    from graphtide_core.edge import Edge
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plan import Plan
+
+SEQUENTIAL = [
+    ("timing", Storage.MS_DAG),
+    ("timing", Storage.MS_TREE),
+    ("timing", Storage.INDEPENDENT),
+    ("re-search", Storage.MS_DAG),
+]
+CONCURRENT = [Concurrency(2), Concurrency(3), Concurrency(4, "all")]
+
+
+def planned(pattern: SubgraphPattern, engine: str, storage: Storage) -> Plan:
+    return plan(pattern, engine, storage=storage)
+
+
+@pytest.mark.parametrize(("engine", "storage"), SEQUENTIAL)
+@given(pattern=patterns(), edges=edge_streams())
+def test_reports_what_the_oracle_reports_after_every_record(
+    engine: str, storage: Storage, pattern: SubgraphPattern, edges: tuple[Edge, ...]
+) -> None:
+    oracle, feed = SubgraphOracle(pattern), Feed(planned(pattern, engine, storage))
+    for edge in edges:
+        assert feed.push(edge) == sorted(oracle.push(edge))
+
+
+@pytest.mark.parametrize("concurrency", CONCURRENT, ids=str)
+@given(pattern=patterns(), edges=edge_streams())
+def test_several_threads_report_what_the_oracle_reports(
+    concurrency: Concurrency, pattern: SubgraphPattern, edges: tuple[Edge, ...]
+) -> None:
+    feed = Feed(plan(pattern, "timing"), concurrency=concurrency)
+    assert feed.push(*edges) == sorted(SubgraphOracle(pattern).run(edges))
+
+
+@pytest.mark.parametrize(("engine", "storage"), SEQUENTIAL)
+def test_dense_streams_without_deletions(engine: str, storage: Storage) -> None:
+    """Many matches: few vertices, few labels, long streams."""
+    shape = PatternShape(max_edges=4)
+    total = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        pattern = random_pattern(rng, shape)
+        edges = random_stream(rng, StreamShape(deletions=False, duplicates=False))
+        oracle, feed = SubgraphOracle(pattern), Feed(planned(pattern, engine, storage), deletions=False)
+        for edge in edges:
+            expected = sorted(oracle.push(edge))
+            total += len(expected)
+            assert feed.push(edge) == expected, f"seed {seed}"
+    assert total > 100, "the cases must have matches"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 40_000, 2_000))
+def test_long_random_run(first: int) -> None:
+    for seed in range(first, first + 2_000):
+        rng = random.Random(seed)
+        pattern, edges = random_pattern(rng), random_stream(rng)
+        oracle = SubgraphOracle(pattern)
+        expected = [sorted(oracle.push(edge)) for edge in edges]
+        for engine, storage in SEQUENTIAL:
+            assert Feed(planned(pattern, engine, storage)).one_by_one(edges) == expected, f"seed {seed}, {engine}, {storage}"
+
+
+@given(pattern=patterns(), edges=edge_streams())
+def test_a_batch_of_any_size_gives_the_same_matches(pattern: SubgraphPattern, edges: tuple[Edge, ...]) -> None:
+    whole, single = Feed(plan(pattern, "timing")), Feed(plan(pattern, "timing"))
+    assert whole.push(*edges) == sorted(found for part in single.one_by_one(edges) for found in part)
+
+
+@given(first=patterns(), second=patterns(), edges=edge_streams(StreamShape(duplicates=False)))
+def test_patterns_in_one_pass_do_not_disturb_each_other(
+    first: SubgraphPattern, second: SubgraphPattern, edges: tuple[Edge, ...]
+) -> None:
+    named = [replace(pattern, name=PatternName(name)) for pattern, name in ((first, "p"), (second, "q"), (first, "r"))]
+    together = Feed(plan(named[0], "timing"), plan(named[1], "re-search"), plan(named[2], "re-search"))
+    oracles = [SubgraphOracle(pattern) for pattern in named]
+    for edge in edges:
+        assert together.push(edge) == sorted(found for oracle in oracles for found in oracle.push(edge))

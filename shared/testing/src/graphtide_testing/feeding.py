@@ -1,0 +1,58 @@
+"""Streams fed to the native matcher the way a run feeds it: decoded, cleared of duplicates, matched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.time import TimeUnit
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
+from graphtide_native.spec import columns
+
+from graphtide_testing.found import keys
+from graphtide_testing.records import to_json_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.edge import Edge
+    from graphtide_core.plan import Plan
+    from graphtide_native.spec import Concurrency, Limits
+
+    from graphtide_testing.found import Found
+
+
+class Feed:
+    """A matcher over plans that takes edges and gives what tests compare.
+
+    Attributes:
+        matcher: for its counts.
+    """
+
+    def __init__(
+        self, *plans: Plan, limits: Limits | None = None, concurrency: Concurrency | None = None, deletions: bool = True
+    ) -> None:
+        """Make the stages; the stream may delete unless told otherwise."""
+        patterns = [plan.pattern for plan in plans]
+        projected = columns(patterns)
+        symbols = Symbols()
+        self.matcher = Matcher(
+            plans,
+            symbols,
+            projected,
+            unit=TimeUnit.MILLISECOND,
+            deletions=deletions,
+            limits=limits,
+            concurrency=concurrency,
+        )
+        self._decoder = JsonLinesDecoder(symbols, projected, {})
+        self._duplicates = Duplicates(max(pattern.window.ticks_at_least(TimeUnit.MILLISECOND) for pattern in patterns))
+
+    def push(self, *edges: Edge) -> list[Found]:
+        """Take edges as one batch; return what was reported, sorted; a match reported twice stands there twice."""
+        batch = self._duplicates.filter(self._decoder.decode(to_json_lines(edges)))
+        return keys(found for matches in self.matcher.push(batch) for found in matches)
+
+    def one_by_one(self, edges: Sequence[Edge]) -> list[list[Found]]:
+        """Take edges as a batch each; return what each brought about."""
+        return [self.push(edge) for edge in edges]
