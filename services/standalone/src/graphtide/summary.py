@@ -9,8 +9,8 @@ class PatternSummary(msgspec.Struct, frozen=True):
     """What one pattern did.
 
     `candidates` counts pairs of a record and a query edge it satisfied, `discarded` those of them that no partial match could
-    use; `unmatched_edges` are the query edges that no record could be by itself: often a label or a constant that the stream does
-    not have. `paused` and `limited` say what its limits did.
+    use; `unmatched_edges` are the query edges that no record could be by itself: often a label or a constant that the stream
+    does not have. `paused` and `limited` say what its limits did.
     """
 
     name: str

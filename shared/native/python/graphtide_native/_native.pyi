@@ -7,6 +7,19 @@ Every `decode`, `finish`, `push` and `filter` releases the GIL for the batch. A 
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+__all__ = [
+    "ArrowDecoder",
+    "CsvDecoder",
+    "Decoder",
+    "Duplicates",
+    "EdgeBatch",
+    "JsonLinesDecoder",
+    "MatchBatch",
+    "Matcher",
+    "Sequencer",
+    "Symbols",
+]
+
 @final
 class ArrowDecoder(Decoder):
     """Decoder of Arrow IPC: each block is one whole IPC stream, a schema and its record batches, without compression.
@@ -137,7 +150,7 @@ class Sequencer:
     records wait; past that the oldest go early, and what would have gone before them is put aside.
     """
 
-    def __new__(cls, lateness: int = 0, max_pending: int = 1048576) -> Sequencer: ...
+    def __new__(cls, lateness: int = 0, max_pending: int = ...) -> Sequencer: ...
     def push(self, batch: EdgeBatch) -> EdgeBatch:
         """Return what may go: the same object if `batch` is in order and nothing has to wait."""
 

@@ -9,6 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 from graphtide_core.errors import FatalError, InvalidPatternError
 from graphtide_core.pattern import SubgraphPattern
+from graphtide_core.plan import Storage
 from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import ENGINES
@@ -18,6 +19,10 @@ StreamFile = Annotated[
     str, typer.Argument(help="CSV, JSON Lines, Parquet or Arrow file, .gz or .zst; - is standard input.", show_default=False)
 ]
 Engine = Annotated[str, typer.Option(help=f"One of {', '.join(ENGINES)}.")]
+Plan = Annotated[
+    str | None,
+    typer.Option(help=f"Variant of the engine's plan; timing: {', '.join(s.value for s in Storage)}.", show_default=False),
+]
 TimeUnitOption = Annotated[str, typer.Option("--time-unit", help="What ts counts: s, ms, us or ns.")]
 StatisticsFrom = Annotated[
     Path | None, typer.Option("--statistics-from", help="Stream whose label frequencies the planner uses.", show_default=False)
@@ -53,6 +58,11 @@ def with_source(error: InvalidPatternError, path: Path) -> InvalidPatternError:
 def time_unit(text: str) -> TimeUnit:
     """Read a unit of time."""
     return choice(text, {unit.value: unit for unit in TimeUnit}, "--time-unit")
+
+
+def storage(plan: str | None) -> Storage:
+    """Read the variant of the timing engine's plan."""
+    return Storage.MS_DAG if plan is None else choice(plan, {s.value: s for s in Storage}, "--plan")
 
 
 def duration(text: str, option: str) -> Duration:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from graphtide_core.plan import Storage
 
-from graphtide.cli.arguments import Engine, PatternFile, StatisticsFrom, TimeUnitOption, choice, read_patterns, time_unit
+from graphtide.cli.arguments import (
+    Engine,
+    PatternFile,
+    Plan,
+    StatisticsFrom,
+    TimeUnitOption,
+    choice,
+    read_patterns,
+    storage,
+    time_unit,
+)
 from graphtide.cli.status import status_of
 from graphtide.explaining import explained
 from graphtide.options import MatchOptions
@@ -31,7 +40,7 @@ def explain(
     pattern_file: PatternFile,
     *,
     engine: Engine = "timing",
-    storage: Annotated[str, typer.Option(help="independent, ms-tree or ms-dag.")] = "ms-dag",
+    plan: Plan = None,
     statistics_from: StatisticsFrom = None,
     analyze: Annotated[
         str | None, typer.Option(help="Match this stream first, and show actual figures beside the estimates.")
@@ -44,7 +53,7 @@ def explain(
     form = choice(format, {name: name for name in ("text", "json", "dot")}, "--format")
     options = MatchOptions(
         engine=engine,
-        storage=choice(storage, {s.value: s for s in Storage}, "--storage"),
+        storage=storage(plan),
         time_unit=time_unit(unit),
     )
     if analyze is None:

@@ -11,12 +11,12 @@ from typing import Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.plan import Storage
 from graphtide_native.spec import Concurrency, Limits
 
 from graphtide.cli.arguments import (
     Engine,
     PatternFile,
+    Plan,
     StatisticsFrom,
     StreamFile,
     TimeUnitOption,
@@ -24,6 +24,7 @@ from graphtide.cli.arguments import (
     columns,
     duration,
     read_patterns,
+    storage,
     time_unit,
     with_source,
 )
@@ -44,9 +45,7 @@ def match(
     stream_file: StreamFile,
     *,
     engine: Engine = "timing",
-    storage: Annotated[
-        str, typer.Option(help="Partial matches of the timing engine: independent, ms-tree or ms-dag.")
-    ] = "ms-dag",
+    plan: Plan = None,
     output: Annotated[Path | None, typer.Option(help="Where matches go; standard output by default.")] = None,
     summary: Annotated[Path | None, typer.Option(help="Where the figures of the run go, as JSON.")] = None,
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
@@ -72,7 +71,7 @@ def match(
     patterns = read_patterns(pattern_file)
     options = MatchOptions(
         engine=engine,
-        storage=choice(storage, {s.value: s for s in Storage}, "--storage"),
+        storage=storage(plan),
         time_unit=time_unit(unit),
         lateness=duration(lateness, "--lateness"),
         limits=Limits(

@@ -2,6 +2,8 @@
 //!
 //! Run with `cargo test -p graphtide-match --features shuttle --release`.
 #![cfg(feature = "shuttle")]
+// Helpers of a test may fail it as a test may.
+#![allow(clippy::unwrap_used)]
 
 use graphtide_graph::batch::{EdgeBatch, Operation, Row};
 use graphtide_graph::key::KeyRef;

@@ -10,8 +10,8 @@ Reference: paper 004, section 6 (expected joins an edge) with the label frequenc
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import factorial
 from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import variables
@@ -65,11 +65,12 @@ class CostModel:
             share = self.frequencies.share(self.pattern, edge)
         else:
             labelled = (source.label is not None) + (target.label is not None)
-            share = VERTEX_LABEL_SHARE**labelled * (EDGE_LABEL_SHARE if edge.label is not None else 1.0)
+            share = math.pow(VERTEX_LABEL_SHARE, labelled) * (EDGE_LABEL_SHARE if edge.label is not None else 1.0)
         fixed = (source.key is not None) + (target.key is not None)
-        share /= self.vertices**fixed
+        share /= math.pow(self.vertices, fixed)
         own = {edge.name, edge.source, edge.target}
-        return share * PREDICATE_SHARE ** sum(1 for p in self.pattern.predicates if variables(p) and variables(p) <= own)
+        decided = sum(1 for p in self.pattern.predicates if variables(p) and variables(p) <= own)
+        return share * math.pow(PREDICATE_SHARE, decided)
 
     def alive(self, edge: int) -> float:
         """Return how many edges that the query edge can match are alive at once."""
@@ -80,7 +81,7 @@ class CostModel:
         ends = self.ends(bound)
         added = self.pattern.edges[edge]
         shared = len({added.source, added.target} & ends)
-        return self.alive(edge) / self.vertices**shared
+        return self.alive(edge) / math.pow(self.vertices, shared)
 
     def ends(self, edges: Iterable[int]) -> set[str]:
         """Return the query vertices that the edges touch."""
@@ -91,7 +92,7 @@ class CostModel:
         size = self.alive(sequence[0])
         for depth in range(1, len(sequence)):
             size *= self.fan_out(sequence[:depth], sequence[depth])
-        return size / factorial(len(sequence))
+        return size / math.factorial(len(sequence))
 
     def union(self, left: Sequence[int], left_size: float, right: Sequence[int]) -> float:
         """Return how many matches of two joined parts are alive, given those of the left."""
@@ -103,4 +104,4 @@ class CostModel:
             for a in left
             for b in right
         )
-        return left_size * self.prefix(right) / self.vertices**shared / 2 ** min(related, 8)
+        return left_size * self.prefix(right) / math.pow(self.vertices, shared) / math.pow(2, min(related, 8))

@@ -8,6 +8,7 @@ Reference: the matching orders of paper 003, section 2 (IncIsoMatch); the rule i
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from graphtide_core.plan import SearchPlan
@@ -44,4 +45,4 @@ def _narrowed(model: CostModel, bound: list[int], edge: int) -> float:
     names, order = model.pattern.edges, model.pattern.order
     name = names[edge].name
     related = sum(order.precedes(names[b].name, name) or order.precedes(name, names[b].name) for b in bound)
-    return model.fan_out(bound, edge) / 2**related
+    return model.fan_out(bound, edge) / math.pow(2, related)

@@ -225,8 +225,8 @@ mod tests {
         let mut postings = Postings::default();
         postings.serve(Access::Source, 10);
         postings.serve(Access::Both, 10);
-        for (number, (source, target)) in [(1, 2), (1, 3), (2, 3), (1, 2)].into_iter().enumerate() {
-            postings.add(number as Time, Vertex(source), Vertex(target), EdgeRef(number as u32));
+        for (number, (source, target)) in (0..).zip([(1, 2), (1, 3), (2, 3), (1, 2)]) {
+            postings.add(Time::from(number), Vertex(source), Vertex(target), EdgeRef(number));
         }
         assert_eq!(list(&postings, Access::Source, 1, 0), [3, 1, 0]);
         assert_eq!(list(&postings, Access::Both, 1, 2), [3, 0]);
@@ -242,9 +242,10 @@ mod tests {
     fn a_list_that_was_emptied_starts_anew() {
         let mut postings = Postings::default();
         postings.serve(Access::Target, 5);
-        for ts in 0..1000 {
-            postings.add(ts * 10, Vertex(0), Vertex(1), EdgeRef(ts as u32));
-            assert_eq!(list(&postings, Access::Target, 0, 1), [ts * 10]);
+        for number in 0..1000 {
+            let ts = Time::from(number) * 10;
+            postings.add(ts, Vertex(0), Vertex(1), EdgeRef(number));
+            assert_eq!(list(&postings, Access::Target, 0, 1), [ts]);
         }
     }
 }
