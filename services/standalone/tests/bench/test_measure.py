@@ -43,7 +43,7 @@ TIMED = Measurement(
     peak_partial_matches=5,
     peak_state_bytes=1_500,
 )
-MACHINE = Machine("a processor", 2, "a system", "3.11", "2026-01-02")
+MACHINE = Machine("a processor", 2, "a system", "3.11", "2026-01-02", 1.0, "0a1b2c3d")
 
 
 def test_every_case_is_measured_in_every_way_and_all_agree(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A report: what a run of benchmarks found and on what machine, as JSON, as Markdown and on a terminal."""
 
 # No deferred annotations here: msgspec reads them.
+import hashlib
 import os
 import platform
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 from graphtide_core.errors import FatalError
+from graphtide_native import _native
 from rich.console import Console
 
 from graphtide.bench.many import ManyRun, by_number
@@ -17,22 +19,36 @@ from graphtide.bench.memory import Resident, by_length
 from graphtide.bench.summary import by_pattern, by_storage, by_stream, by_threads, growth
 from graphtide.bench.table import Table
 
+_BUILD = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:8]
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the figures were measured on, and when."""
+    """What the figures were measured on, and when.
+
+    Attributes:
+        cpu: its model.
+        cores: how many.
+        system: operating system and architecture.
+        python: its version.
+        date: of the day the run ended, in UTC.
+        load: processes that wanted a core, on average over the run's last minute, this one among them.
+        build: digest of the native extension: figures of two builds differ by more than noise.
+    """
 
     cpu: str
     cores: int
     system: str
     python: str
     date: str
+    load: float
+    build: str
 
     def __str__(self) -> str:
         """Return one line."""
-        return f"{self.cpu}, {self.cores} cores, {self.system}, Python {self.python}, {self.date}"
+        where = f"{self.cpu}, {self.cores} cores, {self.system}, Python {self.python}"
+        return f"{where}, {self.date}, load {self.load:.1f}, build {self.build}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +131,8 @@ def this_machine() -> Machine:
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
         date=datetime.now(UTC).date().isoformat(),
+        load=os.getloadavg()[0],
+        build=_BUILD,
     )
 
 
