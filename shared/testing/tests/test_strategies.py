@@ -95,7 +95,7 @@ def _deletes_an_edge(records: tuple[Edge, ...]) -> bool:
 
 
 def test_a_failing_stream_shrinks_to_its_cause() -> None:
-    stream = find(edge_streams(), _deletes_an_edge, settings=settings(database=None))
+    stream = find(edge_streams(), _deletes_an_edge, settings=settings(settings.get_profile("default"), database=None))
     assert [record.operation for record in stream] == [Operation.INSERT, Operation.DELETE]
 
 
