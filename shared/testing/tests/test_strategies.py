@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from graphtide_core.edge import Edge, Operation
+from graphtide_core.edge import Edge
 from graphtide_core.pattern import Morphism, SubgraphPattern
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
-from hypothesis import find, given, settings
+from hypothesis import given, settings
 
 PLAIN_STREAM = StreamShape(
     vertices=5, self_loops=False, multi_edges=False, duplicates=False, deletions=False, negative_ts=False, attributes=False
@@ -87,16 +87,6 @@ def test_knobs_switch_the_troubles_off() -> None:
         assert not pattern.order.before
         assert not pattern.predicates
         assert all(vertex.label is None and vertex.key is None for vertex in pattern.vertices)
-
-
-def _deletes_an_edge(records: tuple[Edge, ...]) -> bool:
-    inserted = {record.id for record in records if record.operation is Operation.INSERT}
-    return any(record.operation is Operation.DELETE and record.id in inserted for record in records)
-
-
-def test_a_failing_stream_shrinks_to_its_cause() -> None:
-    stream = find(edge_streams(), _deletes_an_edge, settings=settings(settings.get_profile("default"), database=None))
-    assert [record.operation for record in stream] == [Operation.INSERT, Operation.DELETE]
 
 
 def _histories(stream: tuple[Edge, ...]) -> dict[str, str]:
