@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
+from typing import TYPE_CHECKING
 
-from graphtide_core.edge import Edge
 from graphtide_core.pattern import Morphism, SubgraphPattern
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
 from hypothesis import given, settings
+
+if TYPE_CHECKING:
+    from graphtide_core.edge import Edge
 
 PLAIN_STREAM = StreamShape(
     vertices=5, self_loops=False, multi_edges=False, duplicates=False, deletions=False, negative_ts=False, attributes=False

@@ -1,7 +1,7 @@
 """Matches that the patterns of the named workloads have, and checks of measurements against them.
 
-Stream B with a window of 20,000: the counts of path4, star4, cycle4 and tree6 were found by other programs as well. The rest
-are what all engines and storages agree on; they keep a change from going unnoticed.
+Stream B with a window of 20,000: the counts of path4, star4, cycle4 and tree6 were noted beside the figures of other systems,
+before these engines. The rest are what all engines and storages agree on; they keep a change from going unnoticed.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::expression::{Bindings, Expression, LABEL};
 use crate::plan::PatternSpec;
+use crate::search::Gate;
 
 /// A signature's position.
 pub type SignatureId = u32;
@@ -44,12 +45,14 @@ pub struct Signature {
 }
 
 /// A query edge of a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Position of the pattern.
     pub pattern: u32,
     /// Position of the edge in it.
     pub edge: u8,
+    /// What must be there for the edge to be of use, if that is known without the pattern.
+    pub gate: Option<Gate>,
 }
 
 /// Signatures of one triple of labels.
@@ -138,7 +141,7 @@ impl Dispatch {
                     predicates,
                 };
                 let id = self.signature(signature);
-                self.targets[id as usize].push(Target { pattern, edge: edge as u8 });
+                self.targets[id as usize].push(Target { pattern, edge: edge as u8, gate: None });
                 id
             })
             .collect()
@@ -164,6 +167,13 @@ impl Dispatch {
         self.signatures.push(signature);
         self.targets.push(Vec::new());
         id
+    }
+
+    /// Sets the gate of every query edge that has one.
+    pub fn set_gates(&mut self, gate: impl Fn(u32, u8) -> Option<Gate>) {
+        for target in self.targets.iter_mut().flatten() {
+            target.gate = gate(target.pattern, target.edge);
+        }
     }
 
     /// Makes the table ready once every pattern was added.

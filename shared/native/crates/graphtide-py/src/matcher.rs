@@ -60,8 +60,9 @@ impl PyMatcher {
     fn describe<'py>(&self, py: Python<'py>, pattern: &graphtide_match::matcher::Registered) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("name", &pattern.names.name)?;
-        dict.set_item("hits", self.inner.hits(pattern))?;
-        dict.set_item("candidates", pattern.counts.candidates)?;
+        let hits = self.inner.hits(pattern);
+        dict.set_item("candidates", hits.iter().sum::<u64>())?;
+        dict.set_item("hits", hits)?;
         dict.set_item("discarded", pattern.counts.discarded)?;
         dict.set_item("matches", pattern.counts.matches)?;
         dict.set_item("retractions", pattern.counts.retractions)?;

@@ -72,7 +72,7 @@ pub struct Matcher {
     dispatch: Dispatch,
     patterns: Vec<Registered>,
     names: Arc<[PatternNames]>,
-    postings: Vec<Postings>,
+    postings: Postings,
     hits: Vec<u64>,
     store: EdgeStore,
     vertices: VertexTable,
@@ -117,20 +117,25 @@ impl Matcher {
             patterns.push(register(number as u32, spec, across, signatures));
         }
         dispatch.seal();
-        let mut postings: Vec<Postings> = (0..dispatch.len()).map(|_| Postings::default()).collect();
+        dispatch.set_gates(|pattern, edge| match &patterns[pattern as usize] {
+            // A bound on bytes is checked in the pattern, at every edge.
+            Registered { engine: Engine::Search(search), limits, .. } if limits.state_bytes.is_none() => search.gate(edge),
+            _ => None,
+        });
+        let mut postings = Postings::new(dispatch.len());
         for pattern in &patterns {
-            if let Engine::Search(search) = &pattern.engine {
-                for (signature, access, window) in search.reads() {
-                    postings[signature as usize].serve(access, window);
-                }
-                if let (Some(bytes), LimitPolicy::Shed) = (pattern.limits.state_bytes, pattern.limits.policy) {
-                    for &signature in &pattern.signatures {
-                        postings[signature as usize].limit(bytes / pattern.signatures.len() as u64);
-                    }
+            let Engine::Search(search) = &pattern.engine else { continue };
+            for (signature, access, window) in search.reads() {
+                postings.serve(signature, access, window);
+            }
+            if let (Some(bytes), LimitPolicy::Shed) = (pattern.limits.state_bytes, pattern.limits.policy) {
+                for &signature in &pattern.signatures {
+                    postings.limit(signature, bytes / pattern.signatures.len() as u64);
                 }
             }
         }
         drop(table);
+        let hits = vec![0; dispatch.len()];
         let has_threads = patterns.iter().any(|pattern| matches!(pattern.engine, Engine::Concurrent(_)));
         Ok(Self {
             symbols: symbols.clone(),
@@ -140,7 +145,7 @@ impl Matcher {
             store: EdgeStore::new(kept_columns.len()),
             dispatch,
             patterns,
-            hits: vec![0; postings.len()],
+            hits,
             postings,
             kept_columns,
             vertices: VertexTable::default(),
@@ -215,6 +220,9 @@ impl Matcher {
         'patterns: for &signature in satisfied {
             self.hits[signature as usize] += 1;
             for target in self.dispatch.targets(signature) {
+                if target.gate.is_some_and(|gate| !gate.is_open(&self.postings, ends.0, ends.1)) {
+                    continue;
+                }
                 let pattern = &mut self.patterns[target.pattern as usize];
                 let before = pattern.live();
                 let inserted = pattern.insert(&arrival, target.edge, &self.postings, &mut self.rows);
@@ -234,11 +242,7 @@ impl Matcher {
         }
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(self.live as u64);
         for &signature in satisfied {
-            let postings = &mut self.postings[signature as usize];
-            if postings.is_read() {
-                postings.add(ts, ends.0, ends.1, edge);
-                held = true;
-            }
+            held |= self.postings.add(signature, ts, ends, edge);
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
         if held || !self.rows.is_empty() {
@@ -271,7 +275,7 @@ impl Matcher {
         self.totals.deletions += 1;
         let class = self.store.get(edge).class;
         self.dispatch.signatures_of_class(class, |signature| {
-            self.postings[signature as usize].delete(edge);
+            self.postings.delete(signature, edge);
             for target in self.dispatch.targets(signature) {
                 self.patterns[target.pattern as usize].delete(edge);
             }
@@ -327,7 +331,7 @@ impl Matcher {
         self.totals.matches += self.rows.len() as u64;
         let shed = |pattern: u32| {
             let pattern = &self.patterns[pattern as usize];
-            pattern.shed || pattern.signatures.iter().any(|&signature| self.postings[signature as usize].has_shed())
+            pattern.shed || pattern.signatures.iter().any(|&signature| self.postings.has_shed(signature))
         };
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices);
     }
@@ -366,16 +370,14 @@ impl Matcher {
         for pattern in &mut self.patterns {
             pattern.expire(self.now);
         }
-        for postings in &mut self.postings {
-            postings.advance(self.now);
-        }
+        self.postings.advance(self.now);
         self.live = self.patterns.iter().map(Registered::live).sum();
     }
 
     /// Bytes of state alive, shared and of every pattern.
     pub fn state_bytes(&self) -> usize {
         let engines: usize = self.patterns.iter().map(Registered::own_bytes).sum();
-        let postings: usize = self.postings.iter().map(Postings::bytes).sum();
+        let postings = self.postings.total_bytes();
         let reported = self.reported.as_ref().map_or(0, Reported::bytes);
         engines + postings + reported + self.store.bytes() + self.vertices.bytes()
     }

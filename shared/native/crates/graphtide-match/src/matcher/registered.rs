@@ -25,9 +25,7 @@ pub enum Engine {
 /// Counts of one pattern since it was registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Edges times query edges whose signature they satisfied.
-    pub candidates: u64,
-    /// Of those, how many were discarded at once: no match could hold them (Lemma 1).
+    /// Edges that satisfied a query edge and were discarded at once: no match could hold them (Lemma 1).
     pub discarded: u64,
     /// Matches reported.
     pub matches: u64,
@@ -75,13 +73,12 @@ impl Registered {
         &mut self,
         arrival: &Arrival<'_>,
         query_edge: u8,
-        postings: &[Postings],
+        postings: &Postings,
         rows: &mut Rows,
     ) -> Result<bool, LimitReached> {
         if self.paused {
             return Ok(false);
         }
-        self.counts.candidates += 1;
         match &mut self.engine {
             Engine::Search(search) => {
                 search.insert(arrival, query_edge, postings, rows);
@@ -107,7 +104,7 @@ impl Registered {
         }
     }
 
-    fn check_bytes(&mut self, postings: &[Postings]) -> Result<(), LimitReached> {
+    fn check_bytes(&mut self, postings: &Postings) -> Result<(), LimitReached> {
         match self.limits.state_bytes {
             Some(bound) if !self.shed && self.bytes(postings) as u64 >= bound => {
                 self.at_limit(&format!("{bound} bytes of state"))
@@ -185,15 +182,18 @@ impl Registered {
 
     /// Bytes of state alive that no other pattern shares.
     pub fn own_bytes(&self) -> usize {
-        if matches!(self.engine, Engine::Search(_)) { 0 } else { self.bytes(&[]) }
-    }
-
-    /// Bytes of state alive; postings that patterns share count for each.
-    pub fn bytes(&self, postings: &[Postings]) -> usize {
         match &self.engine {
             Engine::Timing(timing) => timing.bytes(),
             Engine::Concurrent(lists) => lists.bytes(),
-            Engine::Search(_) => self.signatures.iter().map(|&signature| postings[signature as usize].bytes()).sum(),
+            Engine::Search(_) => 0,
+        }
+    }
+
+    /// Bytes of state alive; postings that patterns share count for each.
+    pub fn bytes(&self, postings: &Postings) -> usize {
+        match &self.engine {
+            Engine::Timing(_) | Engine::Concurrent(_) => self.own_bytes(),
+            Engine::Search(_) => self.signatures.iter().map(|&signature| postings.bytes(signature)).sum(),
         }
     }
 

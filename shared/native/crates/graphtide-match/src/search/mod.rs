@@ -18,6 +18,37 @@ use crate::shape::{Bound, Shape, bits};
 use crate::timing::Arrival;
 use postings::{Access, Postings};
 
+/// The list that a search from an arriving edge reads first, kept beside the dispatch so that most searches end before the
+/// pattern itself is touched.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    signature: SignatureId,
+    access: Access,
+    source: End,
+    target: End,
+}
+
+/// Which end of the arriving edge is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Source,
+    Target,
+    Free,
+}
+
+impl Gate {
+    /// Whether the list has an entry.
+    #[inline]
+    pub fn is_open(&self, postings: &Postings, source: Vertex, target: Vertex) -> bool {
+        let vertex = |end| match end {
+            End::Source => source,
+            End::Target => target,
+            End::Free => Vertex::NONE,
+        };
+        postings.has_any(self.signature, self.access, vertex(self.source), vertex(self.target))
+    }
+}
+
 /// One edge to bind, given those before it.
 #[derive(Clone, Debug)]
 struct Step {
@@ -67,8 +98,20 @@ impl Search {
         self.steps.iter().flatten().map(|step| (step.signature, step.access, self.shape.window))
     }
 
+    /// What the first look-up from a query edge needs: without it, no match can be found from there.
+    pub fn gate(&self, query_edge: u8) -> Option<Gate> {
+        let step = self.steps[usize::from(query_edge)].first()?;
+        let ends = self.shape.ends[usize::from(query_edge)];
+        let end = |vertex: u8| match vertex {
+            vertex if vertex == ends.0 => End::Source,
+            vertex if vertex == ends.1 => End::Target,
+            _ => End::Free,
+        };
+        Some(Gate { signature: step.signature, access: step.access, source: end(step.source), target: end(step.target) })
+    }
+
     /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &[Postings], rows: &mut Rows) {
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows) {
         let (source, target) = self.shape.ends[usize::from(query_edge)];
         self.vertices.fill(Vertex::NONE);
         self.vertices[usize::from(source)] = arrival.source;
@@ -134,7 +177,7 @@ struct Run<'r, 'a> {
     times: &'r mut [Time],
     vertices: &'r mut [Vertex],
     arrival: &'r Arrival<'a>,
-    postings: &'r [Postings],
+    postings: &'r Postings,
     rows: &'r mut Rows,
     alive_from: Time,
 }
@@ -146,7 +189,7 @@ impl Run<'_, '_> {
             self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
             return;
         };
-        let lists = &self.postings[step.signature as usize];
+        let lists = self.postings;
         let (source, target) = (usize::from(step.source), usize::from(step.target));
         let time = |edge: &u8| self.times[usize::from(*edge)];
         let Some(after) = step.after.iter().map(time).max().map_or(Some(Time::MIN), |ts| ts.checked_add(1)) else { return };
@@ -155,12 +198,12 @@ impl Run<'_, '_> {
         if earliest > latest {
             return;
         }
-        let mut next = lists.newest(step.access, self.vertices[source], self.vertices[target]);
+        let mut next = lists.newest(step.signature, step.access, self.vertices[source], self.vertices[target]);
         while let Some(entry) = next {
             if entry.ts < earliest {
                 return;
             }
-            next = lists.older(step.access, entry);
+            next = lists.older(step.signature, step.access, entry);
             if entry.ts > latest || entry.deleted || !self.fits(step, entry.source, entry.target, entry.edge) {
                 continue;
             }
