@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.plan import Storage
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
+from graphtide_query.planner import AUTO
 
 if TYPE_CHECKING:
     from graphtide_core.statistics import LabelFrequencies
@@ -18,7 +19,7 @@ class MatchOptions:
     """What a run is told.
 
     Attributes:
-        engine: name of an engine, or `auto`.
+        engine: name of an engine, or `auto` for the one that is estimated cheapest for each pattern.
         storage: how the `timing` engine stores partial matches.
         time_unit: what the stream's `ts` counts.
         lateness: how much later than a newer record a record may come and still be put in order; later ones are put aside.
@@ -28,7 +29,7 @@ class MatchOptions:
         max_pending: records held back at once to be put in order; beyond it the oldest are released early.
     """
 
-    engine: str = "timing"
+    engine: str = AUTO
     storage: Storage = Storage.MS_DAG
     time_unit: TimeUnit = TimeUnit.MILLISECOND
     lateness: Duration = Duration(0)  # noqa: RUF009 - frozen, so one instance serves all

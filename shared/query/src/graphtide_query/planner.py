@@ -8,6 +8,7 @@ from graphtide_core.plan import Plan, Storage
 from graphtide_core.statistics import LabelFrequencies
 from graphtide_core.time import TimeUnit
 
+from graphtide_query.search.choice import cheapest
 from graphtide_query.search.cost_model import CostModel
 from graphtide_query.search.search_order import plan_search
 from graphtide_query.search.tc_decomposition import plan_timing
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 ENGINES = ("timing", "re-search")
 """Engines of the isomorphism family."""
 
+AUTO = "auto"
+"""In place of an engine's name: the one that is estimated cheapest."""
+
 
 def plan(
     pattern: SubgraphPattern,
@@ -27,17 +31,19 @@ def plan(
     frequencies: LabelFrequencies | None = None,
     storage: Storage = Storage.MS_DAG,
 ) -> Plan:
-    """Plan a pattern for an engine.
+    """Plan a pattern for an engine, or for the cheapest.
 
     Raises:
         ValueError: there is no engine of that name.
     """
     model = CostModel(pattern, frequencies or LabelFrequencies(), pattern.window.ticks_at_least(unit))
     match engine:
+        case "auto":
+            return Plan(pattern, cheapest(model, (plan_timing(model, storage), plan_search(model))))
         case "timing":
             return Plan(pattern, plan_timing(model, storage))
         case "re-search":
             return Plan(pattern, plan_search(model))
         case _:
-            message = f"there is no engine {engine!r}; one of {', '.join(ENGINES)}"
+            message = f"there is no engine {engine!r}; one of {', '.join((AUTO, *ENGINES))}"
             raise ValueError(message)

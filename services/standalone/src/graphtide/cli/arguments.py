@@ -12,13 +12,13 @@ from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.plan import Storage
 from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
 from graphtide_query import parse
-from graphtide_query.planner import ENGINES
+from graphtide_query.planner import AUTO, ENGINES
 
 PatternFile = Annotated[Path, typer.Argument(help="File with one or several patterns.", show_default=False)]
 StreamFile = Annotated[
     str, typer.Argument(help="CSV, JSON Lines, Parquet or Arrow file, .gz or .zst; - is standard input.", show_default=False)
 ]
-Engine = Annotated[str, typer.Option(help=f"One of {', '.join(ENGINES)}.")]
+Engine = Annotated[str, typer.Option(help=f"{AUTO} (the cheapest by estimate), {' or '.join(ENGINES)}.")]
 Plan = Annotated[
     str | None,
     typer.Option(help=f"Variant of the engine's plan; timing: {', '.join(s.value for s in Storage)}.", show_default=False),
@@ -58,6 +58,11 @@ def with_source(error: InvalidPatternError, path: Path) -> InvalidPatternError:
 def time_unit(text: str) -> TimeUnit:
     """Read a unit of time."""
     return choice(text, {unit.value: unit for unit in TimeUnit}, "--time-unit")
+
+
+def engine_name(text: str) -> str:
+    """Read the name of an engine."""
+    return choice(text, {name: name for name in (AUTO, *ENGINES)}, "--engine")
 
 
 def storage(plan: str | None) -> Storage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from graphtide_query.planner import AUTO
 
 from graphtide.cli.arguments import (
     Engine,
@@ -13,6 +14,7 @@ from graphtide.cli.arguments import (
     StatisticsFrom,
     TimeUnitOption,
     choice,
+    engine_name,
     read_patterns,
     storage,
     time_unit,
@@ -39,7 +41,7 @@ class _Nowhere:
 def explain(
     pattern_file: PatternFile,
     *,
-    engine: Engine = "timing",
+    engine: Engine = AUTO,
     plan: Plan = None,
     statistics_from: StatisticsFrom = None,
     analyze: Annotated[
@@ -52,7 +54,7 @@ def explain(
     patterns = read_patterns(pattern_file)
     form = choice(format, {name: name for name in ("text", "json", "dot")}, "--format")
     options = MatchOptions(
-        engine=engine,
+        engine=engine_name(engine),
         storage=storage(plan),
         time_unit=time_unit(unit),
     )

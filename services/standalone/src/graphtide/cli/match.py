@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from graphtide_core.errors import InvalidPatternError
 from graphtide_native.spec import Concurrency, Limits
+from graphtide_query.planner import AUTO
 
 from graphtide.cli.arguments import (
     Engine,
@@ -23,6 +24,7 @@ from graphtide.cli.arguments import (
     choice,
     columns,
     duration,
+    engine_name,
     read_patterns,
     storage,
     time_unit,
@@ -44,7 +46,7 @@ def match(
     pattern_file: PatternFile,
     stream_file: StreamFile,
     *,
-    engine: Engine = "timing",
+    engine: Engine = AUTO,
     plan: Plan = None,
     output: Annotated[Path | None, typer.Option(help="Where matches go; standard output by default.")] = None,
     summary: Annotated[Path | None, typer.Option(help="Where the figures of the run go, as JSON.")] = None,
@@ -70,7 +72,7 @@ def match(
     """
     patterns = read_patterns(pattern_file)
     options = MatchOptions(
-        engine=engine,
+        engine=engine_name(engine),
         storage=storage(plan),
         time_unit=time_unit(unit),
         lateness=duration(lateness, "--lateness"),

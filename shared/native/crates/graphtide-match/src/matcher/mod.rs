@@ -382,9 +382,10 @@ impl Matcher {
         engines + postings + reported + self.store.bytes() + self.vertices.bytes()
     }
 
-    /// Counts over the whole pass.
+    /// Counts over the whole pass; the peak of state counts what is alive now, too.
     pub fn totals(&self) -> Totals {
-        self.totals
+        let peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
+        Totals { peak_state_bytes, ..self.totals }
     }
 
     /// For each query edge of a pattern, how many records could be it by themselves.
