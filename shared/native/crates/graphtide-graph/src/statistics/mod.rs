@@ -70,8 +70,8 @@ pub struct PathCount {
 /// The figures of one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Time of the newest record; None before the first.
-    pub now: Option<Time>,
+    /// Times of the first record there ever was and of the newest; None before the first.
+    pub seen: Option<(Time, Time)>,
     /// Times of the first and the last live edge.
     pub bounds: Option<(Time, Time)>,
     /// Vertices with a live edge.
@@ -99,6 +99,7 @@ struct VertexState {
 #[derive(Debug)]
 pub struct Statistics {
     window: Window,
+    started: Option<Time>,
     now: Option<Time>,
     bounds: Option<(Time, Time)>,
     names: VertexTable,
@@ -122,6 +123,7 @@ impl Statistics {
         let leaves = settings.deletions || matches!(window, Window::Sliding(_));
         Self {
             window,
+            started: None,
             now: None,
             bounds: None,
             names: VertexTable::default(),
@@ -165,7 +167,7 @@ impl Statistics {
         };
         let path = |((one, other), count)| PathCount { ends: [end(one), end(other)], count };
         Snapshot {
-            now: self.now,
+            seen: self.started.zip(self.now),
             bounds: self.live.as_ref().map_or(self.bounds, LiveEdges::bounds),
             vertices: self.names.len() as u64,
             out_degrees: self.out_degrees.moments(),
@@ -195,6 +197,7 @@ impl Statistics {
                 }
             }
         }
+        self.started = self.started.or(Some(ts));
         self.now = Some(now);
         now
     }
