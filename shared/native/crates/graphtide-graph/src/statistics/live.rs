@@ -2,7 +2,7 @@
 //!
 //! A deleted edge is marked and leaves the store with its older neighbours; marked edges are never more than half. The first and the
 //! last edge of the store are never marked, so the first and last times are those of live edges.
-//! Invariant: an id names the last live edge that was given it. Cost: O(1) amortised an edge, and one hash look-up where the stream
+//! Invariant: an id names the edge it was given to last, while that is live. Cost: O(1) amortised an edge, and one hash look-up where the stream
 //! deletes.
 
 use std::hash::BuildHasher;
@@ -42,17 +42,12 @@ impl LiveEdges {
     /// Appends an edge; its time is not before that of any other.
     #[inline]
     pub(super) fn push(&mut self, ts: Time, code: u32, ends: (Vertex, Vertex), id: KeyRef<'_>) {
-        let Some(by_id) = &mut self.by_id else {
+        if self.by_id.is_none() {
             self.store.push((ts, code), ends, KeyRef::Number(0), []);
             return;
-        };
-        let edge = self.store.push((ts, code), ends, id, []);
-        let store = &self.store;
-        if let Some(known) = by_id.find_mut(hash(id), |known| store.id(*known) == id) {
-            *known = edge;
-        } else {
-            by_id.insert_unique(hash(id), edge, |edge| hash(store.id(*edge)));
         }
+        let edge = self.store.push((ts, code), ends, id, []);
+        self.name(edge);
     }
 
     /// Removes the oldest edge if its time is before `alive_from`.
@@ -95,6 +90,17 @@ impl LiveEdges {
         *self = Self::new(self.by_id.is_some());
     }
 
+    /// Lets the id of an edge name it.
+    fn name(&mut self, edge: EdgeRef) {
+        let Some(by_id) = &mut self.by_id else { return };
+        let (store, id) = (&self.store, self.store.id(edge));
+        if let Some(known) = by_id.find_mut(hash(id), |known| store.id(*known) == id) {
+            *known = edge;
+        } else {
+            by_id.insert_unique(hash(id), edge, |edge| hash(store.id(*edge)));
+        }
+    }
+
     fn forget_id(&mut self, edge: EdgeRef) {
         if let Some(by_id) = &mut self.by_id
             && let Ok(entry) = by_id.find_entry(hash(self.store.id(edge)), |other| *other == edge)
@@ -115,15 +121,19 @@ impl LiveEdges {
         }
     }
 
-    /// Moves the edges that are not marked to a store of their own. An older edge that lost its id to a newer one comes first, so
-    /// the id ends where it was.
+    /// Moves the edges that are not marked to a store of their own.
     #[cold]
     fn sweep(&mut self) {
         let mut swept = Self::new(true);
         for edge in self.store.refs() {
-            let stored = self.store.get(edge);
-            if stored.class != DELETED {
-                swept.push(stored.ts, stored.class, (stored.source, stored.target), self.store.id(edge));
+            let (stored, id) = (self.store.get(edge), self.store.id(edge));
+            if stored.class == DELETED {
+                continue;
+            }
+            let moved = swept.store.push((stored.ts, stored.class), (stored.source, stored.target), id, []);
+            // An edge that lost its id to a later one does not get it back.
+            if self.by_id.as_ref().is_some_and(|by_id| by_id.find(hash(id), |other| *other == edge).is_some()) {
+                swept.name(moved);
             }
         }
         *self = swept;
