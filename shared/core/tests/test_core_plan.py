@@ -6,7 +6,7 @@ import pytest
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
 from graphtide_core.plan import Plan, SearchPlan, Storage, TimingPlan
-from graphtide_core.statistics import EdgeType, LabelFrequencies
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import Duration
 
 PATTERN = SubgraphPattern(
@@ -27,9 +27,9 @@ def test_a_plan_is_named_by_its_engine() -> None:
 
 @pytest.mark.parametrize(("edge", "share"), [(0, 0.3), (1, 0.8), (2, 0.2)])
 def test_the_share_of_edges_that_fit(edge: int, share: float) -> None:
-    frequencies = LabelFrequencies(COUNTS, edges=10, vertices=4, span=100)
-    assert frequencies.share(PATTERN, PATTERN.edges[edge]) == share
+    statistics = StatisticsSnapshot(types=COUNTS, edges=10, vertices=4)
+    assert statistics.share(PATTERN, PATTERN.edges[edge]) == share
 
 
 def test_of_an_unknown_stream_everything_fits() -> None:
-    assert LabelFrequencies().share(PATTERN, PATTERN.edges[0]) == 1.0
+    assert StatisticsSnapshot().share(PATTERN, PATTERN.edges[0]) == 1.0

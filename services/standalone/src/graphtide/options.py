@@ -11,7 +11,7 @@ from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
 
 if TYPE_CHECKING:
-    from graphtide_core.statistics import LabelFrequencies
+    from graphtide_core.statistics import StatisticsSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class MatchOptions:
         lateness: how much later than a newer record a record may come and still be put in order; later ones are put aside.
         limits: bounds on each pattern's state.
         concurrency: threads of the `timing` engine.
-        frequencies: what is known of the stream; None to look at its first records.
+        statistics: what is known of the stream; None to look at its first records.
         max_pending: records held back at once to be put in order; beyond it the oldest are released early.
     """
 
@@ -35,5 +35,5 @@ class MatchOptions:
     lateness: Duration = Duration(0)  # noqa: RUF009 - frozen, so one instance serves all
     limits: Limits = field(default_factory=Limits)
     concurrency: Concurrency = field(default_factory=Concurrency)
-    frequencies: LabelFrequencies | None = None
+    statistics: StatisticsSnapshot | None = None
     max_pending: int = 1 << 20

@@ -120,14 +120,14 @@ class Pipeline:
         if has_ids:
             window = max(pattern.window.ticks_at_least(options.time_unit) for pattern in self._patterns)
             self._duplicates = Duplicates(min(window, 2**63 - 1))
-        if options.frequencies is None and batch is not None:
-            options = replace(options, frequencies=sample(batch))
+        if options.statistics is None and batch is not None:
+            options = replace(options, statistics=sample(batch, self.symbols))
         self.plans = tuple(
             plan(
                 pattern,
                 options.engine,
                 unit=options.time_unit,
-                frequencies=options.frequencies,
+                statistics=options.statistics,
                 storage=options.storage,
             )
             for pattern in self._patterns

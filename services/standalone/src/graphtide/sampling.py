@@ -1,25 +1,18 @@
-"""Label frequencies from the first records of a stream."""
+"""Statistics of the first records of a stream, for plans that cannot wait."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from graphtide_core.statistics import EdgeType, LabelFrequencies
+from graphtide_native.statistics import StreamStatistics
 
 if TYPE_CHECKING:
-    from graphtide_native.records import EdgeBatch
-
-SAMPLE = 5_000
-"""Records looked at: enough to tell a rare label from a frequent one, few enough not to be noticed."""
+    from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_native.records import EdgeBatch, Symbols
 
 
-def sample(batch: EdgeBatch, most: int = SAMPLE) -> LabelFrequencies:
-    """Count the edge types of a batch's first records. Complexity: O(len(batch)), in Python."""
-    records = [record for record in batch.to_records()[:most] if record["op"] == "insert"]
-    if not records:
-        return LabelFrequencies()
-    counts = Counter(EdgeType(record["src_label"], record["label"], record["dst_label"]) for record in records)
-    vertices = {end for record in records for end in (record["src"], record["dst"])}
-    times = [record["ts"] for record in records]
-    return LabelFrequencies(counts, len(records), len(vertices), max(times) - min(times))
+def sample(batch: EdgeBatch, symbols: Symbols) -> StatisticsSnapshot:
+    """Count a whole batch, decoded with these symbols. Complexity: about a fifth of a microsecond a record."""
+    counted = StreamStatistics(symbols)
+    counted.push(batch)
+    return counted.snapshot()

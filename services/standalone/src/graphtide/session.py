@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphtide_core.edge import Edge
     from graphtide_core.match import SubgraphMatch
     from graphtide_core.ports.dead_letter_sink import DeadLetter
-    from graphtide_core.statistics import LabelFrequencies
+    from graphtide_core.statistics import StatisticsSnapshot
 
     from graphtide.readers import Reader
 
@@ -118,10 +118,9 @@ def explain(
         ValueError: there is no such format.
     """
     options = options or MatchOptions()
-    frequencies = options.frequencies if statistics_from is None else frequencies_of(statistics_from, options)
+    statistics = options.statistics if statistics_from is None else statistics_of(statistics_from, options)
     plans = [
-        plan(p, options.engine, unit=options.time_unit, frequencies=frequencies, storage=options.storage)
-        for p in parsed(pattern)
+        plan(p, options.engine, unit=options.time_unit, statistics=statistics, storage=options.storage) for p in parsed(pattern)
     ]
     return rendered([explanation.explain(p) for p in plans], format)
 
@@ -139,16 +138,17 @@ def rendered(explanations: Sequence[explanation.Explanation], form: str) -> str:
     return forms[form](explanations)
 
 
-def frequencies_of(stream: Records, options: MatchOptions) -> LabelFrequencies | None:
-    """Count the labels of a stream's first block; None if it has no record.
+def statistics_of(stream: Records, options: MatchOptions) -> StatisticsSnapshot | None:
+    """Count what a planner wants to know of a stream's first block; None if it has no record.
 
     Raises:
         UnreadableStreamError: the stream cannot be read.
     """
-    reader = opened(stream, ReaderOptions(time_unit=options.time_unit))
+    reading = ReaderOptions(time_unit=options.time_unit)
+    reader = opened(stream, reading)
     first = next(iter(reader.batches()), None)
     reader.close()
-    return sample(first, most=len(first)) if first is not None else None
+    return sample(first, reading.symbols) if first is not None else None
 
 
 def opened(records: Records, options: ReaderOptions) -> Reader:

@@ -17,7 +17,7 @@ from graphtide.bench.table import Table, rate, ratio, size
 from graphtide.bench.workload import WORKLOADS
 from graphtide_core.errors import FatalError
 from graphtide_core.plan import Storage
-from graphtide_core.statistics import LabelFrequencies
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot, to_json
 from graphtide_native.spec import Concurrency
 from graphtide_query import parse
 from graphtide_query.planner import ENGINES, plan
@@ -137,16 +137,15 @@ def test_many_patterns_are_checked_and_compared_with_the_fewest(tmp_path: Path) 
 
 def test_a_process_of_its_own_says_what_memory_it_took(tmp_path: Path) -> None:
     drawn = texts(SMALL.patterns(1_000), 1_000)
-    request = peak.PeakRequest(
-        str(csv_file(SMALL, tmp_path)), drawn["path4_empty"], "timing", Storage.MS_DAG, (("L0", "E0", "L1", 40),), 100, 50, 25
-    )
+    known = to_json(StatisticsSnapshot(edges=100, vertices=50, types={EdgeType("L0", "E0", "L1"): 40}))
+    request = peak.PeakRequest(str(csv_file(SMALL, tmp_path)), drawn["path4_empty"], "timing", Storage.MS_DAG, known)
     ballast = bytearray(200_000_000)
     answer = memory.ask(request)
     assert len(ballast) > answer.before > 10_000_000, "the memory of the process that asks does not count"
     assert answer.after >= answer.before
     stream = load(SMALL, tmp_path)
     (pattern,) = parse(drawn["path4_empty"])
-    (run,) = run_repeatedly([plan(pattern, "timing", frequencies=LabelFrequencies())], stream, 1)
+    (run,) = run_repeatedly([plan(pattern, "timing", statistics=StatisticsSnapshot())], stream, 1)
     assert (answer.edges, answer.matches) == (4_000, run.matches)
     with pytest.raises(FatalError, match="no-such-file"):
         memory.ask(replace(request, stream="no-such-file.csv"))

@@ -134,10 +134,10 @@ def test_the_texts_of_drawn_patterns_are_patterns() -> None:
 def test_what_a_planner_is_told_is_counted_over_the_stream(tmp_path: Path) -> None:
     workload = WORKLOADS["T"].of_length(400)
     edges = list(generate(workload.recipe))
-    known = cache.frequencies(cache.csv_file(workload, tmp_path))
+    known = cache.statistics_of(cache.csv_file(workload, tmp_path))
     assert (known.edges, known.span) == (400, edges[-1].ts - edges[0].ts)
     assert known.vertices == len({end for edge in edges for end in (edge.source, edge.target)})
-    assert sum(known.counts.values()) == 400
-    assert {(k.source_label, k.label, k.target_label) for k in known.counts} == {
+    assert sum(known.types.values()) == 400
+    assert {(k.source_label, k.label, k.target_label) for k in known.types} == {
         (f"L{e.source_label}", f"E{e.label}", f"L{e.target_label}") for e in edges
     }

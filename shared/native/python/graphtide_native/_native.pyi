@@ -17,6 +17,7 @@ __all__ = [
     "MatchBatch",
     "Matcher",
     "Sequencer",
+    "Statistics",
     "Symbols",
 ]
 
@@ -175,6 +176,30 @@ class Sequencer:
     @property
     def watermark(self) -> int | None:
         """Greatest `ts` so far less the lateness; None before the first record."""
+
+@final
+class Statistics:
+    """Running statistics of a stream; wrapped by `graphtide_native.statistics.StreamStatistics`."""
+
+    def __new__(cls, symbols: Symbols, window: int | None, tumbling: bool, paths: bool, deletions: bool) -> Statistics: ...
+    def push(self, batch: EdgeBatch, classes: Sequence[int] | None) -> list[_StatisticsRow]:
+        """Count a batch, whose records have these classes; return the tumbling windows that ended."""
+
+    def snapshot(self) -> _StatisticsRow:
+        """Return the figures of the window as it is."""
+
+_StatisticsRow = tuple[
+    tuple[int, int] | None,
+    tuple[int, int] | None,
+    int,
+    tuple[int, int, int, int],
+    tuple[int, int, int, int],
+    list[tuple[str, str, str, int, int]],
+    list[tuple[int, bool, int, bool, int]] | None,
+]
+"""Times of the first record and the newest; of the first live edge and the last; vertices; of the out-degrees, then of the
+in-degrees: vertices above zero, sum, sum of squares, greatest; types as labels of source, edge and target, class and count;
+paths as places of two types, each with whether its edge comes in, and count."""
 
 @final
 class Symbols:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.plan import Plan, Storage
-from graphtide_core.statistics import LabelFrequencies
+from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.search.choice import cheapest
@@ -28,7 +28,7 @@ def plan(
     engine: str,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
-    frequencies: LabelFrequencies | None = None,
+    statistics: StatisticsSnapshot | None = None,
     storage: Storage = Storage.MS_DAG,
 ) -> Plan:
     """Plan a pattern for an engine, or for the cheapest.
@@ -36,7 +36,7 @@ def plan(
     Raises:
         ValueError: there is no engine of that name.
     """
-    model = CostModel(pattern, frequencies or LabelFrequencies(), pattern.window.ticks_at_least(unit))
+    model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.window.ticks_at_least(unit))
     match engine:
         case "auto":
             return Plan(pattern, cheapest(model, (plan_timing(model, storage), plan_search(model))))

@@ -10,14 +10,17 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from graphtide_core.statistics import EdgeType, LabelFrequencies
+from graphtide_native.statistics import StreamStatistics
 from pyarrow import csv as pa_csv
 
 from graphtide.bench.stream import generate
+from graphtide.readers import ReaderOptions, open_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from graphtide_core.statistics import StatisticsSnapshot
 
     from graphtide.bench.queries import DrawnPattern
     from graphtide.bench.stream import LabelledEdge
@@ -67,18 +70,13 @@ def write_csv(edges: Iterable[LabelledEdge], path: Path) -> None:
         )
 
 
-def frequencies(path: Path) -> LabelFrequencies:
+def statistics_of(path: Path) -> StatisticsSnapshot:
     """Count what a planner wants to know of a CSV stream: all of it, as a stream's statistics would tell after a while."""
-    table = pa_csv.read_csv(path)
-    kinds = table.group_by(["src_label", "label", "dst_label"]).aggregate([([], "count_all")]).to_pylist()
-    vertices = pa.chunked_array([*table["src"].chunks, *table["dst"].chunks]).unique()
-    ts = table["ts"]
-    return LabelFrequencies(
-        counts={EdgeType(kind["src_label"], kind["label"], kind["dst_label"]): kind["count_all"] for kind in kinds},
-        edges=table.num_rows,
-        vertices=len(vertices),
-        span=ts[-1].as_py() - ts[0].as_py() if table.num_rows else 0,
-    )
+    options = ReaderOptions(keep_raw=False)
+    counted = StreamStatistics(options.symbols, paths=False)
+    for batch in open_stream(path, options).batches():
+        counted.push(batch)
+    return counted.snapshot()
 
 
 def _to_arrow(source: Path, path: Path) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.statistics import EdgeType, LabelFrequencies
+    from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 
     from graphtide.bench.measure import LoadedStream
 
@@ -127,7 +127,7 @@ def by_number(runs: Sequence[ManyRun]) -> Table:
 
 
 def _run(patterns: Sequence[SubgraphPattern], engine: str, stream: LoadedStream, repeats: int) -> ManyRun:
-    plans = [plan(pattern, engine, frequencies=known) for pattern, known in _narrowed(patterns, stream.frequencies)]
+    plans = [plan(pattern, engine, statistics=known) for pattern, known in _narrowed(patterns, stream.statistics)]
     passes = run_repeatedly(plans, stream, repeats)
     return ManyRun(
         workload=MANY_LABELS.name,
@@ -142,13 +142,13 @@ def _run(patterns: Sequence[SubgraphPattern], engine: str, stream: LoadedStream,
 
 
 def _narrowed(
-    patterns: Iterable[SubgraphPattern], known: LabelFrequencies
-) -> Iterator[tuple[SubgraphPattern, LabelFrequencies]]:
+    patterns: Iterable[SubgraphPattern], known: StatisticsSnapshot
+) -> Iterator[tuple[SubgraphPattern, StatisticsSnapshot]]:
     """Yield every pattern with what is known of the labels it names."""
     by_label: defaultdict[str, dict[EdgeType, int]] = defaultdict(dict)
-    for kind, count in known.counts.items():
+    for kind, count in known.types.items():
         by_label[kind.label][kind] = count
     for pattern in patterns:
         labels = {edge.label for edge in pattern.edges if edge.label is not None}
         counts = {kind: count for label in labels for kind, count in by_label[label].items()}
-        yield pattern, replace(known, counts=counts)
+        yield pattern, replace(known, types=counts)

@@ -17,7 +17,7 @@ from graphtide_core.plan import TimingPlan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Symbols
 
-from graphtide.bench.cache import arrow_file, csv_file, frequencies
+from graphtide.bench.cache import arrow_file, csv_file, statistics_of
 from graphtide.readers import ReaderOptions, open_stream
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_core.plan import Plan
-    from graphtide_core.statistics import LabelFrequencies
+    from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.matcher import Totals
     from graphtide_native.records import EdgeBatch
     from graphtide_native.spec import Concurrency
@@ -118,7 +118,7 @@ class LoadedStream:
     arrow: Path
     symbols: Symbols
     batches: tuple[EdgeBatch, ...]
-    frequencies: LabelFrequencies
+    statistics: StatisticsSnapshot
 
     @property
     def edges(self) -> int:
@@ -144,7 +144,7 @@ def load(workload: Workload, cache: Path) -> LoadedStream:
     symbols = Symbols()
     path = csv_file(workload, cache)
     batches = tuple(open_stream(path, ReaderOptions(symbols=symbols, keep_raw=False)).batches())
-    stream = LoadedStream(path, arrow_file(workload, cache), symbols, batches, frequencies(path))
+    stream = LoadedStream(path, arrow_file(workload, cache), symbols, batches, statistics_of(path))
     if stream.edges != workload.recipe.edges:
         message = f"{path}: {stream.edges} edges in place of {workload.recipe.edges}; remove the file to make it again"
         raise FatalError(message)

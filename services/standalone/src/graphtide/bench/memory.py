@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_core.plan import Storage
+from graphtide_core.statistics import to_json
 
 from graphtide.bench import subgraph
-from graphtide.bench.cache import csv_file, frequencies, texts
+from graphtide.bench.cache import csv_file, statistics_of, texts
 from graphtide.bench.peak import PeakAnswer, PeakRequest
 from graphtide.bench.table import Table, size
 from graphtide.bench.workload import WORKLOADS
@@ -72,7 +73,7 @@ def resident(
     workload = WORKLOADS["E"]
     window = workload.windows[0]
     drawn = texts(workload.patterns(window), window)
-    known = frequencies(csv_file(workload, cache))
+    known = to_json(statistics_of(csv_file(workload, cache)))
     found = []
     for (chosen, text), engine, length in product(((ONE, drawn[ONE]), (EVERY, "\n".join(drawn.values()))), engines, lengths):
         progress(f"{chosen} under {engine}, {length:,} edges")
@@ -81,10 +82,7 @@ def resident(
             patterns=text,
             engine=engine,
             storage=Storage.MS_DAG,
-            counts=tuple((kind.source_label, kind.label, kind.target_label, count) for kind, count in known.counts.items()),
-            edges=known.edges,
-            vertices=known.vertices,
-            span=known.span,
+            statistics=known,
         )
         answer = ask(request)
         found.append(Resident(workload.name, window, chosen, engine, answer))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 from graphtide_core.plan import Storage
-from graphtide_core.statistics import EdgeType, LabelFrequencies
+from graphtide_core.statistics import from_json
 from graphtide_native.matcher import Matcher
 from graphtide_query import parse
 from graphtide_query.planner import plan
@@ -31,20 +31,14 @@ class PeakRequest:
         patterns: their text.
         engine: its name.
         storage: of partial matches.
-        counts: source label, label, target label and number of edges of each type.
-        edges: of the stream the counts are of.
-        vertices: of that stream.
-        span: of that stream, in ticks.
+        statistics: what the planner knows, as a snapshot in JSON.
     """
 
     stream: str
     patterns: str
     engine: str
     storage: Storage
-    counts: tuple[tuple[str | None, str, str | None, int], ...]
-    edges: int
-    vertices: int
-    span: int
+    statistics: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +54,8 @@ class PeakAnswer:
 
 def answer(request: PeakRequest) -> PeakAnswer:
     """Match the stream."""
-    counts = {EdgeType(source, label, target): number for source, label, target, number in request.counts}
-    known = LabelFrequencies(counts, request.edges, request.vertices, request.span)
-    plans = [plan(pattern, request.engine, frequencies=known, storage=request.storage) for pattern in parse(request.patterns)]
+    known = from_json(request.statistics)
+    plans = [plan(pattern, request.engine, statistics=known, storage=request.storage) for pattern in parse(request.patterns)]
     options = ReaderOptions()
     matcher = Matcher(plans, options.symbols)
     before = peak_resident_bytes()

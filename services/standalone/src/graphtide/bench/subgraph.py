@@ -114,7 +114,7 @@ def _measure(case: Case, way: Plan, source: str, concurrency: Concurrency, *, re
 def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) -> tuple[Plan, ...]:
     """Return the plans of a pattern for every engine, and for engines that store partial matches with every storage."""
     every = [
-        plan(pattern, engine, frequencies=stream.frequencies, storage=storage)
+        plan(pattern, engine, statistics=stream.statistics, storage=storage)
         for engine, storage in product(settings.engines, settings.storages)
     ]
     return tuple({(each.engine, storage_of(each)): each for each in every}.values())

@@ -25,7 +25,7 @@ Plan = Annotated[
 ]
 TimeUnitOption = Annotated[str, typer.Option("--time-unit", help="What ts counts: s, ms, us or ns.")]
 StatisticsFrom = Annotated[
-    Path | None, typer.Option("--statistics-from", help="Stream whose label frequencies the planner uses.", show_default=False)
+    Path | None, typer.Option("--statistics-from", help="Stream whose statistics the planner uses.", show_default=False)
 ]
 
 _DURATION = re.compile(rf"\s*(\d+)\s*({'|'.join(sorted(DURATION_UNITS, key=len, reverse=True))})?\s*")

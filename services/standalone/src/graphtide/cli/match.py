@@ -37,7 +37,7 @@ from graphtide.explaining import explained
 from graphtide.options import MatchOptions
 from graphtide.readers import DeadLetterFile, ReaderOptions, StreamFormat
 from graphtide.run import Run, prepare
-from graphtide.session import frequencies_of, rendered
+from graphtide.session import rendered, statistics_of
 
 _OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED}
 
@@ -84,8 +84,7 @@ def match(
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
     if statistics_from is not None:
-        frequencies = frequencies_of(statistics_from, options)
-        options = replace(options, frequencies=frequencies)
+        options = replace(options, statistics=statistics_of(statistics_from, options))
     reading = ReaderOptions(
         columns=columns(column or []),
         format=None if format is None else choice(format, {f.value: f for f in StreamFormat}, "--format"),

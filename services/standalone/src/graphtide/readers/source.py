@@ -28,6 +28,9 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZLIB_WITH_GZIP_HEADER = 31
 _ZSTD_STEP = 1 << 16
 _MAGIC_LENGTH = 8
+_FIRST_BLOCK = 1 << 18
+"""Bytes that the look at a file's beginning reads, and that then are its first block: thousands of records, because plans are
+made from the first batch."""
 
 
 class ByteSource:
@@ -133,7 +136,7 @@ def open_source(name: str) -> ByteSource:
         if stat.S_ISDIR(os.stat(name).st_mode):
             message = f"{name}: is a directory, not a file"
             raise UnreadableStreamError(message)
-        file = io.BufferedReader(io.FileIO(name))
+        file = io.BufferedReader(io.FileIO(name), _FIRST_BLOCK)
     except FileNotFoundError as error:
         message = f"{name}: no such file"
         raise UnreadableStreamError(message) from error

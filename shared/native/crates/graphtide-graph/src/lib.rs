@@ -6,6 +6,7 @@ pub mod batch;
 pub mod duplicates;
 pub mod key;
 pub mod sequencer;
+pub mod statistics;
 pub mod store;
 pub mod symbol;
 pub mod value;

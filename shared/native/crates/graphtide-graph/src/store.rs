@@ -85,6 +85,22 @@ impl EdgeStore {
         }
     }
 
+    /// Gives an edge of the window another mark.
+    pub fn set_class(&mut self, edge: EdgeRef, class: u32) {
+        let place = self.place(edge);
+        self.edges[place].class = class;
+    }
+
+    /// The edges held, oldest first.
+    pub fn refs(&self) -> impl Iterator<Item = EdgeRef> + use<> {
+        (self.first..self.first + self.edges.len() as u64).map(|number| EdgeRef(number as u32))
+    }
+
+    /// The edge appended last.
+    pub fn newest(&self) -> Option<(EdgeRef, &StoredEdge)> {
+        Some((EdgeRef((self.first + self.edges.len() as u64).wrapping_sub(1) as u32), self.edges.back()?))
+    }
+
     /// The oldest edge held.
     pub fn oldest(&self) -> Option<(EdgeRef, &StoredEdge)> {
         Some((EdgeRef(self.first as u32), self.edges.front()?))
@@ -93,11 +109,16 @@ impl EdgeStore {
     /// Removes the oldest edge if its time is before `alive_from`.
     #[inline]
     pub fn pop_expired(&mut self, alive_from: Time) -> Option<StoredEdge> {
-        let edge = *self.edges.front()?;
-        if edge.ts >= alive_from {
+        if self.edges.front()?.ts >= alive_from {
             return None;
         }
-        self.edges.pop_front();
+        self.pop_oldest()
+    }
+
+    /// Removes the oldest edge.
+    #[inline]
+    pub fn pop_oldest(&mut self) -> Option<StoredEdge> {
+        let edge = self.edges.pop_front()?;
         self.first += 1;
         self.attributes.drain(..self.width);
         if edge.id_length != NUMBER {

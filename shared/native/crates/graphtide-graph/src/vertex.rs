@@ -117,6 +117,14 @@ impl VertexTable {
         self.free.push(vertex);
     }
 
+    /// Forgets every vertex.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.free.clear();
+        self.numbers.clear();
+        self.text_bytes = 0;
+    }
+
     /// Returns the name of a vertex in use.
     #[inline]
     pub fn name(&self, vertex: Vertex) -> KeyRef<'_> {

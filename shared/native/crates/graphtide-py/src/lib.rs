@@ -5,6 +5,7 @@ mod errors;
 mod matcher;
 mod order;
 mod records;
+mod statistics;
 
 use pyo3::prelude::*;
 
@@ -14,5 +15,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     records::register(m)?;
     decode::register(m)?;
     matcher::register(m)?;
-    order::register(m)
+    order::register(m)?;
+    statistics::register(m)
 }

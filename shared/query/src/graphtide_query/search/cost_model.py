@@ -5,17 +5,17 @@ distinct vertices. Each pair that the timing order relates halves a join, and a 
 permutations. Predicates pass `PREDICATE_SHARE` each. Where no statistics are given, structure alone decides: a label, a fixed
 vertex and a predicate each make an edge rarer by a fixed factor. The estimates order plans; they do not promise figures.
 
-Reference: paper 004, section 6 (expected joins an edge) with the label frequencies of paper 003, section 5.1.
+Reference: paper 004, section 6 (expected joins an edge) with the edge-type histogram of paper 003, section 5.1.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import variables
-from graphtide_core.statistics import LabelFrequencies
+from graphtide_core.statistics import StatisticsSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,23 +35,24 @@ class CostModel:
 
     Attributes:
         pattern: the pattern.
-        frequencies: what is known of the stream; empty if nothing is.
+        statistics: what is known of the stream; empty if nothing is.
         ticks: the pattern's window in the stream's ticks.
     """
 
     pattern: SubgraphPattern
-    frequencies: LabelFrequencies = LabelFrequencies()  # noqa: RUF009 - frozen, so one instance serves all
+    statistics: StatisticsSnapshot = StatisticsSnapshot()  # noqa: RUF009 - frozen, so one instance serves all
     ticks: int = 0
+    _shares: dict[QueryEdge, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def vertices(self) -> int:
         """Distinct vertices that edges are spread over."""
-        return max(1, self.frequencies.vertices or DEFAULT_VERTICES)
+        return max(1, self.statistics.vertices or DEFAULT_VERTICES)
 
     @property
     def edges_in_window(self) -> float:
         """Edges of any kind alive at once."""
-        known = self.frequencies
+        known = self.statistics
         if known.edges == 0:
             return DEFAULT_EDGES_IN_WINDOW
         if known.span <= 0 or self.ticks <= 0:
@@ -59,10 +60,15 @@ class CostModel:
         return max(1.0, known.edges * min(1.0, self.ticks / known.span))
 
     def share(self, edge: QueryEdge) -> float:
-        """Return the share of the stream's edges that the query edge alone can match."""
+        """Return the share of the stream's edges that the query edge alone can match; counted once, as types may be many."""
+        if edge not in self._shares:
+            self._shares[edge] = self._counted_share(edge)
+        return self._shares[edge]
+
+    def _counted_share(self, edge: QueryEdge) -> float:
         source, target = self.pattern.vertex(edge.source), self.pattern.vertex(edge.target)
-        if self.frequencies.edges:
-            share = self.frequencies.share(self.pattern, edge)
+        if self.statistics.edges:
+            share = self.statistics.share(self.pattern, edge)
         else:
             labelled = (source.label is not None) + (target.label is not None)
             share = math.pow(VERTEX_LABEL_SHARE, labelled) * (EDGE_LABEL_SHARE if edge.label is not None else 1.0)

@@ -1,0 +1,75 @@
+"""`graphtide statistics`: what a stream is made of, as a table, as JSON, or drawn over time."""
+
+from __future__ import annotations
+
+import sys
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from graphtide_core.errors import FatalError
+from graphtide_core.statistics import StatisticsSnapshot, merge, to_json
+
+from graphtide.cli.arguments import StreamFile, TimeUnitOption, choice, duration, time_unit
+from graphtide.cli.status import say
+from graphtide.counting import Counting
+from graphtide.plot import to_svg
+from graphtide.readers import ReaderOptions, open_stream
+from graphtide.statistics_report import to_charts, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def statistics(
+    stream_file: StreamFile,
+    *,
+    window: Annotated[
+        str | None, typer.Option(help="Length of the window, such as 10m; the whole stream if not given.", show_default=False)
+    ] = None,
+    tumbling: Annotated[bool, typer.Option("--tumbling", help="Window after window, not only the last.")] = False,
+    format: Annotated[str, typer.Option(help="table, json (a window a line), or plot (SVG over tumbling windows).")] = "table",
+    output: Annotated[Path | None, typer.Option(help="Where it goes; standard output by default.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Edge types and paths to show, the most frequent first.")] = 10,
+    unit: TimeUnitOption = "ms",
+    lateness: Annotated[str, typer.Option(help="Records up to so much late are put back in order.")] = "0",
+) -> None:
+    """Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time."""
+    form = choice(format, {name: name for name in ("table", "json", "plot")}, "--format")
+    ticks = None if window is None else duration(window, "--window").ticks_at_least(time_unit(unit))
+    if ticks is None and (tumbling or form == "plot"):
+        message = "windows side by side need a length: add --window"
+        raise typer.BadParameter(message, param_hint="--window")
+    if ticks == 0:
+        message = "a window is at least one tick long"
+        raise typer.BadParameter(message, param_hint="--window")
+    reading = ReaderOptions(time_unit=time_unit(unit), keep_raw=False)
+    late = int(duration(lateness, "--lateness").ticks(time_unit(unit)))
+    reader = open_stream(stream_file, reading)
+    counting = Counting(reader, reading.symbols, ticks, tumbling=tumbling or form == "plot", lateness=late)
+    snapshots = list(counting.snapshots())
+    if counting.put_aside:
+        say(f"{counting.put_aside:,} bad or late records do not count")
+    _write(_rendered(snapshots, form, top, reading), output)
+
+
+def _rendered(snapshots: Sequence[StatisticsSnapshot], form: str, top: int, reading: ReaderOptions) -> str:
+    match form:
+        case "json":
+            return "".join(to_json(snapshot) + "\n" for snapshot in snapshots)
+        case "plot":
+            return to_svg(to_charts(snapshots, reading.ticks_per_second, top))
+        case _:
+            return to_text(snapshots, reduce(merge, snapshots), top, reading.ticks_per_second)
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"{output} cannot be written: {error.strerror or error}"
+        raise FatalError(message) from error

@@ -1,0 +1,69 @@
+"""The statistics of a whole stream: read, put in order, cleared of duplicates, counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_native.records import Duplicates, Sequencer
+from graphtide_native.statistics import StreamStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_native.records import EdgeBatch, Symbols
+
+    from graphtide.readers import Reader
+
+_ALWAYS = 2**63 - 1
+
+
+class Counting:
+    """One pass over a stream.
+
+    Attributes:
+        put_aside: records that were bad or late, and did not count.
+    """
+
+    def __init__(self, reader: Reader, symbols: Symbols, window_ticks: int | None, *, tumbling: bool, lateness: int = 0):
+        """Prepare; the reader decodes with these symbols."""
+        self.put_aside = 0
+        self._reader = reader
+        self._symbols = symbols
+        self._window_ticks = window_ticks
+        self._tumbling = tumbling
+        self._sequencer = Sequencer(lateness)
+        self._duplicates: Duplicates | None = None
+
+    def snapshots(self) -> Iterator[StatisticsSnapshot]:
+        """Yield every tumbling window that ends, and at last the window at the end of the stream; call once.
+
+        Raises:
+            UnreadableStreamError: the stream cannot be read, or not further.
+        """
+        statistics: StreamStatistics | None = None
+        for batch in self._reader.batches():
+            # Only a stream that began can say whether it gives ids and deletions.
+            statistics = statistics or self._begin()
+            yield from statistics.push(self._distinct(self._sequencer.push(batch)))
+            self._count_put_aside()
+        statistics = statistics or self._begin()
+        rest = self._sequencer.finish()
+        if rest is not None:
+            yield from statistics.push(self._distinct(rest))
+        self._count_put_aside()
+        yield statistics.snapshot()
+
+    def _begin(self) -> StreamStatistics:
+        reader = self._reader
+        # A format without columns may turn out to give ids and deletions at any record.
+        if reader.columns is None or reader.has_ids:
+            self._duplicates = Duplicates(min(self._window_ticks or _ALWAYS, _ALWAYS))
+        deletions = reader.columns is None or reader.has_operations
+        return StreamStatistics(self._symbols, self._window_ticks, tumbling=self._tumbling, deletions=deletions)
+
+    def _distinct(self, batch: EdgeBatch) -> EdgeBatch:
+        return batch if self._duplicates is None else self._duplicates.filter(batch)
+
+    def _count_put_aside(self) -> None:
+        self.put_aside += len(self._reader.take_dead_letters()) + len(self._sequencer.take_dead_letters())

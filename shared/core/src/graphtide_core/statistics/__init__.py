@@ -1,0 +1,32 @@
+"""What is known of a stream: snapshots of its statistics, how they merge, travel and drift."""
+
+from graphtide_core.statistics.drift import Drift, DriftPolicy, drift, should_replan
+from graphtide_core.statistics.json_form import SCHEMA, from_json, to_json
+from graphtide_core.statistics.merging import merge
+from graphtide_core.statistics.snapshot import (
+    DegreeMoments,
+    Direction,
+    EdgeEnd,
+    EdgeType,
+    PathType,
+    StatisticsSnapshot,
+    TimeRange,
+)
+
+__all__ = [
+    "SCHEMA",
+    "DegreeMoments",
+    "Direction",
+    "Drift",
+    "DriftPolicy",
+    "EdgeEnd",
+    "EdgeType",
+    "PathType",
+    "StatisticsSnapshot",
+    "TimeRange",
+    "drift",
+    "from_json",
+    "merge",
+    "should_replan",
+    "to_json",
+]

@@ -1,0 +1,191 @@
+"""What a planner knows of a stream: how often each edge type and each 2-edge path occurs in a window of it.
+
+An edge has two ends: it goes out of its source and into its target. A 2-edge path is an unordered pair of ends of two distinct
+edges at one vertex. So two edges that share both vertices make two paths, one at each; a self-loop, which has both ends at its
+vertex, makes two paths with every other end there and none with itself.
+
+Reference: paper 003, section 5.1: `EdgeType` is what its `Map()` gives, `paths` what its Algorithm 5 counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphtide_core.pattern import QueryEdge, SubgraphPattern
+    from graphtide_core.time import EventTime
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeType:
+    """Labels of an edge and its two ends, and the class that its attributes put it in (0 where nobody classes them)."""
+
+    source_label: str | None
+    label: str
+    target_label: str | None
+    predicate_class: int = 0
+
+    def sort_key(self) -> tuple[str, bool, str, bool, str, int]:
+        """Return what puts types in an order: labels, those not given before the empty ones, then the class."""
+        source, target = self.source_label, self.target_label
+        return self.label, source is not None, source or "", target is not None, target or "", self.predicate_class
+
+
+class Direction(Enum):
+    """How an edge lies at a vertex."""
+
+    OUT = "out"
+    IN = "in"
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeEnd:
+    """One end of an edge: its type, and how it lies at the vertex there."""
+
+    kind: EdgeType
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class PathType:
+    """Two edges at one vertex, in no order: make it with `of`, which gives equal paths for swapped ends."""
+
+    first: EdgeEnd
+    second: EdgeEnd
+
+    def __post_init__(self) -> None:
+        """Refuse ends in the order that `of` does not give."""
+        if _sort_key(self.first) > _sort_key(self.second):
+            message = "the ends of a path type are out of order; use PathType.of"
+            raise ValueError(message)
+
+    @classmethod
+    def of(cls, one: EdgeEnd, other: EdgeEnd) -> PathType:
+        """Return the type of paths with these ends."""
+        return cls(*sorted((one, other), key=_sort_key))
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A stretch of event time: `start` belongs to it, `end` does not."""
+
+    start: EventTime
+    end: EventTime
+
+    @property
+    def ticks(self) -> int:
+        """Its length."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class DegreeMoments:
+    """Of the `vertices` with a degree above zero: the sum of their degrees, the sum of the squares, and the greatest."""
+
+    vertices: int = 0
+    total: int = 0
+    squares: int = 0
+    most: int = 0
+
+    @property
+    def mean(self) -> float:
+        """Mean degree of those vertices; 0.0 if there are none."""
+        return self.total / self.vertices if self.vertices else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsSnapshot:
+    """The figures of one window. One without edges means that nothing is known.
+
+    Attributes:
+        version: number of the snapshot among those of its stream.
+        window: the stretch of time looked at; None before the first record.
+        first_ts: time of the first edge; None if there is none.
+        last_ts: time of the last edge.
+        edges: how many edges there are.
+        vertices: distinct vertices of the edges.
+        types: edges of each type.
+        paths: 2-edge paths of each type; None if they were not counted.
+        out_degrees: of the vertices, by outgoing edges.
+        in_degrees: by incoming ones.
+    """
+
+    version: int = 0
+    window: TimeRange | None = None
+    first_ts: EventTime | None = None
+    last_ts: EventTime | None = None
+    edges: int = 0
+    vertices: int = 0
+    types: Mapping[EdgeType, int] = field(default_factory=dict)
+    paths: Mapping[PathType, int] | None = None
+    out_degrees: DegreeMoments = DegreeMoments()
+    in_degrees: DegreeMoments = DegreeMoments()
+
+    @property
+    def span(self) -> int:
+        """Ticks from the first edge to the last."""
+        return 0 if self.first_ts is None or self.last_ts is None else self.last_ts - self.first_ts
+
+    @property
+    def rate(self) -> float:
+        """Edges a tick of the window; 0.0 where nothing was looked at."""
+        return self.edges / self.window.ticks if self.window is not None and self.window.ticks > 0 else 0.0
+
+    def share(self, pattern: SubgraphPattern, edge: QueryEdge) -> float:
+        """Return the share of edges whose labels fit the query edge (1.0 where nothing is known). Complexity: O(types)."""
+        if self.edges == 0:
+            return 1.0
+        return sum(count for kind, count in self.types.items() if _fits(pattern, edge, kind)) / self.edges
+
+    def path_share(self, pattern: SubgraphPattern, edge: QueryEdge, other: QueryEdge) -> float:
+        """Return the share of 2-edge paths that fit two query edges at a vertex they share.
+
+        A missing label of the query fits every label; predicates are not looked at. Where the query edges share two vertices,
+        or one of them is a self-loop, there are several pairs of ends; each bounds what all can match, so the least counts.
+        1.0 where nothing is known of paths, 0.0 where there are none.
+
+        Raises:
+            ValueError: the edges are one, or share no vertex.
+        Complexity: O(types of paths).
+        """
+        pairs = [
+            (direction, other_direction)
+            for vertex, direction in _ends(edge)
+            for other_vertex, other_direction in _ends(other)
+            if vertex == other_vertex
+        ]
+        if edge == other or not pairs:
+            message = f"the edges {edge.name} and {other.name} make no 2-edge path"
+            raise ValueError(message)
+        if self.edges == 0 or self.paths is None:
+            return 1.0
+        total = sum(self.paths.values())
+        if total == 0:
+            return 0.0
+
+        def fits(path: PathType, direction: Direction, other_direction: Direction) -> bool:
+            return any(
+                (one.direction, two.direction) == (direction, other_direction)
+                and _fits(pattern, edge, one.kind)
+                and _fits(pattern, other, two.kind)
+                for one, two in ((path.first, path.second), (path.second, path.first))
+            )
+
+        return min(sum(count for path, count in self.paths.items() if fits(path, *pair)) for pair in pairs) / total
+
+
+def _fits(pattern: SubgraphPattern, edge: QueryEdge, kind: EdgeType) -> bool:
+    source, target = pattern.vertex(edge.source).label, pattern.vertex(edge.target).label
+    return edge.label in (None, kind.label) and source in (None, kind.source_label) and target in (None, kind.target_label)
+
+
+def _ends(edge: QueryEdge) -> tuple[tuple[str, Direction], tuple[str, Direction]]:
+    return (edge.source, Direction.OUT), (edge.target, Direction.IN)
+
+
+def _sort_key(end: EdgeEnd) -> tuple[tuple[str, bool, str, bool, str, int], str]:
+    return end.kind.sort_key(), end.direction.value
