@@ -129,6 +129,7 @@ class Pipeline:
                 unit=options.time_unit,
                 statistics=options.statistics,
                 storage=options.storage,
+                patterns=len(self._patterns),
             )
             for pattern in self._patterns
         )

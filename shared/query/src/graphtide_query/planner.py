@@ -30,8 +30,11 @@ def plan(
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
     storage: Storage = Storage.MS_DAG,
+    patterns: int = 1,
 ) -> Plan:
     """Plan a pattern for an engine, or for the cheapest.
+
+    `statistics` is what is known of the stream, `patterns` how many are matched in the same pass.
 
     Raises:
         ValueError: there is no engine of that name.
@@ -39,7 +42,7 @@ def plan(
     model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.window.ticks_at_least(unit))
     match engine:
         case "auto":
-            return Plan(pattern, cheapest(model, (plan_timing(model, storage), plan_search(model))))
+            return Plan(pattern, cheapest(model, (plan_timing(model, storage), plan_search(model)), patterns))
         case "timing":
             return Plan(pattern, plan_timing(model, storage))
         case "re-search":

@@ -9,6 +9,7 @@ from graphtide.cli.demo import demo
 from graphtide.cli.explain import explain
 from graphtide.cli.generate import generate
 from graphtide.cli.match import match
+from graphtide.cli.statistics import statistics
 from graphtide.cli.validate import validate
 
 app = typer.Typer(
@@ -22,5 +23,6 @@ app.command()(match)
 app.command()(explain)
 app.command()(validate)
 app.command()(generate)
+app.command()(statistics)
 app.command()(demo)
 app.add_typer(bench, name="bench", help="Measure the engines on seeded workloads.")
