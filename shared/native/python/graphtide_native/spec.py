@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core import predicate as p
 from graphtide_core.pattern import Morphism
-from graphtide_core.plan import SearchPlan, TimingPlan
+from graphtide_core.plan import SearchPlan, SjTreePlan, TimingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,9 +59,7 @@ def columns(patterns: Iterable[SubgraphPattern]) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def encode(
-    plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency
-) -> bytes:
+def encode(plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency) -> bytes:
     """Return the plans as the native matcher reads them.
 
     Args:
@@ -75,9 +73,7 @@ def encode(
     return msgspec.json.encode([_spec(plan, unit, places, limits, concurrency) for plan in plans])
 
 
-def _spec(
-    plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits, concurrency: Concurrency
-) -> dict[str, object]:
+def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits, concurrency: Concurrency) -> dict[str, object]:
     pattern = plan.pattern
     vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
     edges = {edge.name: place for place, edge in enumerate(pattern.edges)}
@@ -109,6 +105,8 @@ def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:
                 "threads": concurrency.threads,
                 "locking": concurrency.locking,
             }
+        case SjTreePlan(leaves=leaves, strategy=strategy):
+            return {"engine": "sj-tree", "leaves": leaves, "lazy": strategy.is_lazy}
         case SearchPlan(orders=orders):
             return {"engine": "re-search", "orders": orders}
 

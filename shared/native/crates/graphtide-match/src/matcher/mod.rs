@@ -25,10 +25,11 @@ use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, LABEL};
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
-use crate::plan::{InvalidPlan, LimitPolicy, PatternSpec, PlanSpec};
+use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::search::Search;
 use crate::search::postings::Postings;
 use crate::shape::Shape;
+use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 pub use registered::{Counts, Engine, LimitReached, Registered};
 use reported::Reported;
@@ -113,19 +114,17 @@ impl Matcher {
                 });
             }
             let signatures = dispatch.add(number as u32, &spec, &alone, &mut table);
-            patterns.push(register(number as u32, spec, across, signatures));
+            patterns.push(register(number as u32, spec, across, &signatures));
         }
         dispatch.seal();
         let mut postings: Vec<Postings> = (0..dispatch.len()).map(|_| Postings::default()).collect();
         for pattern in &patterns {
-            if let Engine::Search(search) = &pattern.engine {
-                for (signature, access, window) in search.reads() {
-                    postings[signature as usize].serve(access, window);
-                }
-                if let (Some(bytes), LimitPolicy::Shed) = (pattern.limits.state_bytes, pattern.limits.policy) {
-                    for &signature in &pattern.signatures {
-                        postings[signature as usize].limit(bytes / pattern.signatures.len() as u64);
-                    }
+            for (signature, access) in pattern.reads() {
+                postings[signature as usize].serve(access, pattern.window);
+            }
+            if let Some(bytes) = pattern.postings_bound() {
+                for &signature in &pattern.read_signatures {
+                    postings[signature as usize].limit(bytes);
                 }
             }
         }
@@ -266,6 +265,7 @@ impl Matcher {
             return;
         }
         self.totals.deletions += 1;
+        self.store.delete(edge);
         let class = self.store.get(edge).class;
         self.dispatch.signatures_of_class(class, |signature| {
             self.postings[signature as usize].delete(edge);
@@ -324,7 +324,7 @@ impl Matcher {
         self.totals.matches += self.rows.len() as u64;
         let shed = |pattern: u32| {
             let pattern = &self.patterns[pattern as usize];
-            pattern.shed || pattern.signatures.iter().any(|&signature| self.postings[signature as usize].has_shed())
+            pattern.shed || pattern.read_signatures.iter().any(|&signature| self.postings[signature as usize].has_shed())
         };
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices);
     }
@@ -402,7 +402,7 @@ fn hash(id: KeyRef<'_>) -> u64 {
     FxBuildHasher.hash_one(id)
 }
 
-fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures: Vec<SignatureId>) -> Registered {
+fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures: &[SignatureId]) -> Registered {
     let shape = Shape::new(&spec, across);
     let names = PatternNames::new(&spec);
     let engine = match spec.plan {
@@ -412,18 +412,25 @@ fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures:
         PlanSpec::Timing { subqueries, storage, .. } => {
             Engine::Timing(Box::new(Timing::new(number, shape, subqueries, storage, &spec.limits)))
         }
-        PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, &orders, &signatures))),
+        PlanSpec::SjTree { leaves, lazy } => {
+            Engine::SjTree(Box::new(SjTree::new(number, &shape, &leaves, lazy, signatures, &spec.limits)))
+        }
+        PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, &orders, signatures))),
     };
-    Registered {
+    let mut registered = Registered {
         names,
         engine,
         window: spec.window,
-        signatures,
+        read_signatures: Vec::new(),
         limits: spec.limits,
         counts: Counts::default(),
         paused: false,
         shed: false,
-    }
+    };
+    registered.read_signatures = registered.reads().into_iter().map(|(signature, _)| signature).collect();
+    registered.read_signatures.sort_unstable();
+    registered.read_signatures.dedup();
+    registered
 }
 
 /// Splits predicates into those that one edge decides, by edge, and the others.
