@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import Storage
+from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
@@ -21,6 +21,7 @@ class MatchOptions:
     Attributes:
         engine: name of an engine, or `auto` for the one that is estimated cheapest for each pattern.
         storage: how the `timing` engine stores partial matches.
+        strategy: how `sj-tree` splits a pattern and searches; None chooses by Relative Selectivity.
         time_unit: what the stream's `ts` counts.
         lateness: how much later than a newer record a record may come and still be put in order; later ones are put aside.
         limits: bounds on each pattern's state.
@@ -31,6 +32,7 @@ class MatchOptions:
 
     engine: str = AUTO
     storage: Storage = Storage.MS_DAG
+    strategy: SjTreeStrategy | None = None
     time_unit: TimeUnit = TimeUnit.MILLISECOND
     lateness: Duration = Duration(0)  # noqa: RUF009 - frozen, so one instance serves all
     limits: Limits = field(default_factory=Limits)

@@ -129,6 +129,7 @@ class Pipeline:
                 unit=options.time_unit,
                 statistics=options.statistics,
                 storage=options.storage,
+                strategy=options.strategy,
                 patterns=len(self._patterns),
             )
             for pattern in self._patterns

@@ -120,7 +120,10 @@ def explain(
     options = options or MatchOptions()
     statistics = options.statistics if statistics_from is None else statistics_of(statistics_from, options)
     plans = [
-        plan(p, options.engine, unit=options.time_unit, statistics=statistics, storage=options.storage) for p in parsed(pattern)
+        plan(
+            p, options.engine, unit=options.time_unit, statistics=statistics, storage=options.storage, strategy=options.strategy
+        )
+        for p in parsed(pattern)
     ]
     return rendered([explanation.explain(p) for p in plans], format)
 

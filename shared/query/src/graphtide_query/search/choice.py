@@ -4,7 +4,8 @@ Costs count what an engine does for an average edge, by the cost model's estimat
 time (`docs/benchmarks.md`; one core, state in cache). They are compared with each other; none is a promise.
 
 `timing` pays for every partial match it makes, which as many leave the window as come into it, and for a probe at every
-query edge. `re-search` pays for keeping each edge it may need, for a probe at every query edge, and for every edge it visits.
+query edge; so does `sj-tree`, which keeps the edges of its local searches besides. `re-search` pays for keeping each edge it
+may need, for a probe at every query edge, and for every edge it visits.
 Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` pays `COLD` for every use of
 its lists, while `re-search` asks a table that all patterns share before it touches a pattern.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import SearchPlan, TimingPlan
+from graphtide_core.plan import Candidate, SearchPlan, SjTreePlan, TimingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,11 +54,18 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
             alive = sum(size for _, size in cardinalities)
             cold = COLD * min(1.0, (patterns - 1) / CROWD)
             return Cost((PROBE + cold) * sum(shares) + STORE * alive / model.edges_in_window, alive)
+        case SjTreePlan(cardinalities=cardinalities):
+            # A tree stores its partial matches and keeps the edges that its local searches read.
+            alive = sum(size for _, size in cardinalities)
+            cold = COLD * min(1.0, (patterns - 1) / CROWD)
+            return Cost((PROBE + KEEP + cold) * sum(shares) + STORE * alive / model.edges_in_window, alive)
         case SearchPlan(fan_outs=fan_outs):
             visits = sum(share * sum(opened[1:]) for share, opened in zip(shares, fan_outs, strict=True))
             return Cost((PROBE + KEEP) * sum(shares) + VISIT * visits, 0.0)
 
 
-def cheapest(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> PhysicalPlan:
-    """Return the plan of the least estimated time; of equals the first."""
-    return min(physicals, key=lambda physical: cost(model, physical, patterns).nanoseconds)
+def considered(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> tuple[Candidate, ...]:
+    """Estimate the plans, cheapest first; of equals the first given."""
+    costs = [(physical, cost(model, physical, patterns)) for physical in physicals]
+    candidates = [Candidate(physical, found.nanoseconds, found.partial_matches) for physical, found in costs]
+    return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))

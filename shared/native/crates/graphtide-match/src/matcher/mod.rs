@@ -25,10 +25,11 @@ use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, LABEL};
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
-use crate::plan::{InvalidPlan, LimitPolicy, PatternSpec, PlanSpec};
+use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::search::Search;
 use crate::search::postings::Postings;
 use crate::shape::Shape;
+use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 pub use registered::{Counts, Engine, LimitReached, Registered};
 use reported::Reported;
@@ -124,13 +125,12 @@ impl Matcher {
         });
         let mut postings = Postings::new(dispatch.len());
         for pattern in &patterns {
-            let Engine::Search(search) = &pattern.engine else { continue };
-            for (signature, access, window) in search.reads() {
-                postings.serve(signature, access, window);
+            for (signature, access) in pattern.reads() {
+                postings.serve(signature, access, pattern.window);
             }
-            if let (Some(bytes), LimitPolicy::Shed) = (pattern.limits.state_bytes, pattern.limits.policy) {
-                for &signature in &pattern.signatures {
-                    postings.limit(signature, bytes / pattern.signatures.len() as u64);
+            if let Some(bytes) = pattern.postings_bound() {
+                for &signature in &pattern.read_signatures {
+                    postings.limit(signature, bytes);
                 }
             }
         }
@@ -273,6 +273,7 @@ impl Matcher {
             return;
         }
         self.totals.deletions += 1;
+        self.store.delete(edge);
         let class = self.store.get(edge).class;
         self.dispatch.signatures_of_class(class, |signature| {
             self.postings.delete(signature, edge);
@@ -331,7 +332,7 @@ impl Matcher {
         self.totals.matches += self.rows.len() as u64;
         let shed = |pattern: u32| {
             let pattern = &self.patterns[pattern as usize];
-            pattern.shed || pattern.signatures.iter().any(|&signature| self.postings.has_shed(signature))
+            pattern.shed || pattern.read_signatures.iter().any(|&signature| self.postings.has_shed(signature))
         };
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices);
     }
@@ -423,18 +424,26 @@ fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures:
         PlanSpec::Timing { subqueries, storage, .. } => {
             Engine::Timing(Box::new(Timing::new(number, shape, subqueries, storage, &spec.limits)))
         }
+        PlanSpec::SjTree { leaves, lazy } => {
+            Engine::SjTree(Box::new(SjTree::new(number, &shape, &leaves, lazy, &signatures, &spec.limits)))
+        }
         PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, &orders, &signatures))),
     };
-    Registered {
+    let mut registered = Registered {
         names,
         engine,
         window: spec.window,
         signatures,
+        read_signatures: Vec::new(),
         limits: spec.limits,
         counts: Counts::default(),
         paused: false,
         shed: false,
-    }
+    };
+    registered.read_signatures = registered.reads().into_iter().map(|(signature, _)| signature).collect();
+    registered.read_signatures.sort_unstable();
+    registered.read_signatures.dedup();
+    registered
 }
 
 /// Splits predicates into those that one edge decides, by edge, and the others.

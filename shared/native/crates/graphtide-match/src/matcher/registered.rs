@@ -8,7 +8,8 @@ use crate::dispatch::SignatureId;
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
-use crate::search::postings::Postings;
+use crate::search::postings::{Access, Postings};
+use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 
 /// The engine of a pattern.
@@ -18,6 +19,8 @@ pub enum Engine {
     Timing(Box<Timing>),
     /// Expansion lists on several threads.
     Concurrent(Box<Concurrent>),
+    /// Joins along a tree of primitives.
+    SjTree(Box<SjTree>),
     /// Local search.
     Search(Box<Search>),
 }
@@ -44,8 +47,10 @@ pub struct Registered {
     pub engine: Engine,
     /// Window in ticks.
     pub window: i64,
-    /// Signatures of its edges.
+    /// Signatures of its edges, by position.
     pub signatures: Vec<SignatureId>,
+    /// Signatures of its edges whose postings it reads, each once.
+    pub read_signatures: Vec<SignatureId>,
     /// Bounds.
     pub limits: Limits,
     /// Counts.
@@ -90,17 +95,49 @@ impl Registered {
                 lists.insert(arrival, query_edge);
                 Ok(true)
             }
-            Engine::Timing(timing) => match timing.insert(arrival, query_edge, rows) {
-                Outcome::Discarded => {
-                    self.counts.discarded += 1;
-                    Ok(false)
+            Engine::Timing(timing) => {
+                let outcome = timing.insert(arrival, query_edge, rows);
+                self.settle(outcome)
+            }
+            Engine::SjTree(tree) => {
+                let outcome = tree.insert(arrival, query_edge, postings, rows);
+                if self.limits.state_bytes.is_some() {
+                    self.check_bytes(postings)?;
                 }
-                Outcome::Used => Ok(true),
-                Outcome::Limited(bound) => {
-                    self.at_limit(&bound.to_string())?;
-                    Ok(true)
-                }
-            },
+                self.settle(outcome)
+            }
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, outcome: Outcome) -> Result<bool, LimitReached> {
+        match outcome {
+            Outcome::Discarded => {
+                self.counts.discarded += 1;
+                Ok(false)
+            }
+            Outcome::Used => Ok(true),
+            Outcome::Limited(bound) => {
+                self.at_limit(&bound.to_string())?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Bytes that the postings of each signature read may take, if the oldest are to be given up beyond.
+    pub fn postings_bound(&self) -> Option<u64> {
+        let (Some(bytes), LimitPolicy::Shed) = (self.limits.state_bytes, self.limits.policy) else { return None };
+        // A join tree keeps the other half for its tables.
+        let share = if matches!(self.engine, Engine::SjTree(_)) { bytes / 2 } else { bytes };
+        share.checked_div(self.read_signatures.len() as u64)
+    }
+
+    /// The lists its searches read: signature and access.
+    pub fn reads(&self) -> Vec<(SignatureId, Access)> {
+        match &self.engine {
+            Engine::Timing(_) | Engine::Concurrent(_) => Vec::new(),
+            Engine::SjTree(tree) => tree.reads().to_vec(),
+            Engine::Search(search) => search.reads().collect(),
         }
     }
 
@@ -123,6 +160,7 @@ impl Registered {
                 match &mut self.engine {
                     Engine::Timing(timing) => timing.clear(),
                     Engine::Concurrent(lists) => lists.clear(),
+                    Engine::SjTree(tree) => tree.clear(),
                     Engine::Search(_) => {}
                 }
                 Ok(())
@@ -140,6 +178,7 @@ impl Registered {
         match &mut self.engine {
             Engine::Timing(timing) => timing.expire(alive_from),
             Engine::Concurrent(lists) => lists.expire(alive_from),
+            Engine::SjTree(tree) => tree.expire(alive_from),
             Engine::Search(_) => {}
         }
     }
@@ -149,7 +188,8 @@ impl Registered {
         match &mut self.engine {
             Engine::Timing(timing) => timing.delete(edge),
             Engine::Concurrent(lists) => lists.delete(edge),
-            Engine::Search(_) => {}
+            // They read the marks of the store and of the postings.
+            Engine::SjTree(_) | Engine::Search(_) => {}
         }
     }
 
@@ -167,6 +207,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.live(),
             Engine::Concurrent(lists) => lists.live(),
+            Engine::SjTree(tree) => tree.live(),
             Engine::Search(_) => 0,
         }
     }
@@ -176,6 +217,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.peak(),
             Engine::Concurrent(lists) => lists.peak(),
+            Engine::SjTree(tree) => tree.peak(),
             Engine::Search(_) => 0,
         }
     }
@@ -185,16 +227,14 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.bytes(),
             Engine::Concurrent(lists) => lists.bytes(),
+            Engine::SjTree(tree) => tree.bytes(),
             Engine::Search(_) => 0,
         }
     }
 
     /// Bytes of state alive; postings that patterns share count for each.
     pub fn bytes(&self, postings: &Postings) -> usize {
-        match &self.engine {
-            Engine::Timing(_) | Engine::Concurrent(_) => self.own_bytes(),
-            Engine::Search(_) => self.signatures.iter().map(|&signature| postings.bytes(signature)).sum(),
-        }
+        self.own_bytes() + self.read_signatures.iter().map(|&signature| postings.bytes(signature)).sum::<usize>()
     }
 
     /// What each item of the plan holds and held.
@@ -202,6 +242,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.report(),
             Engine::Concurrent(lists) => lists.report(),
+            Engine::SjTree(tree) => tree.report(),
             Engine::Search(_) => Vec::new(),
         }
     }
