@@ -69,8 +69,16 @@ def encode(plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limi
         limits: bounds for each pattern.
         concurrency: threads for each pattern under `timing`.
     """
-    places = {name: place for place, name in enumerate(projected)}
-    return msgspec.json.encode([_spec(plan, unit, places, limits, concurrency) for plan in plans])
+    return msgspec.json.encode([_spec(plan, unit, _places(projected), limits, concurrency) for plan in plans])
+
+
+def encode_one(plan: Plan, unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency) -> bytes:
+    """Return one plan as the native matcher reads it; arguments as of `encode`."""
+    return msgspec.json.encode(_spec(plan, unit, _places(projected), limits, concurrency))
+
+
+def _places(projected: Sequence[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(projected)}
 
 
 def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits, concurrency: Concurrency) -> dict[str, object]:

@@ -96,14 +96,15 @@ impl EdgeStore {
         self.edges[place].class = class;
     }
 
-    /// The edges held, oldest first.
-    pub fn refs(&self) -> impl Iterator<Item = EdgeRef> + use<> {
-        (self.first..self.first + self.edges.len() as u64).map(|number| EdgeRef(number as u32))
-    }
-
     /// The edge appended last.
     pub fn newest(&self) -> Option<(EdgeRef, &StoredEdge)> {
         Some((EdgeRef((self.first + self.edges.len() as u64).wrapping_sub(1) as u32), self.edges.back()?))
+    }
+
+    /// The edges held, oldest first.
+    pub fn refs(&self) -> impl Iterator<Item = EdgeRef> + use<> {
+        let first = self.first;
+        (0..self.edges.len() as u64).map(move |place| EdgeRef((first + place) as u32))
     }
 
     /// The oldest edge held.

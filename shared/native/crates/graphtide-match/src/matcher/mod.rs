@@ -6,6 +6,7 @@
 //! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
 
 mod registered;
+mod replan;
 mod reported;
 
 use std::hash::BuildHasher;
@@ -32,6 +33,7 @@ use crate::shape::Shape;
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 pub use registered::{Counts, Engine, LimitReached, Registered};
+use replan::{Replay, postings_for, set_gates};
 use reported::Reported;
 
 /// Records between two hand-overs of rows and expiries of the store.
@@ -65,6 +67,15 @@ pub struct Progress {
     pub stopped: Option<LimitReached>,
 }
 
+/// What a matcher is to be ready for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The stream may retract edges: matches of the window are remembered, to be retracted.
+    pub deletions: bool,
+    /// Plans may change while the stream runs: every edge that some query edge could be is kept, to be replayed.
+    pub adaptive: bool,
+}
+
 /// Patterns and what they share.
 #[derive(Debug)]
 pub struct Matcher {
@@ -88,15 +99,17 @@ pub struct Matcher {
     totals: Totals,
     chunks: u64,
     has_threads: bool,
+    replay: Option<Replay>,
 }
 
 impl Matcher {
-    /// Makes a matcher of checked patterns. `deletions` says whether the stream may retract edges: then matches of the window are
-    /// remembered, to be retracted.
-    pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, deletions: bool) -> Result<Self, InvalidPlan> {
+    /// Makes a matcher of checked patterns.
+    pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
+        let Options { deletions, adaptive } = options;
         let mut table = symbols.lock();
         let mut reads_labels = false;
         let mut dispatch = Dispatch::default();
+        let mut replay = Replay::default();
         let mut patterns = Vec::with_capacity(specs.len());
         let mut kept_columns: Vec<u16> = Vec::new();
         for (number, spec) in specs.into_iter().enumerate() {
@@ -115,28 +128,17 @@ impl Matcher {
                 });
             }
             let signatures = dispatch.add(number as u32, &spec, &alone, &mut table);
+            if adaptive {
+                replay.blueprints.push((spec.clone(), across.clone()));
+            }
             patterns.push(register(number as u32, spec, across, signatures));
         }
         dispatch.seal();
-        dispatch.set_gates(|pattern, edge| match &patterns[pattern as usize] {
-            // A bound on bytes is checked in the pattern, at every edge.
-            Registered { engine: Engine::Search(search), limits, .. } if limits.state_bytes.is_none() => search.gate(edge),
-            _ => None,
-        });
-        let mut postings = Postings::new(dispatch.len());
-        for pattern in &patterns {
-            for (signature, access) in pattern.reads() {
-                postings.serve(signature, access, pattern.window);
-            }
-            if let Some(bytes) = pattern.postings_bound() {
-                for &signature in &pattern.read_signatures {
-                    postings.limit(signature, bytes);
-                }
-            }
-        }
+        set_gates(&mut dispatch, &patterns);
+        let postings = postings_for(&dispatch, &patterns);
         drop(table);
         let hits = vec![0; dispatch.len()];
-        let has_threads = patterns.iter().any(|pattern| matches!(pattern.engine, Engine::Concurrent(_)));
+        let has_threads = patterns.iter().any(Registered::has_threads);
         Ok(Self {
             symbols: symbols.clone(),
             labels: reads_labels.then(Vec::new),
@@ -158,6 +160,7 @@ impl Matcher {
             totals: Totals::default(),
             chunks: 0,
             has_threads,
+            replay: adaptive.then_some(replay),
         })
     }
 
@@ -245,6 +248,10 @@ impl Matcher {
             held |= self.postings.add(signature, ts, ends, edge);
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
+        if let Some(replay) = &mut self.replay {
+            replay.satisfied.push_back(satisfied.into());
+            held = true;
+        }
         if held || !self.rows.is_empty() {
             if let Some(ids) = &mut self.ids {
                 let store = &self.store;
@@ -357,6 +364,9 @@ impl Matcher {
                 entry.remove();
             }
             let Some(edge) = self.store.pop_expired(alive_from) else { break };
+            if let Some(replay) = &mut self.replay {
+                replay.satisfied.pop_front();
+            }
             self.vertices.release(edge.source);
             self.vertices.release(edge.target);
         }

@@ -7,8 +7,8 @@ use crate::concurrent::Concurrent;
 use crate::dispatch::SignatureId;
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
-use crate::search::Search;
 use crate::search::postings::{Access, Postings};
+use crate::search::{Gate, Search};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 
@@ -130,6 +130,20 @@ impl Registered {
         // A join tree keeps the other half for its tables.
         let share = if matches!(self.engine, Engine::SjTree(_)) { bytes / 2 } else { bytes };
         share.checked_div(self.read_signatures.len() as u64)
+    }
+
+    /// What must be there for an edge to be of use as a query edge, if that is known without the pattern.
+    pub fn gate(&self, query_edge: u8) -> Option<Gate> {
+        match &self.engine {
+            // A bound on bytes is checked in the pattern, at every edge.
+            Engine::Search(search) if self.limits.state_bytes.is_none() => search.gate(query_edge),
+            _ => None,
+        }
+    }
+
+    /// Whether it works on other threads.
+    pub fn has_threads(&self) -> bool {
+        matches!(self.engine, Engine::Concurrent(_))
     }
 
     /// The lists its searches read: signature and access.
