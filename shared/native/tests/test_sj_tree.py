@@ -248,6 +248,17 @@ def test_partial_matches_expire_with_their_oldest_edge() -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_expired_leaves_no_state_behind(strategy: SjTreeStrategy) -> None:
+    def state(pairs: int) -> int:
+        engine = Engine(Plan(RING, SjTreePlan(((0, 1), (2, 3)), strategy)))
+        engine.push(*[edge(f"{n}{end}: {end}{n}-l->{to}{n} @1") for n in range(pairs) for end, to in ("pq", "qr")])
+        engine.push(edge("late: p-l->q @1000"))
+        return engine.matcher.patterns()[0].state_bytes
+
+    assert state(1) == state(300)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_outlives_its_window_in_a_slot_takes_no_part(strategy: SjTreeStrategy) -> None:
     long = replace(PATH, window=Duration(100_000))
     records = ["1: u-r->v @0", "2: v-c->w @99999", "3: v-c->w @100000", "4: t-r->v @199999", "5: t-r->v @200000"]

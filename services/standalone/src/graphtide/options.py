@@ -10,6 +10,8 @@ from graphtide_core.time import Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
 
+from graphtide.adaptation import AdaptationPolicy
+
 if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
 
@@ -28,6 +30,8 @@ class MatchOptions:
         concurrency: threads of the `timing` engine.
         statistics: what is known of the stream; None to look at its first records.
         max_pending: records held back at once to be put in order; beyond it the oldest are released early.
+        adapt: under `auto`, whether plans change when the stream does; then edges are kept to warm new engines with.
+        adaptation: how readily.
     """
 
     engine: str = AUTO
@@ -39,3 +43,5 @@ class MatchOptions:
     concurrency: Concurrency = field(default_factory=Concurrency)
     statistics: StatisticsSnapshot | None = None
     max_pending: int = 1 << 20
+    adapt: bool = True
+    adaptation: AdaptationPolicy = field(default_factory=AdaptationPolicy)

@@ -12,7 +12,7 @@ from graphtide_query import parse
 from graphtide_query.planner import plan
 
 from graphtide.options import MatchOptions
-from graphtide.pipeline import Pipeline
+from graphtide.pipeline import Pipeline, Replan
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.run import tuned
 from graphtide.sampling import sample
@@ -84,6 +84,11 @@ class Session:
         """Take a whole stream and its end; yield the matches. Raises as `match`."""
         yield from self._take(records)
         yield from self.finish()
+
+    @property
+    def replans(self) -> list[Replan]:
+        """Plans that changed while the stream ran."""
+        return self._pipeline.replans
 
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records put aside since the last call: bad ones and late ones."""

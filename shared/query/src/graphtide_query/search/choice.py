@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.plan import Candidate, SearchPlan, SjTreePlan, TimingPlan
 
+from graphtide_query.search import search_order, sj_tree, tc_decomposition
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -49,18 +51,19 @@ class Cost:
 def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
     """Estimate what a plan costs among that many patterns in one pass. Complexity: O(n^2) for n edges."""
     shares = [model.share(edge) for edge in model.pattern.edges]
+    cold = COLD * min(1.0, (patterns - 1) / CROWD)
+    # Sizes are estimated anew: the plan may have been made when the stream was another.
     match physical:
-        case TimingPlan(cardinalities=cardinalities):
-            alive = sum(size for _, size in cardinalities)
-            cold = COLD * min(1.0, (patterns - 1) / CROWD)
+        case TimingPlan(subqueries=subqueries):
+            alive = sum(size for _, size in tc_decomposition.cardinalities(model, subqueries))
             return Cost((PROBE + cold) * sum(shares) + STORE * alive / model.edges_in_window, alive)
-        case SjTreePlan(cardinalities=cardinalities):
+        case SjTreePlan(leaves=leaves, strategy=strategy):
             # A tree stores its partial matches and keeps the edges that its local searches read.
-            alive = sum(size for _, size in cardinalities)
-            cold = COLD * min(1.0, (patterns - 1) / CROWD)
+            alive = sum(size for _, size in sj_tree.cardinalities(model, leaves, strategy))
             return Cost((PROBE + KEEP + cold) * sum(shares) + STORE * alive / model.edges_in_window, alive)
-        case SearchPlan(fan_outs=fan_outs):
-            visits = sum(share * sum(opened[1:]) for share, opened in zip(shares, fan_outs, strict=True))
+        case SearchPlan(orders=orders):
+            searched = zip(shares, (search_order.fan_outs(model, order) for order in orders), strict=True)
+            visits = sum(share * sum(opened[1:]) for share, opened in searched)
             return Cost((PROBE + KEEP) * sum(shares) + VISIT * visits, 0.0)
 
 

@@ -43,8 +43,8 @@ pub enum Guard {
 /// What an edge does when it arrives as an edge of a leaf.
 #[derive(Clone, Debug)]
 pub enum Arrives {
-    /// Nothing: the order says that it comes too late for every match.
-    InVain,
+    /// Nothing: by the order it is never the newest edge of what is made of it. A later edge finds it in the window's lists.
+    Later,
     /// It is a match of its leaf.
     Alone,
     /// It makes matches with older edges found by the step.
@@ -197,11 +197,11 @@ impl Compiled {
     fn arrives(&mut self, shape: &Shape, level: usize, own: Range<usize>, edge: usize, signatures: &[SignatureId]) -> Arrives {
         let join = level.checked_sub(1).map(|join| &self.joins[join]);
         if join.is_some_and(|join| join.left.is_none() && join.right.is_none()) {
-            return Arrives::InVain;
+            return Arrives::Later;
         }
         let Some(other) = own.clone().find(|&other| other != edge) else { return Arrives::Alone };
         if shape.precedes(edge, other) {
-            return Arrives::InVain;
+            return Arrives::Later;
         }
         let step = Step::new(shape, 1 << edge, other as u8, signatures[other]);
         // A match of the leaf that will be stored is wanted wherever it is; one that will not, where a union waits for it.

@@ -140,7 +140,7 @@ impl SjTree {
         let level = self.plan.leaf_of[edge];
         let leaf = &self.plan.leaves[level];
         let arrives = &leaf.arrives[edge - leaf.edges.start];
-        if matches!(arrives, Arrives::InVain) {
+        if matches!(arrives, Arrives::Later) {
             return Outcome::Discarded;
         }
         let alive_from = arrival.ts.saturating_sub(self.shape.window - 1);
@@ -216,7 +216,7 @@ impl SjTree {
 fn steps(plan: &Compiled) -> impl Iterator<Item = &Step> {
     let arriving = plan.leaves.iter().flat_map(|leaf| &leaf.arrives).filter_map(|arrives| match arrives {
         Arrives::With(_, step) => Some(step),
-        Arrives::Alone | Arrives::InVain => None,
+        Arrives::Alone | Arrives::Later => None,
     });
     arriving.chain(plan.joins.iter().flat_map(|join| &join.backward))
 }

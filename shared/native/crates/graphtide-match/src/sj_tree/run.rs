@@ -39,7 +39,7 @@ impl Run<'_, '_> {
     #[inline]
     pub fn arrived(&mut self, level: usize, arrives: &Arrives) {
         match arrives {
-            Arrives::InVain => {}
+            Arrives::Later => {}
             Arrives::Alone => self.leaf_found(level, self.arrival.ts),
             Arrives::With(guard, step) => {
                 if self.passes(level, guard) {
