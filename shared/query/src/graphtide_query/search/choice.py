@@ -1,11 +1,11 @@
 """What each engine would cost on a stream, and which is cheapest.
 
-Costs count what an engine does for an average edge, by the cost model's estimates, and weigh each kind of step by its measured
-time (`docs/benchmarks.md`; one core, state in cache). They are compared with each other; none is a promise.
+Costs count what an engine does for an average edge by the cost model's estimates, and weigh it by `Weights`, fitted by least
+squares of relative errors to rates measured over the named workloads (`docs/benchmarks.md`). With the true numbers of matches
+the fit is off by 5 to 10 % at the median; what is estimated wrong is off by more.
 
-`timing` pays for every partial match it makes, which as many leave the window as come into it, and for a probe at every
-query edge; so does `sj-tree`, which keeps the edges of its local searches besides. `re-search` pays for keeping each edge it
-may need, for a probe at every query edge, and for every edge it visits.
+`timing` and `sj-tree` pay for every partial match they make: as many leave the window as come into it. `re-search` pays for
+every edge it visits. All pay for an edge that can be a query edge, and for matches.
 Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` pays `COLD` for every use of
 its lists, while `re-search` asks a table that all patterns share before it touches a pattern.
 """
@@ -26,14 +26,20 @@ if TYPE_CHECKING:
 
     from graphtide_query.search.cost_model import CostModel
 
-PROBE = 15.0
-"""Nanoseconds to look for a bucket or a list, found or not."""
-STORE = 60.0
-"""Nanoseconds to store a partial match and to expire it."""
-KEEP = 60.0
-"""Nanoseconds to keep an edge in the lists and to expire it."""
-VISIT = 10.0
-"""Nanoseconds to look at one edge of a list."""
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Nanoseconds of an engine's steps: for every edge; for an edge, a query edge it can be; a row made or visited; a match."""
+
+    edge: float
+    candidate: float
+    row: float
+    match: float
+
+
+TIMING = Weights(20.5, 49.0, 88.1, 113.2)
+RE_SEARCH = Weights(31.1, 53.8, 80.3, 58.6)
+SJ_TREE = Weights(20.2, 55.3, 197.7, 89.9)
 COLD = 1_000.0
 """Nanoseconds more for an insertion into lists that are not in cache."""
 CROWD = 500
@@ -49,22 +55,29 @@ class Cost:
 
 
 def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
-    """Estimate what a plan costs among that many patterns in one pass. Complexity: O(n^2) for n edges."""
+    """Estimate what a plan costs among that many patterns in one pass. Complexity: O(n^3) for n edges.
+
+    Sizes are estimated anew: the plan may have been made when the stream was another.
+    """
     shares = [model.share(edge) for edge in model.pattern.edges]
-    cold = COLD * min(1.0, (patterns - 1) / CROWD)
-    # Sizes are estimated anew: the plan may have been made when the stream was another.
+    cold = COLD * min(1.0, (patterns - 1) / CROWD) * sum(shares)
+    orders = physical.orders if isinstance(physical, SearchPlan) else search_order.plan_search(model).orders
+    searches = [(share, search_order.fan_outs(model, order)) for share, order in zip(shares, orders, strict=True)]
+    matches = sum(share * opened[-1] for share, opened in searches)
     match physical:
         case TimingPlan(subqueries=subqueries):
             alive = sum(size for _, size in tc_decomposition.cardinalities(model, subqueries))
-            return Cost((PROBE + cold) * sum(shares) + STORE * alive / model.edges_in_window, alive)
+            return Cost(cold + _time(TIMING, sum(shares), alive / model.edges_in_window, matches), alive)
         case SjTreePlan(leaves=leaves, strategy=strategy):
-            # A tree stores its partial matches and keeps the edges that its local searches read.
             alive = sum(size for _, size in sj_tree.cardinalities(model, leaves, strategy))
-            return Cost((PROBE + KEEP + cold) * sum(shares) + STORE * alive / model.edges_in_window, alive)
-        case SearchPlan(orders=orders):
-            searched = zip(shares, (search_order.fan_outs(model, order) for order in orders), strict=True)
-            visits = sum(share * sum(opened[1:]) for share, opened in searched)
-            return Cost((PROBE + KEEP) * sum(shares) + VISIT * visits, 0.0)
+            return Cost(cold + _time(SJ_TREE, sum(shares), alive / model.edges_in_window, matches), alive)
+        case SearchPlan():
+            visits = sum(share * sum(opened[1:]) for share, opened in searches)
+            return Cost(_time(RE_SEARCH, sum(shares), visits, matches), 0.0)
+
+
+def _time(weights: Weights, candidates: float, rows: float, matches: float) -> float:
+    return weights.edge + weights.candidate * candidates + weights.row * rows + weights.match * matches
 
 
 def considered(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> tuple[Candidate, ...]:
