@@ -128,7 +128,9 @@ def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) ->
     """
     ways: dict[tuple[str, str | None], Way] = {}
     for engine, storage, strategy in product(settings.engines, settings.storages, settings.strategies):
-        made = plan(pattern, engine, statistics=stream.statistics, storage=storage, strategy=strategy)
-        variant = None if engine == AUTO or (engine == "sj-tree" and strategy is None) else variant_of(made)
+        # The choice between engines is made with the strategy that it would choose.
+        asked = None if engine == AUTO else strategy
+        made = plan(pattern, engine, statistics=stream.statistics, storage=storage, strategy=asked)
+        variant = None if engine == AUTO or (engine == "sj-tree" and asked is None) else variant_of(made)
         ways[engine, variant] = Way(engine, variant, made)
     return tuple(ways.values())
