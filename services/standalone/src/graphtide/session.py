@@ -70,6 +70,7 @@ class Session:
         self._pipeline = Pipeline(self.patterns, self._options)
         self._reader: Reader | None = None
         self._dead_letters: list[DeadLetter] = []
+        self._records = 0
 
     def push(self, records: Iterable[Edge | Mapping[str, object]] | Records) -> list[SubgraphMatch]:
         """Take records; return the matches they complete. Raises as `match`."""
@@ -102,10 +103,15 @@ class Session:
             for found in self._pipeline.push(batch, reader):
                 yield from found
             self._dead_letters += reader.take_dead_letters()
+            self._records = reader.records
         self._dead_letters += reader.take_dead_letters()
+        self._records = reader.records
 
     def _open(self, records: Records) -> Reader:
-        return opened(records, tuned(ReaderOptions(), self._pipeline, self._options))
+        reader = opened(records, tuned(ReaderOptions(), self._pipeline, self._options))
+        # All pieces are one stream: ordinals, which are ids where a record gives none, go on.
+        reader.start_at(self._records)
+        return reader
 
 
 def explain(

@@ -6,7 +6,7 @@ import itertools
 from types import MappingProxyType
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]  # has no types of its own
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest

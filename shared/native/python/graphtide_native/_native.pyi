@@ -75,6 +75,12 @@ class Decoder:
     def has_operations(self) -> bool:
         """Return whether the stream gives operations, as `has_ids` does."""
 
+    def ordinal(self) -> int:
+        """Return the ordinal that the next record will have."""
+
+    def start_at(self, ordinal: int) -> None:
+        """Go on counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids."""
+
 @final
 class Duplicates:
     """Drops insertions whose id was let through less than `window` ticks before; a deletion releases its id.

@@ -68,6 +68,15 @@ class DecodingReader:
         """Return the records put aside since the last call."""
         return take_dead_letters(self._decoder)
 
+    def start_at(self, ordinal: int) -> None:
+        """Go on counting from an ordinal; see `Reader.start_at`."""
+        self._decoder.start_at(ordinal)
+
+    @property
+    def records(self) -> int:
+        """Ordinal that the next record will have."""
+        return self._decoder.ordinal()
+
     def close(self) -> None:
         """Let go of the stream."""
         if self._source is not None:

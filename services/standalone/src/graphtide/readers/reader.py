@@ -76,6 +76,15 @@ class Reader(Protocol):
         """Return the records put aside since the last call."""
         ...
 
+    def start_at(self, ordinal: int) -> None:
+        """Go on counting from an ordinal: this is a later piece of a stream whose records have ordinals for ids."""
+        ...
+
+    @property
+    def records(self) -> int:
+        """Ordinal that the next record will have: how many were read, bad ones too, from where the count started."""
+        ...
+
     def close(self) -> None:
         """Let go of the stream; done by itself at its end."""
         ...

@@ -63,6 +63,14 @@ impl ArrowDecoder {
 }
 
 impl Decoder for ArrowDecoder {
+    fn ordinal(&self) -> u64 {
+        self.writer.ordinal()
+    }
+
+    fn start_at(&mut self, ordinal: u64) {
+        self.writer.start_at(ordinal);
+    }
+
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
         let symbols = self.writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };

@@ -96,6 +96,14 @@ impl CsvDecoder {
 }
 
 impl Decoder for CsvDecoder {
+    fn ordinal(&self) -> u64 {
+        self.writer.ordinal()
+    }
+
+    fn start_at(&mut self, ordinal: u64) {
+        self.writer.start_at(ordinal);
+    }
+
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
         self.splitter.feed(block);
         self.drain(false, batch, dead)

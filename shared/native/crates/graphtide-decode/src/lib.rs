@@ -48,6 +48,12 @@ pub trait Decoder {
 
     /// Whether the stream gives operations, known as [`has_ids`](Self::has_ids) is.
     fn has_operations(&self) -> bool;
+
+    /// Ordinal that the next record will have: how many came before.
+    fn ordinal(&self) -> u64;
+
+    /// Goes on counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids.
+    fn start_at(&mut self, ordinal: u64);
 }
 
 /// What a decoder is told once, whatever its format.

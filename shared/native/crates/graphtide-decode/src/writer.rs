@@ -63,6 +63,11 @@ impl Writer {
         self.ordinal
     }
 
+    /// Sets the ordinal of the next record.
+    pub(crate) fn start_at(&mut self, ordinal: u64) {
+        self.ordinal = ordinal;
+    }
+
     /// Looks a label up.
     #[inline]
     pub(crate) fn intern(&mut self, label: &str, table: &mut SymbolTable) -> Symbol {

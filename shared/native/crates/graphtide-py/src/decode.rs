@@ -73,6 +73,14 @@ impl PyDecoder {
     fn has_operations(&self) -> bool {
         self.inner.has_operations()
     }
+
+    fn ordinal(&self) -> u64 {
+        self.inner.ordinal()
+    }
+
+    fn start_at(&mut self, ordinal: u64) {
+        self.inner.start_at(ordinal);
+    }
 }
 
 /// Decoder of CSV.

@@ -1,0 +1,94 @@
+"""The verbs of the command line on what is right."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import graphtide
+import pytest
+from graphtide.cli.app import app
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typer.testing import Result
+
+PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10\n"
+STREAM = "ts,src,dst,label\n1,a,b,pays\n2,b,c,pays\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "p.gtp").write_text(PATTERN)
+    (tmp_path / "s.csv").write_text(STREAM)
+    return tmp_path / "p.gtp", tmp_path / "s.csv"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--engine", "timing", "--plan", "independent"),
+        ("--engine", "timing", "--threads", "2", "--locking", "all"),
+        ("--engine", "sj-tree", "--plan", "path-lazy"),
+        ("--engine", "re-search"),
+    ],
+)
+def test_match_writes_matches_and_summary(files: tuple[Path, Path], tmp_path: Path, options: tuple[str, ...]) -> None:
+    out, summary, plans = tmp_path / "out.jsonl", tmp_path / "summary.json", tmp_path / "plans.txt"
+    ended = run("match", *files, "--output", out, "--summary", summary, "--explain", plans, *options)
+    assert ended.exit_code == 0
+    (match,) = [json.loads(line) for line in out.read_text().splitlines()]
+    assert match["edges"] == {"x": "0", "y": "1"}
+    figures = json.loads(summary.read_text())
+    assert (figures["records"], figures["matches"], figures["outcome"]) == (2, 1, "done")
+    assert plans.read_text().startswith("p: engine ")
+
+
+def test_columns_may_have_other_names(files: tuple[Path, Path], tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("when;payer;payee;kind\n1;a;b;pays\n2;b;c;pays\n")
+    names = ("ts=when", "src=payer", "dst=payee", "label=kind")
+    columns = [part for name in names for part in ("--column", name)]
+    ended = run("match", files[0], other, "--format", "csv", "--delimiter", ";", *columns)
+    assert json.loads(ended.output)["vertices"] == {"a": "a", "b": "b", "c": "c"}
+
+
+def test_explain_shows_estimates_and_after_a_run_what_was(files: tuple[Path, Path]) -> None:
+    before = run("explain", files[0], "--engine", "timing")
+    assert "estimated" in before.output
+    assert "actual" not in before.output
+    after = run("explain", files[0], "--engine", "timing", "--analyze", files[1])
+    assert "actual peak" in after.output
+    nodes = json.loads(run("explain", files[0], "--engine", "timing", "--format", "json").output)[0]["nodes"]
+    assert [node["name"] for node in nodes] == ["L1.1", "L1.2", "match"]
+    assert run("explain", files[0], "--format", "dot").output.startswith("digraph plans {")
+
+
+def test_validate_names_the_patterns_and_prints_them(files: tuple[Path, Path]) -> None:
+    assert "1 valid pattern: p" in run("validate", files[0], "--stream", files[1]).output
+    assert graphtide.parse(run("validate", files[0], "--print").output) == graphtide.parse(PATTERN)
+
+
+@pytest.mark.parametrize("kind", ["network", "payments", "social", "traffic"])
+def test_generate_writes_what_match_finds(kind: str, tmp_path: Path) -> None:
+    stream, truth, pattern, out = (tmp_path / name for name in ("s.parquet", "truth.json", "p.gtp", "out.jsonl"))
+    ended = run("generate", kind, "-o", stream, "--ground-truth", truth, "--pattern", pattern, "--records", "3000")
+    assert ended.exit_code == 0
+    run("match", pattern, stream, "--output", out)
+    found = sorted(sorted(json.loads(line)["edges"].items()) for line in out.read_text().splitlines())
+    planted = sorted(sorted(instance["edges"].items()) for instance in json.loads(truth.read_text())["planted"])
+    assert found == planted
+    assert planted
+
+
+def test_demo_finds_all_and_nothing_else(tmp_path: Path) -> None:
+    ended = run("demo", "--folder", tmp_path / "demo", "--records", "5000", "--planted", "3")
+    assert ended.exit_code == 0
+    assert "all 3 planted attacks found, and nothing else" in ended.output

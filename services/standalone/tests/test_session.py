@@ -1,0 +1,101 @@
+"""The Python interface: whatever gives records gives the same matches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import graphtide
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from graphtide import Duration, Edge, InvalidPatternError, MatchOptions, Operation, Session, UnreadableStreamError
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.time import EventTime
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) WHERE y.amount > 3 ORDER x < y ON payments WINDOW 10"
+
+RECORDS: list[dict[str, object]] = [
+    {"ts": 1, "src": "ann", "dst": "bob", "label": "pays", "amount": 5},
+    {"ts": 2, "src": "bob", "dst": "cem", "label": "pays", "amount": 2},
+    {"ts": 3, "src": "bob", "dst": "dan", "label": "pays", "amount": 9},
+    {"ts": 30, "src": "bob", "dst": "eve", "label": "pays", "amount": 9},
+]
+
+EXPECTED = [({"x": "0", "y": "2"}, {"a": "ann", "b": "bob", "c": "dan"})]
+
+
+def found(source: object, **options: object) -> list[tuple[dict[str, str], dict[str, str]]]:
+    matches = graphtide.match(PATTERN, source, MatchOptions(**options))  # type: ignore[arg-type] # a test's table of options
+    return [(dict(match.edges), dict(match.vertices)) for match in matches]
+
+
+@pytest.mark.parametrize("engine", ["auto", "timing", "sj-tree", "re-search"])
+def test_an_iterable_of_dictionaries(engine: str) -> None:
+    assert found(RECORDS, engine=engine) == EXPECTED
+    assert found(iter(RECORDS), engine=engine) == EXPECTED
+
+
+def test_tables_of_three_libraries() -> None:
+    assert found(pa.Table.from_pylist(RECORDS)) == EXPECTED
+    assert found(pd.DataFrame(RECORDS)) == EXPECTED
+    assert found(pl.DataFrame(RECORDS)) == EXPECTED
+
+
+def test_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "payments.csv"
+    pd.DataFrame(RECORDS).to_csv(path, index=False)
+    assert found(path) == EXPECTED
+    assert found(str(path)) == EXPECTED
+
+
+def test_what_is_no_stream_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a int is no stream of records"):
+        found(7)
+    with pytest.raises(UnreadableStreamError):
+        found(tmp_path / "none.csv")
+    with pytest.raises(InvalidPatternError, match="no attribute 'amount'"):
+        found(pd.DataFrame(RECORDS).drop(columns="amount"))
+
+
+def test_a_session_takes_a_stream_in_pieces_and_puts_late_records_in_order() -> None:
+    session = Session(PATTERN, MatchOptions(lateness=Duration(5)))
+    swapped = [RECORDS[0], RECORDS[2], RECORDS[1]]
+    early = [match for record in swapped for match in session.push([record])]
+    assert early == [], "nothing is past the watermark yet"
+    assert [dict(match.edges) for match in session.finish()] == [{"x": "0", "y": "1"}]
+
+
+def test_a_late_record_is_put_aside_with_its_reason() -> None:
+    session = Session(PATTERN)
+    session.push([RECORDS[3]])
+    session.push([RECORDS[0]])
+    (letter,) = session.take_dead_letters()
+    assert "late" in letter.reason
+    assert session.take_dead_letters() == []
+
+
+def test_a_deletion_retracts_the_match() -> None:
+    session = Session(PATTERN)
+    ends = VertexId("ann"), VertexId("bob"), VertexId("cem")
+    first = Edge(EdgeId("one"), EventTime(1), ends[0], ends[1], "pays", attributes={"amount": 5})
+    second = Edge(EdgeId("two"), EventTime(2), ends[1], ends[2], "pays", attributes={"amount": 5})
+    gone = Edge(EdgeId("one"), EventTime(3), ends[0], ends[1], "pays", operation=Operation.DELETE)
+    (match,) = session.push([first, second])
+    (retraction,) = session.push([gone])
+    assert (match.kind.value, retraction.kind.value) == ("match", "retract")
+    assert match.match_id == retraction.match_id
+    assert retraction.detected_at == 3
+
+
+@pytest.mark.parametrize("form", ["text", "json", "dot"])
+def test_explain_shows_the_choice(form: str) -> None:
+    text = graphtide.explain(PATTERN, RECORDS, format=form)
+    assert "p" in text
+    if form == "text":
+        assert "considered" in text
+    with pytest.raises(ValueError, match="there is no format 'xml'"):
+        graphtide.explain(PATTERN, format="xml")
