@@ -10,13 +10,14 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_query.search.choice import cheapest
 from graphtide_query.search.cost_model import CostModel
+from graphtide_query.search.filtering import plan_filtering
 from graphtide_query.search.search_order import plan_search
 from graphtide_query.search.tc_decomposition import plan_timing
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
 
-ENGINES = ("timing", "re-search")
+ENGINES = ("timing", "re-search", "filtering")
 """Engines of the isomorphism family."""
 
 AUTO = "auto"
@@ -42,11 +43,13 @@ def plan(
     model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.window.ticks_at_least(unit))
     match engine:
         case "auto":
-            return Plan(pattern, cheapest(model, (plan_timing(model, storage), plan_search(model)), patterns))
+            return Plan(pattern, cheapest(model, (plan_timing(model, storage), plan_filtering(model), plan_search(model)), patterns))
         case "timing":
             return Plan(pattern, plan_timing(model, storage))
         case "re-search":
             return Plan(pattern, plan_search(model))
+        case "filtering":
+            return Plan(pattern, plan_filtering(model))
         case _:
             message = f"there is no engine {engine!r}; one of {', '.join((AUTO, *ENGINES))}"
             raise ValueError(message)

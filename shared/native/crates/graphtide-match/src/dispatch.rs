@@ -17,7 +17,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::expression::{Bindings, Expression, LABEL};
 use crate::plan::PatternSpec;
-use crate::search::Gate;
+use crate::search::gate::Gate;
 
 /// A signature's position.
 pub type SignatureId = u32;
@@ -167,6 +167,13 @@ impl Dispatch {
         self.signatures.push(signature);
         self.targets.push(Vec::new());
         id
+    }
+
+    /// Lets only those query edges know of edges that `wants` names, by pattern and position.
+    pub fn restrict(&mut self, wants: impl Fn(u32, u8) -> bool) {
+        for targets in &mut self.targets {
+            targets.retain(|target| wants(target.pattern, target.edge));
+        }
     }
 
     /// Sets the gate of every query edge that has one.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import SearchPlan, TimingPlan
+from graphtide_core.plan import FilteringPlan, SearchPlan, TimingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,6 +56,10 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
         case SearchPlan(fan_outs=fan_outs):
             visits = sum(share * sum(opened[1:]) for share, opened in zip(shares, fan_outs, strict=True))
             return Cost((PROBE + KEEP) * sum(shares) + VISIT * visits, 0.0)
+        case FilteringPlan(starts=starts, candidates=candidates, fan_outs=fan_outs):
+            visits = sum(shares[start] * sum(fan_outs[start][1:]) for start in starts)
+            kept = sum(candidates) / model.edges_in_window
+            return Cost(PROBE * sum(shares) + KEEP * kept + VISIT * visits, 0.0)
 
 
 def cheapest(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> PhysicalPlan:

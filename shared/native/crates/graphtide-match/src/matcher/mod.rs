@@ -24,6 +24,7 @@ use smallvec::SmallVec;
 use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, LABEL};
+use crate::filtering::Filtering;
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
 use crate::plan::{InvalidPlan, LimitPolicy, PatternSpec, PlanSpec};
 use crate::search::Search;
@@ -96,7 +97,7 @@ impl Matcher {
         let mut table = symbols.lock();
         let mut reads_labels = false;
         let mut dispatch = Dispatch::default();
-        let mut patterns = Vec::with_capacity(specs.len());
+        let mut split = Vec::with_capacity(specs.len());
         let mut kept_columns: Vec<u16> = Vec::new();
         for (number, spec) in specs.into_iter().enumerate() {
             spec.check()?;
@@ -114,23 +115,29 @@ impl Matcher {
                 });
             }
             let signatures = dispatch.add(number as u32, &spec, &alone, &mut table);
-            patterns.push(register(number as u32, spec, across, signatures));
+            split.push((spec, across, signatures));
         }
         dispatch.seal();
+        let mut postings = Postings::new(dispatch.len());
+        let patterns: Vec<Registered> =
+            (0..).zip(split).map(|(number, parts)| register(number, parts, &mut postings)).collect();
+        // A bound on bytes is checked in the pattern, at every edge.
+        dispatch.restrict(|pattern, edge| match &patterns[pattern as usize] {
+            Registered { engine: Engine::Filtering(filtering), limits, .. } if limits.state_bytes.is_none() => {
+                filtering.completes(edge)
+            }
+            _ => true,
+        });
         dispatch.set_gates(|pattern, edge| match &patterns[pattern as usize] {
-            // A bound on bytes is checked in the pattern, at every edge.
-            Registered { engine: Engine::Search(search), limits, .. } if limits.state_bytes.is_none() => search.gate(edge),
+            Registered { limits, .. } if limits.state_bytes.is_some() => None,
+            Registered { engine: Engine::Search(search), .. } => search.gate(edge),
+            Registered { engine: Engine::Filtering(filtering), .. } => filtering.gate(edge),
             _ => None,
         });
-        let mut postings = Postings::new(dispatch.len());
         for pattern in &patterns {
-            let Engine::Search(search) = &pattern.engine else { continue };
-            for (signature, access, window) in search.reads() {
-                postings.serve(signature, access, window);
-            }
             if let (Some(bytes), LimitPolicy::Shed) = (pattern.limits.state_bytes, pattern.limits.policy) {
-                for &signature in &pattern.signatures {
-                    postings.limit(signature, bytes / pattern.signatures.len() as u64);
+                for &ring in &pattern.lists {
+                    postings.limit(ring, bytes / pattern.lists.len() as u64);
                 }
             }
         }
@@ -331,7 +338,7 @@ impl Matcher {
         self.totals.matches += self.rows.len() as u64;
         let shed = |pattern: u32| {
             let pattern = &self.patterns[pattern as usize];
-            pattern.shed || pattern.signatures.iter().any(|&signature| self.postings.has_shed(signature))
+            pattern.shed || pattern.lists.iter().any(|&ring| self.postings.has_shed(ring))
         };
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices);
     }
@@ -413,7 +420,10 @@ fn hash(id: KeyRef<'_>) -> u64 {
     FxBuildHasher.hash_one(id)
 }
 
-fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures: Vec<SignatureId>) -> Registered {
+/// A pattern with its predicates across edges and the signatures of its edges.
+type Parts = (PatternSpec, Vec<Expression>, Vec<SignatureId>);
+
+fn register(number: u32, (spec, across, signatures): Parts, postings: &mut Postings) -> Registered {
     let shape = Shape::new(&spec, across);
     let names = PatternNames::new(&spec);
     let engine = match spec.plan {
@@ -423,13 +433,28 @@ fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures:
         PlanSpec::Timing { subqueries, storage, .. } => {
             Engine::Timing(Box::new(Timing::new(number, shape, subqueries, storage, &spec.limits)))
         }
-        PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, &orders, &signatures))),
+        PlanSpec::ReSearch { orders } => {
+            let search = Search::new(number, shape, &orders, &signatures);
+            for (signature, access, window) in search.reads() {
+                postings.serve(signature, access, window);
+            }
+            Engine::Search(Box::new(search))
+        }
+        PlanSpec::Filtering { orders } => {
+            Engine::Filtering(Box::new(Filtering::new(number, shape, &orders, &signatures, postings)))
+        }
+    };
+    let lists = match &engine {
+        Engine::Timing(_) | Engine::Concurrent(_) => Vec::new(),
+        Engine::Search(_) => signatures.clone(),
+        Engine::Filtering(filtering) => filtering.lists().collect(),
     };
     Registered {
         names,
         engine,
         window: spec.window,
         signatures,
+        lists,
         limits: spec.limits,
         counts: Counts::default(),
         paused: false,

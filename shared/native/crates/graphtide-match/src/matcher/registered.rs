@@ -5,10 +5,11 @@ use graphtide_graph::store::EdgeRef;
 
 use crate::concurrent::Concurrent;
 use crate::dispatch::SignatureId;
+use crate::filtering::Filtering;
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
-use crate::search::postings::Postings;
+use crate::search::postings::{Postings, RingId};
 use crate::timing::{Arrival, Outcome, Timing};
 
 /// The engine of a pattern.
@@ -20,6 +21,8 @@ pub enum Engine {
     Concurrent(Box<Concurrent>),
     /// Local search.
     Search(Box<Search>),
+    /// Local search among filtered candidates.
+    Filtering(Box<Filtering>),
 }
 
 /// Counts of one pattern since it was registered.
@@ -46,6 +49,8 @@ pub struct Registered {
     pub window: i64,
     /// Signatures of its edges.
     pub signatures: Vec<SignatureId>,
+    /// The shared lists that hold its edges; none if it keeps them itself.
+    pub lists: Vec<RingId>,
     /// Bounds.
     pub limits: Limits,
     /// Counts.
@@ -82,6 +87,11 @@ impl Registered {
         match &mut self.engine {
             Engine::Search(search) => {
                 search.insert(arrival, query_edge, postings, rows);
+                self.check_bytes(postings)?;
+                Ok(false)
+            }
+            Engine::Filtering(filtering) => {
+                filtering.insert(arrival, query_edge, postings, rows);
                 self.check_bytes(postings)?;
                 Ok(false)
             }
@@ -123,7 +133,7 @@ impl Registered {
                 match &mut self.engine {
                     Engine::Timing(timing) => timing.clear(),
                     Engine::Concurrent(lists) => lists.clear(),
-                    Engine::Search(_) => {}
+                    Engine::Search(_) | Engine::Filtering(_) => {}
                 }
                 Ok(())
             }
@@ -140,7 +150,7 @@ impl Registered {
         match &mut self.engine {
             Engine::Timing(timing) => timing.expire(alive_from),
             Engine::Concurrent(lists) => lists.expire(alive_from),
-            Engine::Search(_) => {}
+            Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
@@ -149,7 +159,7 @@ impl Registered {
         match &mut self.engine {
             Engine::Timing(timing) => timing.delete(edge),
             Engine::Concurrent(lists) => lists.delete(edge),
-            Engine::Search(_) => {}
+            Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
@@ -167,7 +177,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.live(),
             Engine::Concurrent(lists) => lists.live(),
-            Engine::Search(_) => 0,
+            Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
 
@@ -176,7 +186,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.peak(),
             Engine::Concurrent(lists) => lists.peak(),
-            Engine::Search(_) => 0,
+            Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
 
@@ -185,7 +195,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.bytes(),
             Engine::Concurrent(lists) => lists.bytes(),
-            Engine::Search(_) => 0,
+            Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
 
@@ -193,7 +203,7 @@ impl Registered {
     pub fn bytes(&self, postings: &Postings) -> usize {
         match &self.engine {
             Engine::Timing(_) | Engine::Concurrent(_) => self.own_bytes(),
-            Engine::Search(_) => self.signatures.iter().map(|&signature| postings.bytes(signature)).sum(),
+            Engine::Search(_) | Engine::Filtering(_) => self.lists.iter().map(|&ring| postings.bytes(ring)).sum(),
         }
     }
 
@@ -202,7 +212,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.report(),
             Engine::Concurrent(lists) => lists.report(),
-            Engine::Search(_) => Vec::new(),
+            Engine::Search(_) | Engine::Filtering(_) => Vec::new(),
         }
     }
 }

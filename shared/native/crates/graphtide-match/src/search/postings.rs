@@ -3,6 +3,8 @@
 //! Invariant: an entry's `previous` is the next older entry of the same list; a list ends at the first entry that has left the
 //! ring or the reader's window. Patterns that share a signature share its lists, whatever their windows. The heads of all lists
 //! lie in one table, so that asking thousands of patterns' lists touches memory in proportion to the edges alive.
+//! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
+//! of no use. Narrowed lists of equal gates are one, too.
 //! Cost: O(1) expected to add and to find a list; O(expired) to expire, without touching the lists of others.
 
 use std::collections::VecDeque;
@@ -15,6 +17,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use crate::dispatch::SignatureId;
+use crate::search::gate::Gate;
 
 /// What a list is keyed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +46,9 @@ pub struct Entry {
     previous: [u32; 3],
 }
 
+/// Lists of one signature: those of all its edges have its number, narrowed ones the numbers after the last signature.
+pub type RingId = u32;
+
 /// A place in the lists: the low half of an entry's sequence number.
 pub type Place = u32;
 
@@ -68,18 +74,27 @@ struct Ring {
     shed: bool,
 }
 
+/// Lists of some edges of a signature.
+#[derive(Debug)]
+struct Narrowed {
+    ring: RingId,
+    gates: Vec<Gate>,
+}
+
 /// Lists of all signatures.
 #[derive(Debug, Default)]
 pub struct Postings {
     rings: Vec<Ring>,
+    /// For every signature, its narrowed lists; those that a gate reads are older than those it is a gate of.
+    narrowed: Vec<Vec<Narrowed>>,
     heads: HashTable<Head>,
 }
 
 const ACCESSES: [Access; 3] = [Access::Source, Access::Target, Access::Both];
 
 #[inline]
-fn list(signature: SignatureId, access: Access) -> u32 {
-    signature * 3 + access as u32
+fn list(ring: RingId, access: Access) -> u32 {
+    ring * 3 + access as u32
 }
 
 #[inline]
@@ -99,54 +114,80 @@ fn hash(list: u32, key: u64) -> u64 {
 impl Postings {
     /// Makes lists for that many signatures; nobody reads them yet.
     pub fn new(signatures: usize) -> Self {
-        let ring = || Ring {
-            entries: VecDeque::new(),
-            first: 0,
-            served: [false; 3],
-            heads: 0,
-            window: 0,
-            bound: usize::MAX,
-            shed: false,
-        };
-        Self { rings: std::iter::repeat_with(ring).take(signatures).collect(), heads: HashTable::new() }
+        Self {
+            rings: std::iter::repeat_with(Ring::default).take(signatures).collect(),
+            narrowed: std::iter::repeat_with(Vec::new).take(signatures).collect(),
+            heads: HashTable::new(),
+        }
     }
 
     #[inline]
-    fn ring(&self, signature: SignatureId) -> &Ring {
-        &self.rings[signature as usize]
+    fn ring(&self, ring: RingId) -> &Ring {
+        &self.rings[ring as usize]
     }
 
-    /// Keeps a signature's lists by `access` for a reader of that window.
-    pub fn serve(&mut self, signature: SignatureId, access: Access, window: i64) {
-        let ring = &mut self.rings[signature as usize];
+    /// Returns the lists of a signature's edges that find every gate open; nobody reads them yet.
+    ///
+    /// A gate is open while its list has an entry in the window of the lists it leads to.
+    pub fn narrow(&mut self, signature: SignatureId, gates: Vec<Gate>) -> RingId {
+        if gates.is_empty() {
+            return signature;
+        }
+        let narrowed = &mut self.narrowed[signature as usize];
+        if let Some(known) = narrowed.iter().find(|known| known.gates == gates) {
+            return known.ring;
+        }
+        let ring = self.rings.len() as RingId;
+        self.rings.push(Ring::default());
+        narrowed.push(Narrowed { ring, gates });
+        ring
+    }
+
+    /// Keeps lists by `access` for a reader of that window.
+    pub fn serve(&mut self, ring: RingId, access: Access, window: i64) {
+        let ring = &mut self.rings[ring as usize];
         ring.served[access as usize] = true;
         ring.window = ring.window.max(window);
     }
 
-    /// Gives up a signature's oldest edges beyond `bytes`, even if they are in the window.
-    pub fn limit(&mut self, signature: SignatureId, bytes: u64) {
+    /// Gives up the oldest edges beyond `bytes`, even if they are in the window.
+    pub fn limit(&mut self, ring: RingId, bytes: u64) {
         let entry = size_of::<Entry>() + 3 * size_of::<Head>();
-        let ring = &mut self.rings[signature as usize];
+        let ring = &mut self.rings[ring as usize];
         ring.bound = ring.bound.min((bytes as usize / entry).max(1));
     }
 
-    /// Whether an edge of the signature was given up while it was in the window.
-    pub fn has_shed(&self, signature: SignatureId) -> bool {
-        self.ring(signature).shed
+    /// Whether an edge was given up while it was in the window.
+    pub fn has_shed(&self, ring: RingId) -> bool {
+        self.ring(ring).shed
     }
 
     /// Lists an edge under a signature; says whether anyone reads it there.
     #[inline]
-    pub fn add(&mut self, signature: SignatureId, ts: Time, (source, target): (Vertex, Vertex), edge: EdgeRef) -> bool {
-        let Self { rings, heads } = self;
-        let ring = &mut rings[signature as usize];
+    pub fn add(&mut self, signature: SignatureId, ts: Time, ends: (Vertex, Vertex), edge: EdgeRef) -> bool {
+        let mut kept = false;
+        // From the newest: an edge is no gate to itself.
+        for place in (0..self.narrowed[signature as usize].len()).rev() {
+            let Narrowed { ring, ref gates } = self.narrowed[signature as usize][place];
+            let alive_from = ts.saturating_sub(self.ring(ring).window - 1);
+            if gates.iter().all(|gate| gate.is_open_since(alive_from, self, ends.0, ends.1)) {
+                kept |= self.put(ring, ts, ends, edge);
+            }
+        }
+        self.put(signature, ts, ends, edge) || kept
+    }
+
+    #[inline]
+    fn put(&mut self, number: RingId, ts: Time, (source, target): (Vertex, Vertex), edge: EdgeRef) -> bool {
+        let Self { rings, heads, .. } = self;
+        let ring = &mut rings[number as usize];
         if ring.window == 0 {
             return false;
         }
-        ring.expire(signature, ts.saturating_sub(ring.window - 1), heads);
+        ring.expire(number, ts.saturating_sub(ring.window - 1), heads);
         if ring.entries.len() >= ring.bound {
             ring.shed = true;
-            ring.pop_front(signature, heads);
+            ring.pop_front(number, heads);
         }
         let place = ring.first.wrapping_add(ring.entries.len() as u32);
         // An older entry than any in the ring: where a list ends.
@@ -155,7 +196,7 @@ impl Postings {
             if !ring.served[access as usize] {
                 continue;
             }
-            let (list, key) = (list(signature, access), key(access, source, target));
+            let (list, key) = (list(number, access), key(access, source, target));
             let hashed = hash(list, key);
             if let Some(head) = heads.find_mut(hashed, |head| head.key == key && head.list == list) {
                 previous[access as usize] = std::mem::replace(&mut head.last, place);
@@ -170,54 +211,70 @@ impl Postings {
 
     /// Removes the entries that left the longest window of their readers.
     pub fn advance(&mut self, now: Time) {
-        let Self { rings, heads } = self;
-        for (signature, ring) in (0..).zip(rings) {
-            ring.expire(signature, now.saturating_sub(ring.window.max(1) - 1), heads);
+        let Self { rings, heads, .. } = self;
+        for (number, ring) in (0..).zip(rings) {
+            ring.expire(number, now.saturating_sub(ring.window.max(1) - 1), heads);
         }
     }
 
     /// Whether a list has an entry, which may have left the reader's window.
     #[inline]
-    pub fn has_any(&self, signature: SignatureId, access: Access, source: Vertex, target: Vertex) -> bool {
-        let (list, key) = (list(signature, access), key(access, source, target));
+    pub fn has_any(&self, ring: RingId, access: Access, source: Vertex, target: Vertex) -> bool {
+        let (list, key) = (list(ring, access), key(access, source, target));
         self.heads.find(hash(list, key), |head| head.key == key && head.list == list).is_some()
     }
 
     /// Newest entry of a list.
     #[inline]
-    pub fn newest(&self, signature: SignatureId, access: Access, source: Vertex, target: Vertex) -> Option<&Entry> {
-        let (list, key) = (list(signature, access), key(access, source, target));
+    pub fn newest(&self, ring: RingId, access: Access, source: Vertex, target: Vertex) -> Option<&Entry> {
+        let (list, key) = (list(ring, access), key(access, source, target));
         let head = self.heads.find(hash(list, key), |head| head.key == key && head.list == list)?;
-        self.ring(signature).at(head.last)
+        self.ring(ring).at(head.last)
     }
 
     /// Next older entry of the same list.
     #[inline]
-    pub fn older(&self, signature: SignatureId, access: Access, entry: &Entry) -> Option<&Entry> {
-        self.ring(signature).at(entry.previous[access as usize])
+    pub fn older(&self, ring: RingId, access: Access, entry: &Entry) -> Option<&Entry> {
+        self.ring(ring).at(entry.previous[access as usize])
+    }
+
+    /// Whether a list has an entry older than this one, without a look at it.
+    #[inline]
+    pub fn has_older(&self, ring: RingId, access: Access, entry: &Entry) -> bool {
+        let ring = self.ring(ring);
+        (entry.previous[access as usize].wrapping_sub(ring.first) as usize) < ring.entries.len()
     }
 
     /// Marks an edge as deleted, if it is listed under the signature. Entries lie in stream order, as edges do.
     pub fn delete(&mut self, signature: SignatureId, edge: EdgeRef) {
-        let entries = &mut self.rings[signature as usize].entries;
-        let Some(oldest) = entries.front().map(|entry| entry.edge.0) else { return };
-        let rank = |other: EdgeRef| other.0.wrapping_sub(oldest);
-        if rank(edge) > i32::MAX as u32 {
-            return;
-        }
-        if let Ok(place) = entries.binary_search_by_key(&rank(edge), |entry| rank(entry.edge)) {
-            entries[place].deleted = true;
+        self.rings[signature as usize].delete(edge);
+        for narrowed in &self.narrowed[signature as usize] {
+            self.rings[narrowed.ring as usize].delete(edge);
         }
     }
 
-    /// Bytes that the lists of a signature take.
-    pub fn bytes(&self, signature: SignatureId) -> usize {
-        self.ring(signature).bytes()
+    /// Bytes that lists take.
+    pub fn bytes(&self, ring: RingId) -> usize {
+        self.ring(ring).bytes()
     }
 
     /// Bytes that all lists take.
     pub fn total_bytes(&self) -> usize {
         self.rings.iter().map(Ring::bytes).sum()
+    }
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            first: 0,
+            served: [false; 3],
+            heads: 0,
+            window: 0,
+            bound: usize::MAX,
+            shed: false,
+        }
     }
 }
 
@@ -227,15 +284,26 @@ impl Ring {
         self.entries.get(place.wrapping_sub(self.first) as usize)
     }
 
-    #[inline]
-    fn expire(&mut self, signature: SignatureId, alive_from: Time, heads: &mut HashTable<Head>) {
-        while self.entries.front().is_some_and(|entry| entry.ts < alive_from) {
-            self.pop_front(signature, heads);
+    fn delete(&mut self, edge: EdgeRef) {
+        let Some(oldest) = self.entries.front().map(|entry| entry.edge.0) else { return };
+        let rank = |other: EdgeRef| other.0.wrapping_sub(oldest);
+        if rank(edge) > i32::MAX as u32 {
+            return;
+        }
+        if let Ok(place) = self.entries.binary_search_by_key(&rank(edge), |entry| rank(entry.edge)) {
+            self.entries[place].deleted = true;
         }
     }
 
     #[inline]
-    fn pop_front(&mut self, signature: SignatureId, heads: &mut HashTable<Head>) {
+    fn expire(&mut self, number: RingId, alive_from: Time, heads: &mut HashTable<Head>) {
+        while self.entries.front().is_some_and(|entry| entry.ts < alive_from) {
+            self.pop_front(number, heads);
+        }
+    }
+
+    #[inline]
+    fn pop_front(&mut self, number: RingId, heads: &mut HashTable<Head>) {
         let Some(entry) = self.entries.pop_front() else { return };
         let place = self.first;
         self.first = self.first.wrapping_add(1);
@@ -243,7 +311,7 @@ impl Ring {
             if !self.served[access as usize] {
                 continue;
             }
-            let (list, key) = (list(signature, access), key(access, entry.source, entry.target));
+            let (list, key) = (list(number, access), key(access, entry.source, entry.target));
             let is_last = |head: &Head| head.key == key && head.list == list && head.last == place;
             if let Ok(head) = heads.find_entry(hash(list, key), is_last) {
                 head.remove();
