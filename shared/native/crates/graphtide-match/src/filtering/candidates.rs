@@ -65,7 +65,11 @@ pub fn parts(shape: &Shape, orders: &[Vec<u8>], signatures: &[SignatureId], post
         for (place, &edge) in order.iter().enumerate().skip(1) {
             let access = access(shape, &order[..place], edge);
             parts[usize::from(edge)].read[access as usize] = true;
-            postings.serve(parts[usize::from(edge)].ring, access, shape.window);
+            let part = &parts[usize::from(edge)];
+            postings.serve(part.ring, access, shape.window);
+            if order[..place].iter().any(|&bound| part.after >> bound & 1 == 1 && usize::from(bound) != start) {
+                postings.serve_skips(part.ring, access);
+            }
         }
     }
     parts
@@ -89,8 +93,7 @@ fn gates(shape: &Shape, parts: &[Part], edge: usize, postings: &mut Postings) ->
     for earlier in bits(shape.before[edge]) {
         let met = shared(earlier);
         // A candidate of `between` has found `earlier` at its own ends.
-        let implied = bits(shape.before[edge])
-            .any(|between| shape.precedes(earlier, between) && met & !shared(between) == 0);
+        let implied = bits(shape.before[edge]).any(|between| shape.precedes(earlier, between) && met & !shared(between) == 0);
         if met == 0 || implied {
             continue;
         }

@@ -42,13 +42,7 @@ pub struct Filtering {
 
 impl Filtering {
     /// Makes an engine for checked search orders; `signatures` are those of the pattern's edges.
-    pub fn new(
-        pattern: u32,
-        shape: Shape,
-        orders: &[Vec<u8>],
-        signatures: &[SignatureId],
-        postings: &mut Postings,
-    ) -> Self {
+    pub fn new(pattern: u32, shape: Shape, orders: &[Vec<u8>], signatures: &[SignatureId], postings: &mut Postings) -> Self {
         let count = shape.ends.len();
         let mut incident = vec![Vec::new(); shape.vertices];
         for (edge, &(source, target)) in (0..).zip(&shape.ends) {
@@ -191,7 +185,8 @@ impl Run<'_, '_> {
             }
             let part = &self.parts[usize::from(edge)];
             let Some(access) = self.access(part) else { continue };
-            let Some(entry) = self.postings.newest(part.ring, access, self.vertex(part.ends.0), self.vertex(part.ends.1)) else {
+            let Some(entry) = self.postings.newest(part.ring, access, self.vertex(part.ends.0), self.vertex(part.ends.1))
+            else {
                 return false;
             };
             if entry.ts < self.alive_from {
@@ -253,13 +248,14 @@ impl Run<'_, '_> {
         let part = &parts[edge];
         let kept = (self.vertex(part.ends.0), self.vertex(part.ends.1));
         let bound = bound | 1 << edge;
-        let mut next = Some(&newest);
+        let mut next =
+            if newest.ts > latest { postings.older_until(part.ring, access, &newest, latest) } else { Some(&newest) };
         while let Some(entry) = next {
             if entry.ts < earliest {
                 return;
             }
             next = postings.older(part.ring, access, entry);
-            if entry.ts > latest || entry.deleted || !self.fits(part, kept, entry, bound) {
+            if entry.deleted || !self.fits(part, kept, entry, bound) {
                 continue;
             }
             self.edges[edge] = entry.edge;

@@ -7,6 +7,7 @@
 //! predicates as soon as they are known.
 
 pub mod gate;
+mod jumps;
 pub mod postings;
 
 use graphtide_graph::Time;

@@ -18,6 +18,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::dispatch::SignatureId;
 use crate::search::gate::Gate;
+use crate::search::jumps::Jumps;
 
 /// What a list is keyed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,8 @@ struct Ring {
     first: u32,
     /// Which lists are kept.
     served: [bool; 3],
+    /// Jumps of the entries, by list; none where nobody skips to an upper bound of time.
+    jumps: [Option<Jumps>; 3],
     /// Lists alive.
     heads: usize,
     window: i64,
@@ -150,6 +153,11 @@ impl Postings {
         ring.window = ring.window.max(window);
     }
 
+    /// Lets a reader of lists by `access` skip to an upper bound of time in O(log) steps.
+    pub fn serve_skips(&mut self, ring: RingId, access: Access) {
+        self.rings[ring as usize].jumps[access as usize].get_or_insert_default();
+    }
+
     /// Gives up the oldest edges beyond `bytes`, even if they are in the window.
     pub fn limit(&mut self, ring: RingId, bytes: u64) {
         let entry = size_of::<Entry>() + 3 * size_of::<Head>();
@@ -205,6 +213,11 @@ impl Postings {
                 ring.heads += 1;
             }
         }
+        for (jumps, previous) in ring.jumps.iter_mut().zip(previous) {
+            if let Some(jumps) = jumps {
+                jumps.push_back(ring.first, previous);
+            }
+        }
         ring.entries.push_back(Entry { ts, source, target, edge, deleted: false, previous });
         true
     }
@@ -245,6 +258,12 @@ impl Postings {
         (entry.previous[access as usize].wrapping_sub(ring.first) as usize) < ring.entries.len()
     }
 
+    /// Newest entry not after `latest`, of those older than this one in the same list.
+    #[inline]
+    pub fn older_until(&self, ring: RingId, access: Access, entry: &Entry, latest: Time) -> Option<&Entry> {
+        self.ring(ring).older_until(access, entry, latest)
+    }
+
     /// Marks an edge as deleted, if it is listed under the signature. Entries lie in stream order, as edges do.
     pub fn delete(&mut self, signature: SignatureId, edge: EdgeRef) {
         self.rings[signature as usize].delete(edge);
@@ -270,6 +289,7 @@ impl Default for Ring {
             entries: VecDeque::new(),
             first: 0,
             served: [false; 3],
+            jumps: [const { None }; 3],
             heads: 0,
             window: 0,
             bound: usize::MAX,
@@ -295,6 +315,21 @@ impl Ring {
         }
     }
 
+    fn older_until(&self, access: Access, entry: &Entry, latest: Time) -> Option<&Entry> {
+        let jumps = self.jumps[access as usize].as_ref();
+        let mut place = entry.previous[access as usize];
+        loop {
+            let entry = self.at(place)?;
+            if entry.ts <= latest {
+                return Some(entry);
+            }
+            let far = jumps.and_then(|jumps| jumps.target(place.wrapping_sub(self.first)));
+            place = far
+                .filter(|&far| self.at(far).is_some_and(|entry| entry.ts > latest))
+                .unwrap_or(entry.previous[access as usize]);
+        }
+    }
+
     #[inline]
     fn expire(&mut self, number: RingId, alive_from: Time, heads: &mut HashTable<Head>) {
         while self.entries.front().is_some_and(|entry| entry.ts < alive_from) {
@@ -307,6 +342,7 @@ impl Ring {
         let Some(entry) = self.entries.pop_front() else { return };
         let place = self.first;
         self.first = self.first.wrapping_add(1);
+        self.jumps.iter_mut().flatten().for_each(Jumps::pop_front);
         for access in ACCESSES {
             if !self.served[access as usize] {
                 continue;
@@ -321,7 +357,8 @@ impl Ring {
     }
 
     fn bytes(&self) -> usize {
-        self.entries.len() * size_of::<Entry>() + self.heads * (size_of::<Head>() + 1)
+        let jumps: usize = self.jumps.iter().flatten().map(Jumps::bytes).sum();
+        self.entries.len() * size_of::<Entry>() + jumps + self.heads * (size_of::<Head>() + 1)
     }
 }
 
