@@ -12,7 +12,7 @@
 
 use crate::dispatch::SignatureId;
 use crate::search::gate::Gate;
-use crate::search::postings::{Access, Postings, RingId};
+use crate::search::postings::{ACCESSES, Access, Postings, RingId};
 use crate::shape::{Shape, bits};
 
 /// A query edge and its candidates.
@@ -52,27 +52,46 @@ pub fn parts(shape: &Shape, orders: &[Vec<u8>], signatures: &[SignatureId], post
             read: [false; 3],
         })
         .collect();
-    let mut earliest_first: Vec<usize> = (0..parts.len()).collect();
-    earliest_first.sort_by_key(|&edge| shape.before[edge].count_ones());
-    for edge in earliest_first {
-        let gates = gates(shape, &parts, edge, postings);
-        parts[edge].ring = postings.narrow(signatures[edge], gates);
-    }
+    let mut skipped = vec![[false; 3]; parts.len()];
     for (start, order) in orders.iter().enumerate() {
         if !parts[start].completes() {
             continue;
         }
         for (place, &edge) in order.iter().enumerate().skip(1) {
-            let access = access(shape, &order[..place], edge);
-            parts[usize::from(edge)].read[access as usize] = true;
-            let part = &parts[usize::from(edge)];
-            postings.serve(part.ring, access, shape.window);
-            if order[..place].iter().any(|&bound| part.after >> bound & 1 == 1 && usize::from(bound) != start) {
-                postings.serve_skips(part.ring, access);
+            let edge_access = access(shape, &order[..place], edge) as usize;
+            let part = &mut parts[usize::from(edge)];
+            part.read[edge_access] = true;
+            // Whatever is kept is not later than the start.
+            skipped[usize::from(edge)][edge_access] |= order[1..place].iter().any(|&bound| part.after >> bound & 1 == 1);
+        }
+    }
+    let mut earliest_first: Vec<usize> = (0..parts.len()).collect();
+    earliest_first.sort_by_key(|&edge| shape.before[edge].count_ones());
+    for edge in earliest_first {
+        if parts[edge].read.contains(&true) && !has_wider(&parts, signatures, edge) {
+            let gates = gates(shape, &parts, edge, postings);
+            parts[edge].ring = postings.narrow(signatures[edge], gates);
+        }
+        let Part { ring, read, .. } = parts[edge];
+        for access in ACCESSES {
+            if read[access as usize] {
+                postings.serve(ring, access, shape.window);
+            }
+            if skipped[edge][access as usize] {
+                postings.serve_skips(ring, access);
             }
         }
     }
     parts
+}
+
+/// Whether the same lists are kept of all edges of the signature anyway: then it costs more to narrow them than it saves.
+fn has_wider(parts: &[Part], signatures: &[SignatureId], edge: usize) -> bool {
+    (0..parts.len()).any(|other| {
+        signatures[other] == signatures[edge]
+            && parts[other].before == 0
+            && parts[other].read.iter().zip(parts[edge].read).all(|(&kept, asked)| kept || !asked)
+    })
 }
 
 /// How an edge is looked up once others are bound.

@@ -93,7 +93,8 @@ pub struct Postings {
     heads: HashTable<Head>,
 }
 
-const ACCESSES: [Access; 3] = [Access::Source, Access::Target, Access::Both];
+/// Every access.
+pub const ACCESSES: [Access; 3] = [Access::Source, Access::Target, Access::Both];
 
 #[inline]
 fn list(ring: RingId, access: Access) -> u32 {
