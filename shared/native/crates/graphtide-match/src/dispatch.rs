@@ -51,8 +51,8 @@ pub struct Target {
     pub pattern: u32,
     /// Position of the edge in it.
     pub edge: u8,
-    /// What must be there for the edge to be of use, if that is known without the pattern.
-    pub gate: Option<Gate>,
+    /// What must be there for the edge to be of use, as far as that is known without the pattern.
+    pub gates: [Option<Gate>; 2],
 }
 
 /// Signatures of one triple of labels.
@@ -141,7 +141,7 @@ impl Dispatch {
                     predicates,
                 };
                 let id = self.signature(signature);
-                self.targets[id as usize].push(Target { pattern, edge: edge as u8, gate: None });
+                self.targets[id as usize].push(Target { pattern, edge: edge as u8, gates: [None; 2] });
                 id
             })
             .collect()
@@ -176,10 +176,10 @@ impl Dispatch {
         }
     }
 
-    /// Sets the gate of every query edge that has one.
-    pub fn set_gates(&mut self, gate: impl Fn(u32, u8) -> Option<Gate>) {
+    /// Sets the gates of every query edge.
+    pub fn set_gates(&mut self, gates: impl Fn(u32, u8) -> [Option<Gate>; 2]) {
         for target in self.targets.iter_mut().flatten() {
-            target.gate = gate(target.pattern, target.edge);
+            target.gates = gates(target.pattern, target.edge);
         }
     }
 

@@ -30,7 +30,7 @@ pub struct Filtering {
     parts: Vec<Part>,
     orders: Vec<Vec<u8>>,
     /// Query edges at every query vertex.
-    incident: Vec<Vec<u8>>,
+    incident: Vec<Vec<Link>>,
     all: u64,
     edges: Vec<EdgeRef>,
     times: Vec<Time>,
@@ -44,18 +44,12 @@ impl Filtering {
     /// Makes an engine for checked search orders; `signatures` are those of the pattern's edges.
     pub fn new(pattern: u32, shape: Shape, orders: &[Vec<u8>], signatures: &[SignatureId], postings: &mut Postings) -> Self {
         let count = shape.ends.len();
-        let mut incident = vec![Vec::new(); shape.vertices];
-        for (edge, &(source, target)) in (0..).zip(&shape.ends) {
-            incident[usize::from(source)].push(edge);
-            if target != source {
-                incident[usize::from(target)].push(edge);
-            }
-        }
+        let parts = parts(&shape, orders, signatures, postings);
         Self {
             pattern,
-            parts: parts(&shape, orders, signatures, postings),
             orders: orders.to_vec(),
-            incident,
+            incident: (0..shape.vertices).map(|vertex| links(&parts, vertex as u8)).collect(),
+            parts,
             all: (0..count).fold(0, |set, edge| set | 1 << edge),
             edges: vec![EdgeRef(0); count],
             times: vec![0; count],
@@ -80,13 +74,20 @@ impl Filtering {
         self.parts[usize::from(query_edge)].completes()
     }
 
-    /// What the first look-up from a query edge needs: without it, no match can be found from there.
-    pub fn gate(&self, query_edge: u8) -> Option<Gate> {
-        let order = &self.orders[usize::from(query_edge)];
-        let &next = order.get(1)?;
-        let part = &self.parts[usize::from(next)];
-        let access = access(&self.shape, &order[..1], next);
-        Some(Gate::new(part.ring, access, part.ends, self.shape.ends[usize::from(query_edge)]))
+    /// What a search from a query edge looks up first, and what it needs at the other end: without either, no match can be found
+    /// from there.
+    pub fn gates(&self, query_edge: u8) -> [Option<Gate>; 2] {
+        let start = &self.orders[usize::from(query_edge)][..1];
+        let arriving = self.shape.ends[usize::from(query_edge)];
+        let mut gates = self.orders[usize::from(query_edge)].iter().skip(1).filter_map(|&other| {
+            let part = &self.parts[usize::from(other)];
+            let access = access(&self.shape, start, other);
+            let shared = self.shape.vertices_of(1 << query_edge) & self.shape.vertices_of(1 << other);
+            (shared != 0 && part.read[access as usize]).then(|| (shared, Gate::new(part.ring, access, part.ends, arriving)))
+        });
+        let Some((met, first)) = gates.next() else { return [None; 2] };
+        let second = gates.find(|&(shared, _)| shared != met).map(|(_, gate)| gate);
+        [Some(first), second]
     }
 
     /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
@@ -124,13 +125,42 @@ impl Filtering {
     }
 }
 
+/// A query edge at a query vertex.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    edge: u8,
+    ring: RingId,
+    ends: (u8, u8),
+    /// The edge's other end.
+    other: u8,
+    /// The list to read if this end alone is bound, if it is kept.
+    alone: Option<Access>,
+    /// Whether the list by both ends is kept.
+    both: bool,
+}
+
+fn links(parts: &[Part], vertex: u8) -> Vec<Link> {
+    let link = |(edge, part): (u8, &Part)| {
+        let (source, target) = part.ends;
+        let (other, access) = if source == vertex { (target, Access::Source) } else { (source, Access::Target) };
+        (source == vertex || target == vertex).then(|| Link {
+            edge,
+            ring: part.ring,
+            ends: part.ends,
+            other,
+            alone: part.read[access as usize].then_some(access),
+            both: part.read[Access::Both as usize],
+        })
+    };
+    (0..).zip(parts).filter_map(link).collect()
+}
+
 /// The candidates to read next: of one query edge, between two times.
 struct Choice {
     edge: usize,
     access: Access,
     earliest: Time,
     latest: Time,
-    newest: Entry,
 }
 
 struct Run<'r, 'a> {
@@ -138,7 +168,7 @@ struct Run<'r, 'a> {
     shape: &'r Shape,
     parts: &'r [Part],
     order: &'r [u8],
-    incident: &'r [Vec<u8>],
+    incident: &'r [Vec<Link>],
     all: u64,
     edges: &'r mut [EdgeRef],
     times: &'r mut [Time],
@@ -179,20 +209,19 @@ impl Run<'_, '_> {
     /// Looks up the newest candidates at a vertex that was just bound; says whether no open query edge is without.
     #[inline]
     fn reaches(&mut self, vertex: u8, bound: u64) -> bool {
-        for &edge in &self.incident[usize::from(vertex)] {
-            if bound >> edge & 1 == 1 {
+        for link in &self.incident[usize::from(vertex)] {
+            if bound >> link.edge & 1 == 1 {
                 continue;
             }
-            let part = &self.parts[usize::from(edge)];
-            let Some(access) = self.access(part) else { continue };
-            let Some(entry) = self.postings.newest(part.ring, access, self.vertex(part.ends.0), self.vertex(part.ends.1))
-            else {
-                return false;
-            };
-            if entry.ts < self.alive_from {
-                return false;
+            let both = link.both && self.is_bound(link.other);
+            let Some(access) = (if both { Some(Access::Both) } else { link.alone }) else { continue };
+            let (source, target) = (self.vertex(link.ends.0), self.vertex(link.ends.1));
+            match self.postings.newest(link.ring, access, source, target) {
+                Some(entry) if entry.ts >= self.alive_from => {
+                    self.newest[usize::from(link.edge) * 3 + access as usize] = Some(*entry);
+                }
+                _ => return false,
             }
-            self.newest[usize::from(edge) * 3 + access as usize] = Some(*entry);
         }
         true
     }
@@ -223,16 +252,19 @@ impl Run<'_, '_> {
             let part = &self.parts[edge];
             let Some(access) = self.access(part) else { continue };
             let (earliest, latest) = self.range(part, bound)?;
-            let newest = self.newest[edge * 3 + access as usize].filter(|newest| newest.ts >= earliest)?;
-            if chosen.is_none() || !is_single {
-                let single = !self.postings.has_older(part.ring, access, &newest);
-                if single && newest.ts > latest {
-                    return None;
-                }
-                if chosen.is_none() || single {
-                    chosen = Some(Choice { edge, access, earliest, latest, newest });
-                    is_single = single;
-                }
+            let newest = self.newest[edge * 3 + access as usize].as_ref()?;
+            if newest.ts < earliest {
+                return None;
+            }
+            if is_single {
+                continue;
+            }
+            is_single = !self.postings.has_older(part.ring, access, newest);
+            if is_single && newest.ts > latest {
+                return None;
+            }
+            if is_single || chosen.is_none() {
+                chosen = Some(Choice { edge, access, earliest, latest });
             }
         }
         chosen
@@ -243,7 +275,8 @@ impl Run<'_, '_> {
             self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
             return;
         }
-        let Some(Choice { edge, access, earliest, latest, newest }) = self.choose(bound) else { return };
+        let Some(Choice { edge, access, earliest, latest }) = self.choose(bound) else { return };
+        let Some(newest) = self.newest[edge * 3 + access as usize] else { return };
         let (parts, postings) = (self.parts, self.postings);
         let part = &parts[edge];
         let kept = (self.vertex(part.ends.0), self.vertex(part.ends.1));

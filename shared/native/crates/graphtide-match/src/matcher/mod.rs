@@ -129,10 +129,10 @@ impl Matcher {
             _ => true,
         });
         dispatch.set_gates(|pattern, edge| match &patterns[pattern as usize] {
-            Registered { limits, .. } if limits.state_bytes.is_some() => None,
-            Registered { engine: Engine::Search(search), .. } => search.gate(edge),
-            Registered { engine: Engine::Filtering(filtering), .. } => filtering.gate(edge),
-            _ => None,
+            Registered { limits, .. } if limits.state_bytes.is_some() => [None; 2],
+            Registered { engine: Engine::Search(search), .. } => [search.gate(edge), None],
+            Registered { engine: Engine::Filtering(filtering), .. } => filtering.gates(edge),
+            _ => [None; 2],
         });
         for pattern in &patterns {
             if let (Some(bytes), LimitPolicy::Shed) = (pattern.limits.state_bytes, pattern.limits.policy) {
@@ -227,7 +227,7 @@ impl Matcher {
         'patterns: for &signature in satisfied {
             self.hits[signature as usize] += 1;
             for target in self.dispatch.targets(signature) {
-                if target.gate.is_some_and(|gate| !gate.is_open(&self.postings, ends.0, ends.1)) {
+                if target.gates.iter().any(|gate| gate.is_some_and(|gate| !gate.is_open(&self.postings, ends.0, ends.1))) {
                     continue;
                 }
                 let pattern = &mut self.patterns[target.pattern as usize];

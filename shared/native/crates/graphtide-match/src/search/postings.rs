@@ -68,8 +68,8 @@ struct Ring {
     first: u32,
     /// Which lists are kept.
     served: [bool; 3],
-    /// Jumps of the entries, by list; none where nobody skips to an upper bound of time.
-    jumps: [Option<Jumps>; 3],
+    /// Jumps along the lists in which someone skips to an upper bound of time.
+    jumps: Vec<(Access, Jumps)>,
     /// Lists alive.
     heads: usize,
     window: i64,
@@ -156,7 +156,10 @@ impl Postings {
 
     /// Lets a reader of lists by `access` skip to an upper bound of time in O(log) steps.
     pub fn serve_skips(&mut self, ring: RingId, access: Access) {
-        self.rings[ring as usize].jumps[access as usize].get_or_insert_default();
+        let jumps = &mut self.rings[ring as usize].jumps;
+        if jumps.iter().all(|&(other, _)| other != access) {
+            jumps.push((access, Jumps::default()));
+        }
     }
 
     /// Gives up the oldest edges beyond `bytes`, even if they are in the window.
@@ -214,10 +217,8 @@ impl Postings {
                 ring.heads += 1;
             }
         }
-        for (jumps, previous) in ring.jumps.iter_mut().zip(previous) {
-            if let Some(jumps) = jumps {
-                jumps.push_back(ring.first, previous);
-            }
+        for (access, jumps) in &mut ring.jumps {
+            jumps.push_back(ring.first, previous[*access as usize]);
         }
         ring.entries.push_back(Entry { ts, source, target, edge, deleted: false, previous });
         true
@@ -290,7 +291,7 @@ impl Default for Ring {
             entries: VecDeque::new(),
             first: 0,
             served: [false; 3],
-            jumps: [const { None }; 3],
+            jumps: Vec::new(),
             heads: 0,
             window: 0,
             bound: usize::MAX,
@@ -317,7 +318,7 @@ impl Ring {
     }
 
     fn older_until(&self, access: Access, entry: &Entry, latest: Time) -> Option<&Entry> {
-        let jumps = self.jumps[access as usize].as_ref();
+        let jumps = self.jumps.iter().find(|&&(other, _)| other == access).map(|(_, jumps)| jumps);
         let mut place = entry.previous[access as usize];
         loop {
             let entry = self.at(place)?;
@@ -343,7 +344,7 @@ impl Ring {
         let Some(entry) = self.entries.pop_front() else { return };
         let place = self.first;
         self.first = self.first.wrapping_add(1);
-        self.jumps.iter_mut().flatten().for_each(Jumps::pop_front);
+        self.jumps.iter_mut().for_each(|(_, jumps)| jumps.pop_front());
         for access in ACCESSES {
             if !self.served[access as usize] {
                 continue;
@@ -358,7 +359,7 @@ impl Ring {
     }
 
     fn bytes(&self) -> usize {
-        let jumps: usize = self.jumps.iter().flatten().map(Jumps::bytes).sum();
+        let jumps: usize = self.jumps.iter().map(|(_, jumps)| jumps.bytes()).sum();
         self.entries.len() * size_of::<Entry>() + jumps + self.heads * (size_of::<Head>() + 1)
     }
 }
