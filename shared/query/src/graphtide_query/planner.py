@@ -43,7 +43,9 @@ def plan(
     model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.window.ticks_at_least(unit))
     match engine:
         case "auto":
-            return Plan(pattern, cheapest(model, (plan_timing(model, storage), plan_filtering(model), plan_search(model)), patterns))
+            return Plan(
+                pattern, cheapest(model, (plan_timing(model, storage), plan_filtering(model), plan_search(model)), patterns)
+            )
         case "timing":
             return Plan(pattern, plan_timing(model, storage))
         case "re-search":

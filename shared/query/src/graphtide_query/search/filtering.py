@@ -25,9 +25,7 @@ def plan_filtering(model: CostModel) -> FilteringPlan:
     search = plan_search(model)
     pattern = model.pattern
     names = [edge.name for edge in pattern.edges]
-    earlier = [
-        [other for other, first in enumerate(names) if pattern.order.precedes(first, last)] for last in names
-    ]
+    earlier = [[other for other, first in enumerate(names) if pattern.order.precedes(first, last)] for last in names]
     followed = {edge for each in earlier for edge in each}
     return FilteringPlan(
         search.orders,

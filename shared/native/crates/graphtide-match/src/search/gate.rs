@@ -36,7 +36,7 @@ impl Gate {
     }
 
     #[inline]
-    fn ends(&self, source: Vertex, target: Vertex) -> (Vertex, Vertex) {
+    fn ends(self, source: Vertex, target: Vertex) -> (Vertex, Vertex) {
         let vertex = |end| match end {
             End::Source => source,
             End::Target => target,
@@ -47,14 +47,14 @@ impl Gate {
 
     /// Whether the list has an entry.
     #[inline]
-    pub fn is_open(&self, postings: &Postings, source: Vertex, target: Vertex) -> bool {
+    pub fn is_open(self, postings: &Postings, source: Vertex, target: Vertex) -> bool {
         let (source, target) = self.ends(source, target);
         postings.has_any(self.ring, self.access, source, target)
     }
 
     /// Whether the list has an entry from that time on.
     #[inline]
-    pub fn is_open_since(&self, earliest: Time, postings: &Postings, source: Vertex, target: Vertex) -> bool {
+    pub fn is_open_since(self, earliest: Time, postings: &Postings, source: Vertex, target: Vertex) -> bool {
         let (source, target) = self.ends(source, target);
         postings.newest(self.ring, self.access, source, target).is_some_and(|entry| entry.ts >= earliest)
     }

@@ -407,4 +407,63 @@ mod tests {
             assert_eq!(times(&postings, Access::Target, 0, 1), [ts]);
         }
     }
+
+    #[test]
+    fn a_narrowed_list_keeps_what_finds_its_gates_open() {
+        let mut postings = Postings::new(2);
+        postings.serve(0, Access::Target, 10);
+        let gate = Gate::new(0, Access::Target, (0, 1), (1, 2));
+        let narrowed = postings.narrow(1, vec![gate]);
+        assert_eq!((narrowed, postings.narrow(1, vec![gate]), postings.narrow(1, Vec::new())), (2, 2, 1));
+        postings.serve(narrowed, Access::Source, 10);
+        let mut arrive =
+            |signature, ts, source, target, edge| postings.add(signature, ts, (Vertex(source), Vertex(target)), EdgeRef(edge));
+        assert!(!arrive(1, 0, 7, 8, 0), "nothing came into 7");
+        assert!(arrive(0, 1, 6, 7, 1));
+        assert!(arrive(1, 2, 7, 8, 2));
+        assert!(!arrive(1, 2, 8, 7, 3), "nothing came into 8");
+        assert!(!arrive(1, 11, 7, 8, 4), "the edge into 7 left the window");
+        assert!(postings.newest(narrowed, Access::Source, Vertex(7), Vertex::NONE).is_some_and(|entry| entry.ts == 2));
+        postings.delete(1, EdgeRef(2));
+        assert!(postings.newest(narrowed, Access::Source, Vertex(7), Vertex::NONE).is_some_and(|entry| entry.deleted));
+    }
+
+    #[test]
+    fn an_edge_is_no_gate_to_itself() {
+        let mut postings = Postings::new(1);
+        let gate = |ring| Gate::new(ring, Access::Source, (0, 1), (0, 2));
+        let second = postings.narrow(0, vec![gate(0)]);
+        let third = postings.narrow(0, vec![gate(second)]);
+        for ring in [0, second, third] {
+            postings.serve(ring, Access::Source, 10);
+        }
+        let mut lengths = Vec::new();
+        for number in 0..3 {
+            postings.add(0, Time::from(number), (Vertex(1), Vertex(2 + number)), EdgeRef(number));
+            lengths.push([0, second, third].map(|ring| postings.ring(ring).entries.len()));
+        }
+        assert_eq!(lengths, [[1, 0, 0], [2, 1, 0], [3, 2, 1]]);
+    }
+
+    #[test]
+    fn a_list_is_skipped_to_a_time_with_jumps_and_without() {
+        for with_jumps in [false, true] {
+            let mut postings = Postings::new(2);
+            postings.serve(1, Access::Source, 300);
+            if with_jumps {
+                postings.serve_skips(1, Access::Source);
+            }
+            for number in 0..1000 {
+                // Every third entry is of another list.
+                let source = Vertex(u32::from(number % 3 == 0));
+                postings.add(1, Time::from(number), (source, Vertex(2)), EdgeRef(number));
+            }
+            let Some(newest) = postings.newest(1, Access::Source, Vertex(0), Vertex::NONE) else { panic!("it has entries") };
+            for latest in 600..newest.ts {
+                let found = postings.older_until(1, Access::Source, newest, latest).map(|entry| entry.ts);
+                let expected = (700..=latest).rev().find(|ts| ts % 3 != 0);
+                assert_eq!(found, expected, "{latest}");
+            }
+        }
+    }
 }
