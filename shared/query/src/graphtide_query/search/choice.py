@@ -5,8 +5,9 @@ time (`docs/benchmarks.md`; one core, state in cache). They are compared with ea
 
 `timing` pays for every partial match it makes, which as many leave the window as come into it, and for a probe at every
 query edge. `re-search` pays for keeping each edge it may need, for a probe at every query edge, and for every edge it visits.
+`filtering` keeps and visits only what its filters leave, for one probe more where it starts: it looks at both ends.
 Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` pays `COLD` for every use of
-its lists, while `re-search` asks a table that all patterns share before it touches a pattern.
+its lists, while the other two ask a table that all patterns share before they touch a pattern.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
         case FilteringPlan(starts=starts, candidates=candidates, fan_outs=fan_outs):
             visits = sum(shares[start] * sum(fan_outs[start][1:]) for start in starts)
             kept = sum(candidates) / model.edges_in_window
-            return Cost(PROBE * sum(shares) + KEEP * kept + VISIT * visits, 0.0)
+            probes = sum(shares) + sum(shares[start] for start in starts)
+            return Cost(PROBE * probes + KEEP * kept + VISIT * visits, 0.0)
 
 
 def cheapest(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> PhysicalPlan:
