@@ -9,15 +9,16 @@ from __future__ import annotations
 import difflib
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import attributes
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
 from graphtide_native.spec import columns
-from graphtide_query.planner import plan
+from graphtide_query.planner import AUTO, plan
 
+from graphtide.adaptation import Watch, is_worth_it
 from graphtide.sampling import sample
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plan import Plan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch
 
@@ -33,6 +35,18 @@ if TYPE_CHECKING:
     from graphtide.readers import Reader
 
 _RECORD_FIELDS = ("ts", "id", "label")
+
+MOST_ADAPTED = 100
+"""Patterns in one pass up to which their plans change with the stream."""
+
+
+class Replan(NamedTuple):
+    """A plan that changed: after how many records, of which pattern, from which engine to which."""
+
+    records: int
+    pattern: str
+    before: str
+    after: str
 
 
 class Pipeline:
@@ -43,6 +57,8 @@ class Pipeline:
         projected: attributes the reader must decode, in this order.
         plans: one for each pattern, once a batch was seen.
         plan_seconds: what planning took.
+        match_seconds: what matching took.
+        replans: plans that changed while the stream ran.
     """
 
     def __init__(self, patterns: Sequence[SubgraphPattern], options: MatchOptions) -> None:
@@ -52,6 +68,8 @@ class Pipeline:
         self.plans: tuple[Plan, ...] = ()
         self.plan_seconds = 0.0
         self.match_seconds = 0.0
+        self.replans: list[Replan] = []
+        self._watch: Watch | None = None
         self._patterns = tuple(patterns)
         self._options = options
         self._matcher: Matcher | None = None
@@ -78,6 +96,8 @@ class Pipeline:
         """
         if self._matcher is None:
             self._start(batch, reader)
+        elif self._watch is not None and (known := self._watch.look(batch)) is not None:
+            self._replan(known)
         yield from self._match(self._sequencer.push(batch))
 
     def finish(self, reader: Reader) -> Iterator[MatchBatch]:
@@ -96,6 +116,36 @@ class Pipeline:
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records put aside as late since the last call."""
         return take_dead_letters(self._sequencer)
+
+    @property
+    def _is_adaptive(self) -> bool:
+        # Among many patterns the edges kept for a change of plan would outweigh what it gains.
+        return self._options.engine == AUTO and self._options.adapt and len(self._patterns) <= MOST_ADAPTED
+
+    def _planned(self, pattern: SubgraphPattern, statistics: StatisticsSnapshot | None) -> Plan:
+        options = self._options
+        return plan(
+            pattern,
+            options.engine,
+            unit=options.time_unit,
+            statistics=statistics,
+            storage=options.storage,
+            strategy=options.strategy,
+            patterns=len(self._patterns),
+        )
+
+    def _replan(self, known: StatisticsSnapshot) -> None:
+        """Give another plan to the patterns that are worth it on the stream as it is now."""
+        plans = list(self.plans)
+        for number, old in enumerate(plans):
+            new = self._planned(old.pattern, known)
+            ticks = old.pattern.window.ticks_at_least(self._options.time_unit)
+            if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin):
+                continue
+            if self.matcher.replan(number, new):
+                plans[number] = new
+                self.replans.append(Replan(self.matcher.totals().records, old.pattern.name, old.engine, new.engine))
+        self.plans = tuple(plans)
 
     def _match(self, batch: EdgeBatch) -> Iterator[MatchBatch]:
         started = time.perf_counter()
@@ -122,23 +172,16 @@ class Pipeline:
             self._duplicates = Duplicates(min(window, 2**63 - 1))
         if options.statistics is None and batch is not None:
             options = replace(options, statistics=sample(batch, self.symbols))
-        self.plans = tuple(
-            plan(
-                pattern,
-                options.engine,
-                unit=options.time_unit,
-                statistics=options.statistics,
-                storage=options.storage,
-                patterns=len(self._patterns),
-            )
-            for pattern in self._patterns
-        )
+        self.plans = tuple(self._planned(pattern, options.statistics) for pattern in self._patterns)
+        if self._is_adaptive and options.statistics is not None:
+            self._watch = Watch(self.symbols, options.statistics, options.adaptation)
         self._matcher = Matcher(
             self.plans,
             self.symbols,
             self.projected,
             unit=options.time_unit,
             deletions=has_deletions,
+            adaptive=self._watch is not None,
             limits=options.limits,
             concurrency=options.concurrency,
         )

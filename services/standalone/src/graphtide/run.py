@@ -147,6 +147,7 @@ class Run:
             relevant=totals.relevant,
             deletions=totals.deletions,
             outcome=self._outcome,
+            replans=tuple(self.pipeline.replans),
             patterns=tuple(
                 PatternSummary(
                     name=report.name,

@@ -12,7 +12,7 @@ from graphtide_query import parse
 from graphtide_query.planner import plan
 
 from graphtide.options import MatchOptions
-from graphtide.pipeline import Pipeline
+from graphtide.pipeline import Pipeline, Replan
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.run import tuned
 from graphtide.sampling import sample
@@ -85,6 +85,11 @@ class Session:
         yield from self._take(records)
         yield from self.finish()
 
+    @property
+    def replans(self) -> list[Replan]:
+        """Plans that changed while the stream ran."""
+        return self._pipeline.replans
+
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records put aside since the last call: bad ones and late ones."""
         letters = [*self._dead_letters, *self._pipeline.take_dead_letters()]
@@ -120,7 +125,10 @@ def explain(
     options = options or MatchOptions()
     statistics = options.statistics if statistics_from is None else statistics_of(statistics_from, options)
     plans = [
-        plan(p, options.engine, unit=options.time_unit, statistics=statistics, storage=options.storage) for p in parsed(pattern)
+        plan(
+            p, options.engine, unit=options.time_unit, statistics=statistics, storage=options.storage, strategy=options.strategy
+        )
+        for p in parsed(pattern)
     ]
     return rendered([explanation.explain(p) for p in plans], format)
 

@@ -43,6 +43,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         relevant: records whose labels some query edge has.
         deletions: deletions of an edge that was held.
         outcome: `done`, `interrupted`, `output closed`, `limit reached` or `unreadable`.
+        replans: plans that changed with the stream: after how many records, pattern, engine before and after.
         patterns: what each pattern did.
     """
 
@@ -60,6 +61,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     relevant: int
     deletions: int
     outcome: str
+    replans: tuple[tuple[int, str, str, str], ...]
     patterns: tuple[PatternSummary, ...]
 
     def to_json(self) -> bytes:

@@ -33,7 +33,7 @@ TIMED = Measurement(
     drawn_from=20_000,
     pattern="path4_empty",
     engine="timing",
-    storage="ms-dag",
+    variant="ms-dag",
     source="memory",
     threads=1,
     locking=None,
@@ -59,7 +59,7 @@ def test_every_case_is_measured_in_every_way_and_all_agree(tmp_path: Path) -> No
         )
     )
     assert {each.pattern for each in found} == {"path4_empty", "path4_partial", "path4_total", "star4_total"}
-    ways = {(each.engine, each.storage) for each in found}
+    ways = {(each.engine, each.variant) for each in found}
     assert {storage for engine, storage in ways if engine == "timing"} == {"independent", "ms-tree", "ms-dag"}
     assert {engine for engine, _ in ways} == set(ENGINES)
     assert len(found) == 4 * len(ways) * len(SOURCES) * 2
@@ -82,9 +82,9 @@ def test_a_count_that_is_not_the_known_one_fails() -> None:
 
 def test_ways_that_differ_fail_where_no_count_is_known() -> None:
     unknown = replace(TIMED, drawn_from=123)
-    known.check([unknown, replace(unknown, engine="re-search", storage=None)])
+    known.check([unknown, replace(unknown, engine="re-search", variant=None)])
     with pytest.raises(FatalError, match=r"re-search, finds 1 matches, timing, ms-dag finds 598"):
-        known.check([unknown, replace(unknown, engine="re-search", storage=None, matches=1)])
+        known.check([unknown, replace(unknown, engine="re-search", variant=None, matches=1)])
 
 
 def test_rates_come_from_the_median_and_the_extremes() -> None:
@@ -114,7 +114,7 @@ def test_growth_compares_the_same_patterns_in_two_windows() -> None:
 
 
 def test_storages_and_threads_stand_beside_each_other() -> None:
-    tree = replace(TIMED, storage="ms-tree", peak_state_bytes=3_000)
+    tree = replace(TIMED, variant="ms-tree", peak_state_bytes=3_000)
     assert [row[3:6] for row in by_storage([TIMED, tree]).rows] == [
         ("ms-dag", "1.50 KB", "50%"),
         ("ms-tree", "3.00 KB", "100%"),

@@ -58,6 +58,51 @@ class SearchPlan:
     name: str = "re-search"
 
 
+class SjTreeStrategy(Enum):
+    """How the `sj-tree` engine splits a pattern, and whether it searches for the parts everywhere.
+
+    Reference: paper 003, section 6.4.
+    """
+
+    SINGLE = "single"
+    """Primitives of one edge; all their matches are stored."""
+
+    SINGLE_LAZY = "single-lazy"
+    """Primitives of one edge; beyond the first they are looked for only where what they join was found."""
+
+    PATH = "path"
+    """Primitives of two adjacent edges, as far as the pattern splits so; all their matches are stored."""
+
+    PATH_LAZY = "path-lazy"
+    """The same primitives; beyond the first they are looked for only where what they join was found."""
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether Lazy Search is used."""
+        return self in {SjTreeStrategy.SINGLE_LAZY, SjTreeStrategy.PATH_LAZY}
+
+    @property
+    def joins_paths(self) -> bool:
+        """Whether primitives have two edges where they can."""
+        return self in {SjTreeStrategy.PATH, SjTreeStrategy.PATH_LAZY}
+
+
+@dataclass(frozen=True, slots=True)
+class SjTreePlan:
+    """A left-deep subgraph join tree.
+
+    `leaves` are the primitives in join order, of one edge or of two that share a vertex; each leaf shares a vertex with
+    those before it. `cardinalities` estimates the partial matches alive in each node that stores them: `P{i}` is leaf i, `J{i}`
+    the join of the first i leaves.
+    Reference: paper 003, section 3.1 and Algorithm 4.
+    """
+
+    leaves: tuple[tuple[EdgeIndex, ...], ...]
+    strategy: SjTreeStrategy = SjTreeStrategy.SINGLE_LAZY
+    cardinalities: tuple[tuple[str, float], ...] = ()
+    name: str = "sj-tree"
+
+
 @dataclass(frozen=True, slots=True)
 class FilteringPlan:
     """A search among candidates that the timing order filters when they arrive.
@@ -75,15 +120,25 @@ class FilteringPlan:
     name: str = "filtering"
 
 
-PhysicalPlan = TimingPlan | SearchPlan | FilteringPlan
+PhysicalPlan = TimingPlan | SearchPlan | SjTreePlan | FilteringPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A plan that was considered, with its estimated cost: nanoseconds an edge of the stream, partial matches alive."""
+
+    physical: PhysicalPlan
+    nanoseconds: float
+    partial_matches: float
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A pattern and how it is matched."""
+    """A pattern and how it is matched; `considered` holds what the choice was made from, cheapest first, if there was one."""
 
     pattern: SubgraphPattern
     physical: PhysicalPlan
+    considered: tuple[Candidate, ...] = ()
 
     @property
     def engine(self) -> str:

@@ -133,12 +133,15 @@ class MatchBatch:
 class Matcher:
     """The engines of many patterns; wrapped by `graphtide_native.matcher.Matcher`."""
 
-    def __new__(cls, patterns: bytes, symbols: Symbols, deletions: bool) -> Matcher: ...
+    def __new__(cls, patterns: bytes, symbols: Symbols, deletions: bool, adaptive: bool) -> Matcher: ...
     def push(self, batch: EdgeBatch, start: int, most: int) -> tuple[MatchBatch, int, tuple[str, str] | None]:
         """Take records from `start`; return matches, how many records were taken, and the limit that stopped the run."""
 
     def totals(self) -> dict[str, int]:
         """Return the counts of the whole pass."""
+
+    def replan(self, number: int, pattern: bytes) -> bool:
+        """Give a pattern another plan, warmed by a replay of the window; False if it reached a limit and the old one stays."""
 
     def patterns(self) -> list[dict[str, Any]]:
         """Return the counts of every pattern."""

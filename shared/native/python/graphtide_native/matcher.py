@@ -11,7 +11,7 @@ from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
 from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
-from graphtide_native.spec import Concurrency, Limits, encode
+from graphtide_native.spec import Concurrency, Limits, encode, encode_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,6 +118,7 @@ class Matcher:
         *,
         unit: TimeUnit = TimeUnit.MILLISECOND,
         deletions: bool = False,
+        adaptive: bool = False,
         limits: Limits | None = None,
         concurrency: Concurrency | None = None,
     ) -> None:
@@ -129,12 +130,13 @@ class Matcher:
             projected: the attributes of those batches, in order.
             unit: what a tick of the stream's time is.
             deletions: whether the stream may retract edges; then matches of the window are remembered to be retracted.
+            adaptive: whether plans may change while the stream runs; then every edge that some query edge could be is kept.
             limits: bounds on the state of each pattern.
             concurrency: threads for each pattern under `timing`.
         """
-        self._plans = tuple(plans)
-        spec = encode(self._plans, unit, projected, limits or Limits(), concurrency or Concurrency())
-        self._native = _native.Matcher(spec, symbols, deletions)
+        self._plans = list(plans)
+        self._settings = (unit, tuple(projected), limits or Limits(), concurrency or Concurrency())
+        self._native = _native.Matcher(encode(self._plans, *self._settings), symbols, deletions, adaptive)
 
     def push(self, batch: EdgeBatch, *, most: int = DEFAULT_MOST) -> Iterator[MatchBatch]:
         """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
@@ -152,6 +154,27 @@ class Matcher:
                 yield MatchBatch(native, self._plans)
             if stopped is not None:
                 raise LimitExceededError(*stopped)
+
+    def replan(self, number: int, plan: Plan) -> bool:
+        """Match a pattern by another plan from the next record on; no match is lost and none comes twice.
+
+        The new engine is warmed by replaying the window. Call it between two `push`es, with the iterator of the last one
+        exhausted.
+
+        Args:
+            number: the pattern's place among the plans.
+            plan: a plan for the same pattern.
+
+        Returns:
+            False if the new engine reached a limit while it was warmed: then the old plan goes on.
+
+        Raises:
+            ValueError: the matcher is not adaptive.
+        """
+        if not self._native.replan(number, encode_one(plan, *self._settings)):
+            return False
+        self._plans[number] = plan
+        return True
 
     def totals(self) -> Totals:
         """Return the counts of the whole pass."""

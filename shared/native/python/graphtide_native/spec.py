@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core import predicate as p
 from graphtide_core.pattern import Morphism
-from graphtide_core.plan import FilteringPlan, SearchPlan, TimingPlan
+from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,8 +69,16 @@ def encode(plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limi
         limits: bounds for each pattern.
         concurrency: threads for each pattern under `timing`.
     """
-    places = {name: place for place, name in enumerate(projected)}
-    return msgspec.json.encode([_spec(plan, unit, places, limits, concurrency) for plan in plans])
+    return msgspec.json.encode([_spec(plan, unit, _places(projected), limits, concurrency) for plan in plans])
+
+
+def encode_one(plan: Plan, unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency) -> bytes:
+    """Return one plan as the native matcher reads it; arguments as of `encode`."""
+    return msgspec.json.encode(_spec(plan, unit, _places(projected), limits, concurrency))
+
+
+def _places(projected: Sequence[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(projected)}
 
 
 def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits, concurrency: Concurrency) -> dict[str, object]:
@@ -105,6 +113,8 @@ def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:
                 "threads": concurrency.threads,
                 "locking": concurrency.locking,
             }
+        case SjTreePlan(leaves=leaves, strategy=strategy):
+            return {"engine": "sj-tree", "leaves": leaves, "lazy": strategy.is_lazy}
         case SearchPlan(orders=orders):
             return {"engine": "re-search", "orders": orders}
         case FilteringPlan(orders=orders):

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import FilteringPlan, SearchPlan, TimingPlan
+from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,10 +31,10 @@ class Node:
     """One step of a plan.
 
     Attributes:
-        name: name of the item (`L1.2`, `L0.2`), or of the step of a search.
+        name: name of the item (`L1.2`, `L0.2`; `P1`, `J2`), or of the step of a search.
         does: what it stores or looks up, in the pattern's names.
         inputs: names of the nodes it reads.
-        estimate: partial matches alive (timing), bindings open (search).
+        estimate: partial matches alive (timing, sj-tree), bindings open (search).
         actual: what a run saw.
     """
 
@@ -73,6 +73,12 @@ def explain(plan: Plan, actuals: Mapping[str, Actual] | None = None, counts: Map
                 "decomposition": " ⋈ ".join(_sequence(plan.pattern, edges) for edges in timing.subqueries),
             }
             nodes = _timing_nodes(plan.pattern, timing, actuals or {})
+        case SjTreePlan() as tree:
+            settings = {
+                "strategy": tree.strategy.value,
+                "leaves": " ⋈ ".join(_primitive(plan.pattern, leaf) for leaf in tree.leaves),
+            }
+            nodes = _sj_tree_nodes(plan.pattern, tree, actuals or {})
         case SearchPlan() as search:
             settings = {"state": "none: the window's edges alone"}
             nodes = _search_nodes(plan.pattern, range(len(search.orders)), search.orders, search.fan_outs)
@@ -80,6 +86,9 @@ def explain(plan: Plan, actuals: Mapping[str, Actual] | None = None, counts: Map
             settings = {"state": "none: the window's edges that the order leaves of use"}
             kept = _candidate_nodes(plan.pattern, filtering)
             nodes = kept + _search_nodes(plan.pattern, filtering.starts, filtering.orders, filtering.fan_outs)
+    if plan.considered:
+        estimates = (f"{c.physical.name} {c.nanoseconds:,.1f} ns an edge" for c in plan.considered)
+        settings["considered"] = ", ".join(estimates)
     return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts or {})
 
 
@@ -188,6 +197,29 @@ def _timing_nodes(pattern: SubgraphPattern, plan: TimingPlan, actuals: Mapping[s
         keys = bound & {end for e in plan.subqueries[level - 1] for end in _ends(pattern, e)}
         add(f"L0.{level}", f"join on {', '.join(sorted(keys))}", (left, right))
         left = f"L0.{level}"
+    nodes.append(Node("match", "report", (left,)))
+    return tuple(nodes)
+
+
+def _primitive(pattern: SubgraphPattern, leaf: Sequence[int]) -> str:
+    return "{" + ", ".join(pattern.edges[edge].name for edge in leaf) + "}"
+
+
+def _sj_tree_nodes(pattern: SubgraphPattern, plan: SjTreePlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
+    estimates = dict(plan.cardinalities)
+    nodes: list[Node] = []
+    left, bound = "", set[str]()
+    for number, leaf in enumerate(plan.leaves, start=1):
+        name = f"P{number}"
+        does = ", ".join(_edge(pattern, pattern.edges[edge]) for edge in leaf)
+        ends = {end for edge in leaf for end in _ends(pattern, edge)}
+        cut = ", ".join(sorted(bound & ends))
+        lazily = f" where {left} has {cut}" if plan.strategy.is_lazy and left else ""
+        nodes.append(Node(name, f"search {does}{lazily}", (), estimates.get(name), actuals.get(name)))
+        joined = f"J{number}"
+        if left:
+            nodes.append(Node(joined, f"join on {cut}", (left, name), estimates.get(joined), actuals.get(joined)))
+        left, bound = joined if left else name, bound | ends
     nodes.append(Node("match", "report", (left,)))
     return tuple(nodes)
 

@@ -8,16 +8,21 @@ from graphtide_core.plan import Plan, Storage
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
-from graphtide_query.search.choice import cheapest
+from graphtide_query.search.choice import considered
 from graphtide_query.search.cost_model import CostModel
 from graphtide_query.search.filtering import plan_filtering
 from graphtide_query.search.search_order import plan_search
+from graphtide_query.search.selectivity import frequencies_of
+from graphtide_query.search.sj_tree import plan_sj_tree
 from graphtide_query.search.tc_decomposition import plan_timing
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plan import SjTreeStrategy
 
-ENGINES = ("timing", "re-search", "filtering")
+    from graphtide_query.search.selectivity import PrimitiveFrequencies
+
+ENGINES = ("timing", "sj-tree", "re-search", "filtering")
 """Engines of the isomorphism family."""
 
 AUTO = "auto"
@@ -32,10 +37,20 @@ def plan(
     statistics: StatisticsSnapshot | None = None,
     storage: Storage = Storage.MS_DAG,
     patterns: int = 1,
+    strategy: SjTreeStrategy | None = None,
+    primitives: PrimitiveFrequencies | None = None,
 ) -> Plan:
     """Plan a pattern for an engine, or for the cheapest.
 
-    `statistics` is what is known of the stream, `patterns` how many are matched in the same pass.
+    Args:
+        pattern: the pattern.
+        engine: one of `ENGINES`, or `AUTO`.
+        unit: what a tick of the stream's time is.
+        statistics: what is known of the stream.
+        storage: how `timing` stores partial matches.
+        patterns: how many patterns are matched in the same pass.
+        strategy: how `sj-tree` splits the pattern and searches; None chooses by Relative Selectivity.
+        primitives: how often the parts of one and two edges occur, for `sj-tree`; None takes it from `statistics`.
 
     Raises:
         ValueError: there is no engine of that name.
@@ -43,11 +58,14 @@ def plan(
     model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.window.ticks_at_least(unit))
     match engine:
         case "auto":
-            return Plan(
-                pattern, cheapest(model, (plan_timing(model, storage), plan_filtering(model), plan_search(model)), patterns)
-            )
+            tree = plan_sj_tree(model, primitives or frequencies_of(model), strategy)
+            physicals = (plan_timing(model, storage), plan_search(model), plan_filtering(model), tree)
+            candidates = considered(model, physicals, patterns)
+            return Plan(pattern, candidates[0].physical, candidates)
         case "timing":
             return Plan(pattern, plan_timing(model, storage))
+        case "sj-tree":
+            return Plan(pattern, plan_sj_tree(model, primitives or frequencies_of(model), strategy))
         case "re-search":
             return Plan(pattern, plan_search(model))
         case "filtering":

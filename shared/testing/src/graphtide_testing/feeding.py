@@ -30,7 +30,12 @@ class Feed:
     """
 
     def __init__(
-        self, *plans: Plan, limits: Limits | None = None, concurrency: Concurrency | None = None, deletions: bool = True
+        self,
+        *plans: Plan,
+        limits: Limits | None = None,
+        concurrency: Concurrency | None = None,
+        deletions: bool = True,
+        adaptive: bool = False,
     ) -> None:
         """Make the stages; the stream may delete unless told otherwise."""
         patterns = [plan.pattern for plan in plans]
@@ -42,6 +47,7 @@ class Feed:
             projected,
             unit=TimeUnit.MILLISECOND,
             deletions=deletions,
+            adaptive=adaptive,
             limits=limits,
             concurrency=concurrency,
         )

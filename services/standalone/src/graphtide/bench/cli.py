@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import Storage
-from graphtide_query.planner import ENGINES
+from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_query.planner import AUTO, ENGINES
 from rich.console import Console
 
 from graphtide.bench import concurrency as on_threads
@@ -27,7 +27,8 @@ app = typer.Typer(help="Measure the engines over seeded workloads; every run che
 
 _STORAGES = tuple(storage.value for storage in Storage)
 _WIDTH = 150
-_ALL_ENGINES = ",".join(ENGINES)
+_WITH_AUTO = (*ENGINES, AUTO)
+_ALL_ENGINES = ",".join(_WITH_AUTO)
 
 Engines = Annotated[str, typer.Option("--engine", help=f"Any of {_ALL_ENGINES}.")]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each case; the median counts.")]
@@ -53,7 +54,7 @@ def subgraph_command(
     with_reader: Annotated[
         bool, typer.Option("--with-reader", help="Also read the stream, as CSV and Arrow, in the time.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Every workload, window, engine and storage.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every workload, window, engine, storage and strategy.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Stream B, window 20,000, one run.")] = False,
     details: Annotated[bool, typer.Option("--details", help="Show every pattern too.")] = False,
     cache: Cache = Path(DEFAULT_CACHE),
@@ -61,7 +62,7 @@ def subgraph_command(
     """Match one pattern at a time."""
     names, windows, engines, storages = _split(workload), _numbers(window, "--window"), _split(engine), _split(storage)
     if everything:
-        names, windows, engines, storages = tuple(WORKLOADS), (), ENGINES, _STORAGES
+        names, windows, engines, storages = tuple(WORKLOADS), (), _WITH_AUTO, _STORAGES
     if quick:
         names, windows, repeats = ("B",), (20_000,), 1
     settings = subgraph.Settings(
@@ -69,8 +70,9 @@ def subgraph_command(
         cache=cache,
         windows=windows,
         drawn_from=drawn_from,
-        engines=_known(engines, ENGINES, "--engine"),
+        engines=_known(engines, _WITH_AUTO, "--engine"),
         storages=tuple(Storage(name) for name in _known(storages, _STORAGES, "--storage")),
+        strategies=tuple(SjTreeStrategy) if everything else (None,),
         sources=SOURCES if with_reader else SOURCES[:1],
         pattern=_split(pattern),
         repeats=repeats,
@@ -97,7 +99,7 @@ def memory_command(
     cache: Cache = Path(DEFAULT_CACHE),
 ) -> None:
     """Measure resident memory as the stream gets longer, and the state of each storage."""
-    lengths, engines = _numbers(edges, "--edges"), _known(_split(engine), ENGINES, "--engine")
+    lengths, engines = _numbers(edges, "--edges"), _known(_split(engine), _WITH_AUTO, "--engine")
     with _running() as progress:
         resident = in_memory.resident(lengths, engines, cache, progress=progress)
         storages = in_memory.storages(repeats, cache, progress)
@@ -117,7 +119,7 @@ def many_command(
     cache: Cache = Path(DEFAULT_CACHE),
 ) -> None:
     """Match many patterns in one pass."""
-    numbers, engines = _numbers(patterns, "--patterns"), _known(_split(engine), ENGINES, "--engine")
+    numbers, engines = _numbers(patterns, "--patterns"), _known(_split(engine), _WITH_AUTO, "--engine")
     with _running() as progress:
         runs = at_once.run(numbers, engines, repeats, cache, progress)
         report = Report("many", this_machine(), at_once.check(runs), many=runs)

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import TimingPlan
+from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Symbols
 
@@ -46,7 +46,7 @@ class Measurement:
         drawn_from: edges of the stream that the pattern was drawn from.
         pattern: its name.
         engine: its name.
-        storage: of partial matches; None for engines that keep none.
+        variant: of the engine's plan: storage of `timing`, strategy of `sj-tree`; None for the others.
         source: one of `SOURCES`.
         threads: of the matcher.
         locking: how they lock; None for one thread.
@@ -62,7 +62,7 @@ class Measurement:
     drawn_from: int
     pattern: str
     engine: str
-    storage: str | None
+    variant: str | None
     source: str
     threads: int
     locking: str | None
@@ -101,8 +101,8 @@ class Measurement:
     def way(self) -> str:
         """The engine with all that its speed depends on."""
         parts = [self.engine]
-        if self.storage is not None:
-            parts.append(self.storage)
+        if self.variant is not None:
+            parts.append(self.variant)
         if self.source != "memory":
             parts.append(f"from {self.source}")
         if self.threads > 1:
@@ -183,9 +183,15 @@ def run_repeatedly(
     return passes
 
 
-def storage_of(plan: Plan) -> str | None:
-    """Return how a plan stores partial matches, if it does."""
-    return plan.physical.storage.value if isinstance(plan.physical, TimingPlan) else None
+def variant_of(plan: Plan) -> str | None:
+    """Return the variant of an engine's plan, if it has several."""
+    match plan.physical:
+        case TimingPlan(storage=storage):
+            return storage.value
+        case SjTreePlan(strategy=strategy):
+            return strategy.value
+        case SearchPlan() | FilteringPlan():
+            return None
 
 
 def _pass(matcher: Matcher, batches: Iterable[EdgeBatch]) -> Pass:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_core.plan import Storage
+from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_native.spec import Concurrency
 from graphtide_query import parse
-from graphtide_query.planner import ENGINES, plan
+from graphtide_query.planner import AUTO, ENGINES, plan
 
 from graphtide.bench.cache import texts
-from graphtide.bench.measure import Measurement, load, run_repeatedly, storage_of
+from graphtide.bench.measure import Measurement, load, run_repeatedly, variant_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +38,8 @@ class Settings:
         windows: in ticks; empty for each workload's own.
         drawn_from: edges of the stream that patterns are drawn from; None for as many as the window has ticks.
         engines: their names.
-        storages: for engines that store partial matches.
+        storages: of the `timing` engine.
+        strategies: of the `sj-tree` engine; None for the one that is chosen for the pattern.
         sources: where batches come from, see `measure.SOURCES`.
         concurrency: threads and locking.
         pattern: what a pattern's name must contain one of; empty for all.
@@ -51,6 +52,7 @@ class Settings:
     drawn_from: int | None = None
     engines: tuple[str, ...] = ENGINES
     storages: tuple[Storage, ...] = (Storage.MS_DAG,)
+    strategies: tuple[SjTreeStrategy | None, ...] = (None,)
     sources: tuple[str, ...] = ("memory",)
     concurrency: tuple[Concurrency, ...] = (Concurrency(),)
     pattern: tuple[str, ...] = ()
@@ -65,6 +67,14 @@ class Case:
     stream: LoadedStream
     drawn_from: int
     pattern: SubgraphPattern
+
+
+class Way(NamedTuple):
+    """A way to find a pattern: the engine asked for, the variant of its plan, and the plan."""
+
+    engine: str
+    variant: str | None
+    plan: Plan
 
 
 def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> tuple[Measurement, ...]:
@@ -91,15 +101,15 @@ def _cases(settings: Settings, progress: Callable[[str], None]) -> Iterator[Case
                     yield Case(workload, stream, drawn_from, pattern)
 
 
-def _measure(case: Case, way: Plan, source: str, concurrency: Concurrency, *, repeats: int) -> Measurement:
-    passes = run_repeatedly([way], case.stream, repeats, source=source, concurrency=concurrency)
+def _measure(case: Case, way: Way, source: str, concurrency: Concurrency, *, repeats: int) -> Measurement:
+    passes = run_repeatedly([way.plan], case.stream, repeats, source=source, concurrency=concurrency)
     return Measurement(
         workload=case.workload.name,
         window=case.pattern.window.amount,
         drawn_from=case.drawn_from,
         pattern=case.pattern.name,
         engine=way.engine,
-        storage=storage_of(way),
+        variant=way.variant,
         source=source,
         threads=concurrency.threads,
         locking=concurrency.locking if concurrency.threads > 1 else None,
@@ -111,10 +121,16 @@ def _measure(case: Case, way: Plan, source: str, concurrency: Concurrency, *, re
     )
 
 
-def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) -> tuple[Plan, ...]:
-    """Return the plans of a pattern for every engine, and for engines that store partial matches with every storage."""
-    every = [
-        plan(pattern, engine, statistics=stream.statistics, storage=storage)
-        for engine, storage in product(settings.engines, settings.storages)
-    ]
-    return tuple({(each.engine, storage_of(each)): each for each in every}.values())
+def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) -> tuple[Way, ...]:
+    """Return the plans of a pattern for every engine, and for engines with several kinds of plans every one asked for.
+
+    `auto` is an engine of its own here, whichever it takes.
+    """
+    ways: dict[tuple[str, str | None], Way] = {}
+    for engine, storage, strategy in product(settings.engines, settings.storages, settings.strategies):
+        # The choice between engines is made with the strategy that it would choose.
+        asked = None if engine == AUTO else strategy
+        made = plan(pattern, engine, statistics=stream.statistics, storage=storage, strategy=asked)
+        variant = None if engine == AUTO or (engine == "sj-tree" and asked is None) else variant_of(made)
+        ways[engine, variant] = Way(engine, variant, made)
+    return tuple(ways.values())

@@ -89,7 +89,7 @@ def by_storage(measurements: Sequence[Measurement]) -> Table:
                 each.workload,
                 f"{each.window:,}",
                 each.pattern,
-                each.storage or each.engine,
+                each.variant or each.engine,
                 size(each.peak_state_bytes),
                 percent(each.peak_state_bytes / largest),
                 f"{each.peak_partial_matches:,}",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 from graphtide_core.errors import FatalError, InvalidPatternError
 from graphtide_core.pattern import SubgraphPattern
-from graphtide_core.plan import Storage
+from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import AUTO, ENGINES
@@ -21,7 +22,11 @@ StreamFile = Annotated[
 Engine = Annotated[str, typer.Option(help=f"{AUTO} (the cheapest by estimate), {' or '.join(ENGINES)}.")]
 Plan = Annotated[
     str | None,
-    typer.Option(help=f"Variant of the engine's plan; timing: {', '.join(s.value for s in Storage)}.", show_default=False),
+    typer.Option(
+        help=f"Variant of the engine's plan; timing: {', '.join(s.value for s in Storage)}; "
+        f"sj-tree: {', '.join(s.value for s in SjTreeStrategy)}.",
+        show_default=False,
+    ),
 ]
 TimeUnitOption = Annotated[str, typer.Option("--time-unit", help="What ts counts: s, ms, us or ns.")]
 StatisticsFrom = Annotated[
@@ -65,9 +70,26 @@ def engine_name(text: str) -> str:
     return choice(text, {name: name for name in (AUTO, *ENGINES)}, "--engine")
 
 
-def storage(plan: str | None) -> Storage:
-    """Read the variant of the timing engine's plan."""
-    return Storage.MS_DAG if plan is None else choice(plan, {s.value: s for s in Storage}, "--plan")
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A variant of an engine's plan: how `timing` stores, how `sj-tree` splits and searches."""
+
+    storage: Storage = Storage.MS_DAG
+    strategy: SjTreeStrategy | None = None
+
+
+def variant(plan: str | None, engine: str) -> Variant:
+    """Read the variant of an engine's plan."""
+    if plan is None:
+        return Variant()
+    variants = {
+        "timing": {storage.value: Variant(storage=storage) for storage in Storage},
+        "sj-tree": {strategy.value: Variant(strategy=strategy) for strategy in SjTreeStrategy},
+    }
+    if engine not in variants:
+        message = f"engine {engine} has no variants; {' and '.join(variants)} have"
+        raise typer.BadParameter(message, param_hint="--plan")
+    return choice(plan, variants[engine], "--plan")
 
 
 def duration(text: str, option: str) -> Duration:

@@ -16,8 +16,8 @@ from graphtide.cli.arguments import (
     choice,
     engine_name,
     read_patterns,
-    storage,
     time_unit,
+    variant,
 )
 from graphtide.cli.status import status_of
 from graphtide.explaining import explained
@@ -53,9 +53,11 @@ def explain(
     """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities."""
     patterns = read_patterns(pattern_file)
     form = choice(format, {name: name for name in ("text", "json", "dot")}, "--format")
+    chosen = variant(plan, engine_name(engine))
     options = MatchOptions(
-        engine=engine_name(engine),
-        storage=storage(plan),
+        engine=engine,
+        storage=chosen.storage,
+        strategy=chosen.strategy,
         time_unit=time_unit(unit),
     )
     if analyze is None:

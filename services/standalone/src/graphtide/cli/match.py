@@ -26,8 +26,8 @@ from graphtide.cli.arguments import (
     duration,
     engine_name,
     read_patterns,
-    storage,
     time_unit,
+    variant,
     with_source,
 )
 from graphtide.cli.output import MatchFile
@@ -71,9 +71,11 @@ def match(
     true.
     """
     patterns = read_patterns(pattern_file)
+    chosen = variant(plan, engine_name(engine))
     options = MatchOptions(
-        engine=engine_name(engine),
-        storage=storage(plan),
+        engine=engine,
+        storage=chosen.storage,
+        strategy=chosen.strategy,
         time_unit=time_unit(unit),
         lateness=duration(lateness, "--lateness"),
         limits=Limits(

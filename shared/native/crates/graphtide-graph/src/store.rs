@@ -6,6 +6,9 @@
 
 use std::collections::VecDeque;
 
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
 use crate::Time;
 use crate::key::KeyRef;
 use crate::value::{OwnedValue, ValueRef};
@@ -43,6 +46,8 @@ pub struct EdgeStore {
     attributes: VecDeque<OwnedValue>,
     text: String,
     text_start: u64,
+    /// Deleted edges still held: few, or none.
+    deleted: HashSet<u32, FxBuildHasher>,
 }
 
 impl EdgeStore {
@@ -91,14 +96,15 @@ impl EdgeStore {
         self.edges[place].class = class;
     }
 
-    /// The edges held, oldest first.
-    pub fn refs(&self) -> impl Iterator<Item = EdgeRef> + use<> {
-        (self.first..self.first + self.edges.len() as u64).map(|number| EdgeRef(number as u32))
-    }
-
     /// The edge appended last.
     pub fn newest(&self) -> Option<(EdgeRef, &StoredEdge)> {
         Some((EdgeRef((self.first + self.edges.len() as u64).wrapping_sub(1) as u32), self.edges.back()?))
+    }
+
+    /// The edges held, oldest first.
+    pub fn refs(&self) -> impl Iterator<Item = EdgeRef> + use<> {
+        let first = self.first;
+        (0..self.edges.len() as u64).map(move |place| EdgeRef((first + place) as u32))
     }
 
     /// The oldest edge held.
@@ -119,6 +125,9 @@ impl EdgeStore {
     #[inline]
     pub fn pop_oldest(&mut self) -> Option<StoredEdge> {
         let edge = self.edges.pop_front()?;
+        if !self.deleted.is_empty() {
+            self.deleted.remove(&(self.first as u32));
+        }
         self.first += 1;
         self.attributes.drain(..self.width);
         if edge.id_length != NUMBER {
@@ -163,6 +172,23 @@ impl EdgeStore {
     pub fn attributes(&self, edge: EdgeRef) -> impl Iterator<Item = ValueRef<'_>> {
         let start = self.place(edge) * self.width;
         self.attributes.range(start..start + self.width).map(OwnedValue::get)
+    }
+
+    /// Marks an edge of the window as deleted. It stays until it expires, so that what names it can be read.
+    pub fn delete(&mut self, edge: EdgeRef) {
+        self.deleted.insert(edge.0);
+    }
+
+    /// Whether some edge held was deleted.
+    #[inline]
+    pub fn has_deleted(&self) -> bool {
+        !self.deleted.is_empty()
+    }
+
+    /// Whether an edge of the window was deleted.
+    #[inline]
+    pub fn is_deleted(&self, edge: EdgeRef) -> bool {
+        self.deleted.contains(&edge.0)
     }
 
     /// How many edges held are older.
@@ -211,6 +237,16 @@ mod tests {
             assert_eq!(usize::try_from(store.get(edge).ts), Ok(n));
         }
         assert!(store.text.len() < 5000 * 9, "texts of expired ids are given back");
+    }
+
+    #[test]
+    fn a_deletion_is_remembered_until_its_edge_expires() {
+        let mut store = EdgeStore::default();
+        let (one, other) = (push(&mut store, 1, "a"), push(&mut store, 2, "b"));
+        store.delete(one);
+        assert!(store.has_deleted() && store.is_deleted(one) && !store.is_deleted(other));
+        store.pop_expired(2);
+        assert!(!store.has_deleted());
     }
 
     #[test]

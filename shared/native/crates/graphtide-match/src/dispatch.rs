@@ -51,6 +51,8 @@ pub struct Target {
     pub pattern: u32,
     /// Position of the edge in it.
     pub edge: u8,
+    /// Whether the pattern looks at such edges when they arrive.
+    pub is_wanted: bool,
     /// What must be there for the edge to be of use, as far as that is known without the pattern.
     pub gates: [Option<Gate>; 2],
 }
@@ -141,7 +143,7 @@ impl Dispatch {
                     predicates,
                 };
                 let id = self.signature(signature);
-                self.targets[id as usize].push(Target { pattern, edge: edge as u8, gates: [None; 2] });
+                self.targets[id as usize].push(Target { pattern, edge: edge as u8, is_wanted: true, gates: [None; 2] });
                 id
             })
             .collect()
@@ -169,17 +171,10 @@ impl Dispatch {
         id
     }
 
-    /// Lets only those query edges know of edges that `wants` names, by pattern and position.
-    pub fn restrict(&mut self, wants: impl Fn(u32, u8) -> bool) {
-        for targets in &mut self.targets {
-            targets.retain(|target| wants(target.pattern, target.edge));
-        }
-    }
-
-    /// Sets the gates of every query edge.
-    pub fn set_gates(&mut self, gates: impl Fn(u32, u8) -> [Option<Gate>; 2]) {
+    /// Sets for every query edge whether it is wanted, and its gates.
+    pub fn set_gates(&mut self, gates: impl Fn(u32, u8) -> (bool, [Option<Gate>; 2])) {
         for target in self.targets.iter_mut().flatten() {
-            target.gates = gates(target.pattern, target.edge);
+            (target.is_wanted, target.gates) = gates(target.pattern, target.edge);
         }
     }
 

@@ -13,4 +13,5 @@ pub mod output;
 pub mod plan;
 pub mod search;
 pub mod shape;
+pub mod sj_tree;
 pub mod timing;

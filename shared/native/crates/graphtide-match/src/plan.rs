@@ -79,6 +79,13 @@ pub enum PlanSpec {
         #[serde(default)]
         locking: Locking,
     },
+    /// Joins along a left-deep tree over primitives of one or two edges.
+    SjTree {
+        /// Primitives in join order.
+        leaves: Vec<Vec<u8>>,
+        /// Whether a primitive beyond the first is looked for only where what it joins was found.
+        lazy: bool,
+    },
     /// A local search around every new edge.
     ReSearch {
         /// For every query edge, the order in which a search from it binds the others.
@@ -168,6 +175,10 @@ impl PatternSpec {
         if self.edges.iter().any(|edge| usize::from(edge.source.max(edge.target)) >= self.vertices.len()) {
             return Some("an edge ends at a vertex that is not there");
         }
+        let all: Vec<u8> = (0..edges as u8).collect();
+        if self.vertices_of(&all).count_ones() as usize != self.vertices.len() {
+            return Some("a vertex has no edge");
+        }
         if self.order.iter().any(|&(a, b)| usize::from(a.max(b)) >= edges || a == b) {
             return Some("the order names an edge that is not there");
         }
@@ -181,14 +192,13 @@ impl PatternSpec {
                 }
                 self.decomposition_flaw(subqueries)
             }
+            PlanSpec::SjTree { leaves, .. } => self.tree_flaw(leaves),
             PlanSpec::ReSearch { orders } | PlanSpec::Filtering { orders } => self.search_flaw(orders),
         }
     }
 
     fn decomposition_flaw(&self, subqueries: &[Vec<u8>]) -> Option<&'static str> {
-        let mut sorted: Vec<u8> = subqueries.concat();
-        sorted.sort_unstable();
-        if !sorted.iter().copied().eq(0..self.edges.len() as u8) || subqueries.iter().any(Vec::is_empty) {
+        if !self.is_partition(subqueries) {
             return Some("the subqueries must hold every edge exactly once");
         }
         for sequence in subqueries {
@@ -199,15 +209,39 @@ impl PatternSpec {
                 return Some("a timing sequence is not prefix-connected");
             }
         }
-        let mut seen = self.vertices_of(&subqueries[0]);
-        for sequence in &subqueries[1..] {
-            let ends = self.vertices_of(sequence);
+        self.join_order_flaw(subqueries)
+    }
+
+    fn tree_flaw(&self, leaves: &[Vec<u8>]) -> Option<&'static str> {
+        if !self.is_partition(leaves) {
+            return Some("the leaves must hold every edge exactly once");
+        }
+        if leaves.iter().any(|leaf| leaf.len() > 2) {
+            return Some("a leaf may have one or two edges");
+        }
+        if !leaves.iter().all(|leaf| self.is_connected_prefix_by_prefix(leaf)) {
+            return Some("the edges of a leaf share no vertex");
+        }
+        self.join_order_flaw(leaves)
+    }
+
+    fn join_order_flaw(&self, parts: &[Vec<u8>]) -> Option<&'static str> {
+        let mut seen = self.vertices_of(&parts[0]);
+        for part in &parts[1..] {
+            let ends = self.vertices_of(part);
             if seen & ends == 0 {
                 return Some("the join order is not prefix-connected");
             }
             seen |= ends;
         }
         None
+    }
+
+    /// Whether the parts, none of them empty, hold every edge exactly once.
+    fn is_partition(&self, parts: &[Vec<u8>]) -> bool {
+        let mut sorted: Vec<u8> = parts.concat();
+        sorted.sort_unstable();
+        sorted.iter().copied().eq(0..self.edges.len() as u8) && !parts.iter().any(Vec::is_empty)
     }
 
     fn search_flaw(&self, orders: &[Vec<u8>]) -> Option<&'static str> {

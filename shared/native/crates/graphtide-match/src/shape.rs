@@ -64,6 +64,35 @@ impl Shape {
         }
     }
 
+    /// The same pattern with its edges and vertices in another order: place `i` is for what was at `edges[i]`, `vertices[i]`.
+    #[must_use]
+    pub fn reordered(&self, edges: &[u8], vertices: &[u8]) -> Self {
+        let edge_place = inverse(edges);
+        let vertex_place = inverse(vertices);
+        let moved = |set: u64| bits(set).fold(0, |moved: u64, edge| moved | 1 << edge_place[edge]);
+        let moved_vertices = |set: u128| {
+            (0..self.vertices).filter(|&v| set >> v & 1 == 1).fold(0, |moved: u128, v| moved | 1 << vertex_place[v])
+        };
+        let across = self.across.iter().map(|across| Across {
+            predicate: across.predicate.renamed(&|edge| edge_place[usize::from(edge)], &|v| vertex_place[usize::from(v)]),
+            edges: moved(across.edges),
+            vertices: moved_vertices(across.vertices),
+        });
+        let ends = edges.iter().map(|&edge| {
+            let (source, target) = self.ends[usize::from(edge)];
+            (vertex_place[usize::from(source)], vertex_place[usize::from(target)])
+        });
+        Self {
+            ends: ends.collect(),
+            before: edges.iter().map(|&edge| moved(self.before[usize::from(edge)])).collect(),
+            vertices: self.vertices,
+            vertices_may_coincide: self.vertices_may_coincide,
+            window: self.window,
+            across: across.collect(),
+            kinds: edges.iter().map(|&edge| self.kinds[usize::from(edge)].clone()).collect(),
+        }
+    }
+
     /// The set of vertices that a set of edges binds.
     pub fn vertices_of(&self, edges: u64) -> u128 {
         bits(edges).fold(0, |seen, edge| {
@@ -131,6 +160,15 @@ impl Shape {
         let across = &self.across[index];
         across.edges & !edges == 0 && across.vertices & !self.vertices_of(edges) == 0
     }
+}
+
+/// Where each value of a permutation stands.
+pub fn inverse(permutation: &[u8]) -> Vec<u8> {
+    let mut places = vec![0; permutation.len()];
+    for (place, &value) in permutation.iter().enumerate() {
+        places[usize::from(value)] = place as u8;
+    }
+    places
 }
 
 /// Positions of the bits set, ascending.

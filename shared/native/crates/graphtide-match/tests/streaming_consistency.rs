@@ -9,7 +9,7 @@ use graphtide_graph::batch::{EdgeBatch, Operation, Row};
 use graphtide_graph::key::KeyRef;
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_match::concurrent::wait_list::{Mode, WaitList};
-use graphtide_match::matcher::Matcher;
+use graphtide_match::matcher::{Matcher, Options};
 use graphtide_match::plan::PatternSpec;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::{Arc, Mutex};
@@ -68,7 +68,7 @@ fn stream(symbols: &SharedSymbols) -> EdgeBatch {
 
 fn matches(threads: usize, locking: &str) -> Vec<String> {
     let symbols = SharedSymbols::default();
-    let mut matcher = Matcher::new(spec(threads, locking), &symbols, false).unwrap();
+    let mut matcher = Matcher::new(spec(threads, locking), &symbols, Options::default()).unwrap();
     let found = matcher.push(&stream(&symbols), 0, usize::MAX).matches;
     let lines = String::from_utf8(found.to_json_lines(&matcher.names())).unwrap();
     // Matches of one edge may come in any order.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphtide_match::matcher::Matcher;
+use graphtide_match::matcher::{Matcher, Options};
 use graphtide_match::output::{Kind, MatchBatch, PatternNames};
 use graphtide_match::plan::PatternSpec;
 use pyo3::exceptions::PyValueError;
@@ -23,10 +23,11 @@ type Stopped = Option<(String, String)>;
 #[pymethods]
 impl PyMatcher {
     #[new]
-    fn new(patterns: &[u8], symbols: &PySymbols, deletions: bool) -> PyResult<Self> {
+    fn new(patterns: &[u8], symbols: &PySymbols, deletions: bool, adaptive: bool) -> PyResult<Self> {
+        let options = Options { deletions, adaptive };
         let specs: Vec<PatternSpec> =
             serde_json::from_slice(patterns).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let inner = Matcher::new(specs, &symbols.inner, deletions).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let inner = Matcher::new(specs, &symbols.inner, options).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self { inner })
     }
 
@@ -35,6 +36,12 @@ impl PyMatcher {
         let progress = py.detach(|| matcher.push(records, start, most));
         let stopped = progress.stopped.map(|limit| (limit.pattern, limit.limit));
         (PyMatchBatch { inner: progress.matches, names: self.inner.names() }, progress.consumed, stopped)
+    }
+
+    fn replan(&mut self, py: Python<'_>, number: usize, pattern: &[u8]) -> PyResult<bool> {
+        let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let matcher = &mut self.inner;
+        py.detach(|| matcher.replan(number, spec.plan)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -1,13 +1,14 @@
 """What each engine would cost on a stream, and which is cheapest.
 
-Costs count what an engine does for an average edge, by the cost model's estimates, and weigh each kind of step by its measured
-time (`docs/benchmarks.md`; one core, state in cache). They are compared with each other; none is a promise.
+Costs count what an engine does for an average edge by the cost model's estimates, and weigh it by `Weights`, fitted by least
+squares of relative errors to rates measured over the named workloads (`docs/benchmarks.md`). With the true numbers of matches
+the fit is off by 5 to 10 % at the median; what is estimated wrong is off by more.
 
-`timing` pays for every partial match it makes, which as many leave the window as come into it, and for a probe at every
-query edge. `re-search` pays for keeping each edge it may need, for a probe at every query edge, and for every edge it visits.
-`filtering` keeps and visits only what its filters leave, for one probe more where it starts: it looks at both ends.
+`timing` and `sj-tree` pay for every partial match they make: as many leave the window as come into it. `re-search` pays for
+every edge it visits, and so does `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an
+edge that can be a query edge, and for matches.
 Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` pays `COLD` for every use of
-its lists, while the other two ask a table that all patterns share before they touch a pattern.
+its lists, while `re-search` and `filtering` ask a table that all patterns share before they touch a pattern.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import FilteringPlan, SearchPlan, TimingPlan
+from graphtide_core.plan import Candidate, FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
+
+from graphtide_query.search import filtering, search_order, sj_tree, tc_decomposition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,14 +27,23 @@ if TYPE_CHECKING:
 
     from graphtide_query.search.cost_model import CostModel
 
-PROBE = 15.0
-"""Nanoseconds to look for a bucket or a list, found or not."""
-STORE = 60.0
-"""Nanoseconds to store a partial match and to expire it."""
-KEEP = 60.0
-"""Nanoseconds to keep an edge in the lists and to expire it."""
-VISIT = 10.0
-"""Nanoseconds to look at one edge of a list."""
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Nanoseconds of an engine's steps: for every edge; for an edge, a query edge it can be; a row made or visited; a match."""
+
+    edge: float
+    candidate: float
+    row: float
+    match: float
+
+
+TIMING = Weights(20.5, 49.0, 88.1, 113.2)
+RE_SEARCH = Weights(31.1, 53.8, 80.3, 58.6)
+FILTERING = Weights(31.1, 18.8, 80.3, 58.6)
+KEEP = 37.0
+"""Nanoseconds to keep a candidate in the lists of `filtering`, which keeps not every edge that can be a query edge."""
+SJ_TREE = Weights(20.2, 55.3, 197.7, 89.9)
 COLD = 1_000.0
 """Nanoseconds more for an insertion into lists that are not in cache."""
 CROWD = 500
@@ -47,23 +59,38 @@ class Cost:
 
 
 def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
-    """Estimate what a plan costs among that many patterns in one pass. Complexity: O(n^2) for n edges."""
+    """Estimate what a plan costs among that many patterns in one pass. Complexity: O(n^3) for n edges.
+
+    Sizes are estimated anew: the plan may have been made when the stream was another.
+    """
     shares = [model.share(edge) for edge in model.pattern.edges]
+    cold = COLD * min(1.0, (patterns - 1) / CROWD) * sum(shares)
+    orders = physical.orders if isinstance(physical, SearchPlan | FilteringPlan) else search_order.plan_search(model).orders
+    searches = [(share, search_order.fan_outs(model, order)) for share, order in zip(shares, orders, strict=True)]
+    matches = sum(share * opened[-1] for share, opened in searches)
     match physical:
-        case TimingPlan(cardinalities=cardinalities):
-            alive = sum(size for _, size in cardinalities)
-            cold = COLD * min(1.0, (patterns - 1) / CROWD)
-            return Cost((PROBE + cold) * sum(shares) + STORE * alive / model.edges_in_window, alive)
-        case SearchPlan(fan_outs=fan_outs):
-            visits = sum(share * sum(opened[1:]) for share, opened in zip(shares, fan_outs, strict=True))
-            return Cost((PROBE + KEEP) * sum(shares) + VISIT * visits, 0.0)
-        case FilteringPlan(starts=starts, candidates=candidates, fan_outs=fan_outs):
-            visits = sum(shares[start] * sum(fan_outs[start][1:]) for start in starts)
-            kept = sum(candidates) / model.edges_in_window
-            probes = sum(shares) + sum(shares[start] for start in starts)
-            return Cost(PROBE * probes + KEEP * kept + VISIT * visits, 0.0)
+        case TimingPlan(subqueries=subqueries):
+            alive = sum(size for _, size in tc_decomposition.cardinalities(model, subqueries))
+            return Cost(cold + _time(TIMING, sum(shares), alive / model.edges_in_window, matches), alive)
+        case SjTreePlan(leaves=leaves, strategy=strategy):
+            alive = sum(size for _, size in sj_tree.cardinalities(model, leaves, strategy))
+            return Cost(cold + _time(SJ_TREE, sum(shares), alive / model.edges_in_window, matches), alive)
+        case SearchPlan():
+            visits = sum(share * sum(opened[1:]) for share, opened in searches)
+            return Cost(_time(RE_SEARCH, sum(shares), visits, matches), 0.0)
+        case FilteringPlan(starts=starts):
+            visits = sum(searches[start][0] * sum(searches[start][1][1:]) for start in starts)
+            found = sum(searches[start][0] * searches[start][1][-1] for start in starts)
+            kept = sum(filtering.candidates(model)) / model.edges_in_window
+            return Cost(_time(FILTERING, sum(shares), visits, found) + KEEP * kept, 0.0)
 
 
-def cheapest(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> PhysicalPlan:
-    """Return the plan of the least estimated time; of equals the first."""
-    return min(physicals, key=lambda physical: cost(model, physical, patterns).nanoseconds)
+def _time(weights: Weights, candidates: float, rows: float, matches: float) -> float:
+    return weights.edge + weights.candidate * candidates + weights.row * rows + weights.match * matches
+
+
+def considered(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> tuple[Candidate, ...]:
+    """Estimate the plans, cheapest first; of equals the first given."""
+    costs = [(physical, cost(model, physical, patterns)) for physical in physicals]
+    candidates = [Candidate(physical, found.nanoseconds, found.partial_matches) for physical, found in costs]
+    return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))

@@ -24,18 +24,21 @@ def plan_filtering(model: CostModel) -> FilteringPlan:
     """Return the plan of the `filtering` engine. Complexity: O(n^3) for n edges."""
     search = plan_search(model)
     pattern = model.pattern
-    names = [edge.name for edge in pattern.edges]
-    earlier = [[other for other, first in enumerate(names) if pattern.order.precedes(first, last)] for last in names]
+    earlier = _earlier(model)
     followed = {edge for each in earlier for edge in each}
-    return FilteringPlan(
-        search.orders,
-        tuple(edge for edge in range(len(names)) if edge not in followed),
-        _candidates(model, earlier),
-        search.fan_outs,
-    )
+    starts = tuple(edge for edge in range(len(pattern.edges)) if edge not in followed)
+    return FilteringPlan(search.orders, starts, candidates(model), search.fan_outs)
 
 
-def _candidates(model: CostModel, earlier: list[list[int]]) -> tuple[float, ...]:
+def _earlier(model: CostModel) -> list[list[int]]:
+    names = [edge.name for edge in model.pattern.edges]
+    order = model.pattern.order
+    return [[other for other, first in enumerate(names) if order.precedes(first, last)] for last in names]
+
+
+def candidates(model: CostModel) -> tuple[float, ...]:
+    """Estimate how many edges of the window are candidates of each query edge."""
+    earlier = _earlier(model)
     alive = [model.alive(edge) for edge in range(len(earlier))]
     # Edges that must be earlier have fewer before them: the order is transitive.
     for edge in sorted(range(len(earlier)), key=lambda each: len(earlier[each])):

@@ -14,34 +14,39 @@ from typing import TYPE_CHECKING
 from graphtide_core.plan import SearchPlan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphtide_query.search.cost_model import CostModel
 
 
 def plan_search(model: CostModel) -> SearchPlan:
     """Return the plan of the `re-search` engine. Complexity: O(n^3) for n edges."""
-    orders, fan_outs = [], []
-    for start in range(len(model.pattern.edges)):
-        order, fan_out = _order(model, start)
-        orders.append(order)
-        fan_outs.append(fan_out)
-    return SearchPlan(tuple(orders), tuple(fan_outs))
+    orders = tuple(_order(model, start) for start in range(len(model.pattern.edges)))
+    return SearchPlan(orders, tuple(fan_outs(model, order) for order in orders))
 
 
-def _order(model: CostModel, start: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    order, open_bindings = [start], [1.0]
+def fan_outs(model: CostModel, order: Sequence[int]) -> tuple[float, ...]:
+    """Estimate, step by step, how many bindings a search in that order has open."""
+    open_bindings = [1.0]
+    for depth in range(1, len(order)):
+        open_bindings.append(open_bindings[-1] * _narrowed(model, order[:depth], order[depth]))
+    return tuple(open_bindings)
+
+
+def _order(model: CostModel, start: int) -> tuple[int, ...]:
+    order = [start]
     while len(order) < len(model.pattern.edges):
         ends = model.ends(order)
-        fan_out, edge = min(
+        _, edge = min(
             (_narrowed(model, order, number), number)
             for number, edge in enumerate(model.pattern.edges)
             if number not in order and (edge.source in ends or edge.target in ends)
         )
         order.append(edge)
-        open_bindings.append(open_bindings[-1] * fan_out)
-    return tuple(order), tuple(open_bindings)
+    return tuple(order)
 
 
-def _narrowed(model: CostModel, bound: list[int], edge: int) -> float:
+def _narrowed(model: CostModel, bound: Sequence[int], edge: int) -> float:
     names, order = model.pattern.edges, model.pattern.order
     name = names[edge].name
     related = sum(order.precedes(names[b].name, name) or order.precedes(name, names[b].name) for b in bound)

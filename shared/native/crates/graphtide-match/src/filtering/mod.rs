@@ -29,6 +29,7 @@ pub struct Filtering {
     pattern: u32,
     parts: Vec<Part>,
     orders: Vec<Vec<u8>>,
+    signatures: Vec<SignatureId>,
     /// Query edges at every query vertex.
     incident: Vec<Vec<Link>>,
     all: u64,
@@ -41,15 +42,15 @@ pub struct Filtering {
 }
 
 impl Filtering {
-    /// Makes an engine for checked search orders; `signatures` are those of the pattern's edges.
-    pub fn new(pattern: u32, shape: Shape, orders: &[Vec<u8>], signatures: &[SignatureId], postings: &mut Postings) -> Self {
+    /// Makes an engine for checked search orders; `signatures` are those of the pattern's edges. It must be attached to lists.
+    pub fn new(pattern: u32, shape: Shape, orders: Vec<Vec<u8>>, signatures: Vec<SignatureId>) -> Self {
         let count = shape.ends.len();
-        let parts = parts(&shape, orders, signatures, postings);
         Self {
             pattern,
-            orders: orders.to_vec(),
-            incident: (0..shape.vertices).map(|vertex| links(&parts, vertex as u8)).collect(),
-            parts,
+            parts: Vec::new(),
+            orders,
+            signatures,
+            incident: Vec::new(),
             all: (0..count).fold(0, |set, edge| set | 1 << edge),
             edges: vec![EdgeRef(0); count],
             times: vec![0; count],
@@ -59,14 +60,15 @@ impl Filtering {
         }
     }
 
-    /// The lists of candidates, each once.
+    /// Has its candidates kept in these lists; once more for the same lists changes nothing.
+    pub fn attach(&mut self, postings: &mut Postings) {
+        self.parts = parts(&self.shape, &self.orders, &self.signatures, postings);
+        self.incident = (0..self.shape.vertices).map(|vertex| links(&self.parts, vertex as u8)).collect();
+    }
+
+    /// The lists of candidates.
     pub fn lists(&self) -> impl Iterator<Item = RingId> {
-        let rings = |parts: &[Part], ring| parts.iter().any(|part| part.ring == ring);
-        self.parts
-            .iter()
-            .enumerate()
-            .filter(move |&(place, part)| !rings(&self.parts[..place], part.ring))
-            .map(|(_, part)| part.ring)
+        self.parts.iter().map(|part| part.ring)
     }
 
     /// Whether a match can be complete when this query edge arrives.

@@ -6,6 +6,7 @@
 //! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
 
 mod registered;
+mod replan;
 mod reported;
 
 use std::hash::BuildHasher;
@@ -26,12 +27,15 @@ use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, LABEL};
 use crate::filtering::Filtering;
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
-use crate::plan::{InvalidPlan, LimitPolicy, PatternSpec, PlanSpec};
+use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::search::Search;
+use crate::search::gate::Gate;
 use crate::search::postings::Postings;
 use crate::shape::Shape;
+use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 pub use registered::{Counts, Engine, LimitReached, Registered};
+use replan::{Replay, postings_for, set_gates};
 use reported::Reported;
 
 /// Records between two hand-overs of rows and expiries of the store.
@@ -65,6 +69,15 @@ pub struct Progress {
     pub stopped: Option<LimitReached>,
 }
 
+/// What a matcher is to be ready for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The stream may retract edges: matches of the window are remembered, to be retracted.
+    pub deletions: bool,
+    /// Plans may change while the stream runs: every edge that some query edge could be is kept, to be replayed.
+    pub adaptive: bool,
+}
+
 /// Patterns and what they share.
 #[derive(Debug)]
 pub struct Matcher {
@@ -88,16 +101,18 @@ pub struct Matcher {
     totals: Totals,
     chunks: u64,
     has_threads: bool,
+    replay: Option<Replay>,
 }
 
 impl Matcher {
-    /// Makes a matcher of checked patterns. `deletions` says whether the stream may retract edges: then matches of the window are
-    /// remembered, to be retracted.
-    pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, deletions: bool) -> Result<Self, InvalidPlan> {
+    /// Makes a matcher of checked patterns.
+    pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
+        let Options { deletions, adaptive } = options;
         let mut table = symbols.lock();
         let mut reads_labels = false;
         let mut dispatch = Dispatch::default();
-        let mut split = Vec::with_capacity(specs.len());
+        let mut replay = Replay::default();
+        let mut patterns = Vec::with_capacity(specs.len());
         let mut kept_columns: Vec<u16> = Vec::new();
         for (number, spec) in specs.into_iter().enumerate() {
             spec.check()?;
@@ -115,35 +130,17 @@ impl Matcher {
                 });
             }
             let signatures = dispatch.add(number as u32, &spec, &alone, &mut table);
-            split.push((spec, across, signatures));
+            if adaptive {
+                replay.blueprints.push((spec.clone(), across.clone()));
+            }
+            patterns.push(register(number as u32, spec, across, signatures));
         }
         dispatch.seal();
-        let mut postings = Postings::new(dispatch.len());
-        let patterns: Vec<Registered> =
-            (0..).zip(split).map(|(number, parts)| register(number, parts, &mut postings)).collect();
-        // A bound on bytes is checked in the pattern, at every edge.
-        dispatch.restrict(|pattern, edge| match &patterns[pattern as usize] {
-            Registered { engine: Engine::Filtering(filtering), limits, .. } if limits.state_bytes.is_none() => {
-                filtering.completes(edge)
-            }
-            _ => true,
-        });
-        dispatch.set_gates(|pattern, edge| match &patterns[pattern as usize] {
-            Registered { limits, .. } if limits.state_bytes.is_some() => [None; 2],
-            Registered { engine: Engine::Search(search), .. } => [search.gate(edge), None],
-            Registered { engine: Engine::Filtering(filtering), .. } => filtering.gates(edge),
-            _ => [None; 2],
-        });
-        for pattern in &patterns {
-            if let (Some(bytes), LimitPolicy::Shed) = (pattern.limits.state_bytes, pattern.limits.policy) {
-                for &ring in &pattern.lists {
-                    postings.limit(ring, bytes / pattern.lists.len() as u64);
-                }
-            }
-        }
+        let postings = postings_for(&dispatch, &mut patterns);
+        set_gates(&mut dispatch, &patterns);
         drop(table);
         let hits = vec![0; dispatch.len()];
-        let has_threads = patterns.iter().any(|pattern| matches!(pattern.engine, Engine::Concurrent(_)));
+        let has_threads = patterns.iter().any(Registered::has_threads);
         Ok(Self {
             symbols: symbols.clone(),
             labels: reads_labels.then(Vec::new),
@@ -165,6 +162,7 @@ impl Matcher {
             totals: Totals::default(),
             chunks: 0,
             has_threads,
+            replay: adaptive.then_some(replay),
         })
     }
 
@@ -227,7 +225,8 @@ impl Matcher {
         'patterns: for &signature in satisfied {
             self.hits[signature as usize] += 1;
             for target in self.dispatch.targets(signature) {
-                if target.gates.iter().any(|gate| gate.is_some_and(|gate| !gate.is_open(&self.postings, ends.0, ends.1))) {
+                let is_shut = |gate: Gate| !gate.is_open(&self.postings, ends.0, ends.1);
+                if !target.is_wanted || target.gates.iter().any(|gate| gate.is_some_and(is_shut)) {
                     continue;
                 }
                 let pattern = &mut self.patterns[target.pattern as usize];
@@ -252,6 +251,10 @@ impl Matcher {
             held |= self.postings.add(signature, ts, ends, edge);
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
+        if let Some(replay) = &mut self.replay {
+            replay.satisfied.push_back(satisfied.into());
+            held = true;
+        }
         if held || !self.rows.is_empty() {
             if let Some(ids) = &mut self.ids {
                 let store = &self.store;
@@ -280,6 +283,7 @@ impl Matcher {
             return;
         }
         self.totals.deletions += 1;
+        self.store.delete(edge);
         let class = self.store.get(edge).class;
         self.dispatch.signatures_of_class(class, |signature| {
             self.postings.delete(signature, edge);
@@ -363,6 +367,9 @@ impl Matcher {
                 entry.remove();
             }
             let Some(edge) = self.store.pop_expired(alive_from) else { break };
+            if let Some(replay) = &mut self.replay {
+                replay.satisfied.pop_front();
+            }
             self.vertices.release(edge.source);
             self.vertices.release(edge.target);
         }
@@ -420,10 +427,7 @@ fn hash(id: KeyRef<'_>) -> u64 {
     FxBuildHasher.hash_one(id)
 }
 
-/// A pattern with its predicates across edges and the signatures of its edges.
-type Parts = (PatternSpec, Vec<Expression>, Vec<SignatureId>);
-
-fn register(number: u32, (spec, across, signatures): Parts, postings: &mut Postings) -> Registered {
+fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures: Vec<SignatureId>) -> Registered {
     let shape = Shape::new(&spec, across);
     let names = PatternNames::new(&spec);
     let engine = match spec.plan {
@@ -433,28 +437,20 @@ fn register(number: u32, (spec, across, signatures): Parts, postings: &mut Posti
         PlanSpec::Timing { subqueries, storage, .. } => {
             Engine::Timing(Box::new(Timing::new(number, shape, subqueries, storage, &spec.limits)))
         }
-        PlanSpec::ReSearch { orders } => {
-            let search = Search::new(number, shape, &orders, &signatures);
-            for (signature, access, window) in search.reads() {
-                postings.serve(signature, access, window);
-            }
-            Engine::Search(Box::new(search))
+        PlanSpec::SjTree { leaves, lazy } => {
+            Engine::SjTree(Box::new(SjTree::new(number, &shape, &leaves, lazy, &signatures, &spec.limits)))
         }
+        PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, &orders, &signatures))),
         PlanSpec::Filtering { orders } => {
-            Engine::Filtering(Box::new(Filtering::new(number, shape, &orders, &signatures, postings)))
+            Engine::Filtering(Box::new(Filtering::new(number, shape, orders, signatures.clone())))
         }
-    };
-    let lists = match &engine {
-        Engine::Timing(_) | Engine::Concurrent(_) => Vec::new(),
-        Engine::Search(_) => signatures.clone(),
-        Engine::Filtering(filtering) => filtering.lists().collect(),
     };
     Registered {
         names,
         engine,
         window: spec.window,
         signatures,
-        lists,
+        lists: Vec::new(),
         limits: spec.limits,
         counts: Counts::default(),
         paused: false,

@@ -9,7 +9,9 @@ use crate::filtering::Filtering;
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
-use crate::search::postings::{Postings, RingId};
+use crate::search::gate::Gate;
+use crate::search::postings::{Access, Postings, RingId};
+use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 
 /// The engine of a pattern.
@@ -19,6 +21,8 @@ pub enum Engine {
     Timing(Box<Timing>),
     /// Expansion lists on several threads.
     Concurrent(Box<Concurrent>),
+    /// Joins along a tree of primitives.
+    SjTree(Box<SjTree>),
     /// Local search.
     Search(Box<Search>),
     /// Local search among filtered candidates.
@@ -47,9 +51,9 @@ pub struct Registered {
     pub engine: Engine,
     /// Window in ticks.
     pub window: i64,
-    /// Signatures of its edges.
+    /// Signatures of its edges, by position.
     pub signatures: Vec<SignatureId>,
-    /// The shared lists that hold its edges; none if it keeps them itself.
+    /// The shared lists that it reads, each once.
     pub lists: Vec<RingId>,
     /// Bounds.
     pub limits: Limits,
@@ -100,17 +104,87 @@ impl Registered {
                 lists.insert(arrival, query_edge);
                 Ok(true)
             }
-            Engine::Timing(timing) => match timing.insert(arrival, query_edge, rows) {
-                Outcome::Discarded => {
-                    self.counts.discarded += 1;
-                    Ok(false)
+            Engine::Timing(timing) => {
+                let outcome = timing.insert(arrival, query_edge, rows);
+                self.settle(outcome)
+            }
+            Engine::SjTree(tree) => {
+                let outcome = tree.insert(arrival, query_edge, postings, rows);
+                if self.limits.state_bytes.is_some() {
+                    self.check_bytes(postings)?;
                 }
-                Outcome::Used => Ok(true),
-                Outcome::Limited(bound) => {
-                    self.at_limit(&bound.to_string())?;
-                    Ok(true)
-                }
-            },
+                self.settle(outcome)
+            }
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, outcome: Outcome) -> Result<bool, LimitReached> {
+        match outcome {
+            Outcome::Discarded => {
+                self.counts.discarded += 1;
+                Ok(false)
+            }
+            Outcome::Used => Ok(true),
+            Outcome::Limited(bound) => {
+                self.at_limit(&bound.to_string())?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Bytes that each of the lists read may take, if the oldest are to be given up beyond.
+    pub fn postings_bound(&self) -> Option<u64> {
+        let (Some(bytes), LimitPolicy::Shed) = (self.limits.state_bytes, self.limits.policy) else { return None };
+        // A join tree keeps the other half for its tables.
+        let share = if matches!(self.engine, Engine::SjTree(_)) { bytes / 2 } else { bytes };
+        share.checked_div(self.lists.len() as u64)
+    }
+
+    /// Whether an edge can be of use at once as a query edge, and what must be there then, as far as that is known without the
+    /// pattern.
+    pub fn gates(&self, query_edge: u8) -> (bool, [Option<Gate>; 2]) {
+        match &self.engine {
+            // A bound on bytes is checked in the pattern, at every edge.
+            _ if self.limits.state_bytes.is_some() => (true, [None; 2]),
+            Engine::Search(search) => (true, [search.gate(query_edge), None]),
+            Engine::Filtering(filtering) => (filtering.completes(query_edge), filtering.gates(query_edge)),
+            _ => (true, [None; 2]),
+        }
+    }
+
+    /// Has the lists kept that it reads; once more for the same lists changes nothing.
+    pub fn attach(&mut self, postings: &mut Postings) {
+        if let Engine::Filtering(filtering) = &mut self.engine {
+            filtering.attach(postings);
+            self.lists = filtering.lists().collect();
+        } else {
+            let reads = self.reads();
+            for &(ring, access) in &reads {
+                postings.serve(ring, access, self.window);
+            }
+            self.lists = reads.into_iter().map(|(ring, _)| ring).collect();
+        }
+        self.lists.sort_unstable();
+        self.lists.dedup();
+        if let Some(bytes) = self.postings_bound() {
+            for &ring in &self.lists {
+                postings.limit(ring, bytes);
+            }
+        }
+    }
+
+    /// Whether it works on other threads.
+    pub fn has_threads(&self) -> bool {
+        matches!(self.engine, Engine::Concurrent(_))
+    }
+
+    /// The lists of whole signatures that its searches read.
+    fn reads(&self) -> Vec<(SignatureId, Access)> {
+        match &self.engine {
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::Filtering(_) => Vec::new(),
+            Engine::SjTree(tree) => tree.reads().to_vec(),
+            Engine::Search(search) => search.reads().collect(),
         }
     }
 
@@ -133,6 +207,7 @@ impl Registered {
                 match &mut self.engine {
                     Engine::Timing(timing) => timing.clear(),
                     Engine::Concurrent(lists) => lists.clear(),
+                    Engine::SjTree(tree) => tree.clear(),
                     Engine::Search(_) | Engine::Filtering(_) => {}
                 }
                 Ok(())
@@ -150,6 +225,7 @@ impl Registered {
         match &mut self.engine {
             Engine::Timing(timing) => timing.expire(alive_from),
             Engine::Concurrent(lists) => lists.expire(alive_from),
+            Engine::SjTree(tree) => tree.expire(alive_from),
             Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
@@ -159,7 +235,8 @@ impl Registered {
         match &mut self.engine {
             Engine::Timing(timing) => timing.delete(edge),
             Engine::Concurrent(lists) => lists.delete(edge),
-            Engine::Search(_) | Engine::Filtering(_) => {}
+            // They read the marks of the store and of the postings.
+            Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
@@ -177,6 +254,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.live(),
             Engine::Concurrent(lists) => lists.live(),
+            Engine::SjTree(tree) => tree.live(),
             Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
@@ -186,6 +264,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.peak(),
             Engine::Concurrent(lists) => lists.peak(),
+            Engine::SjTree(tree) => tree.peak(),
             Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
@@ -195,16 +274,14 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.bytes(),
             Engine::Concurrent(lists) => lists.bytes(),
+            Engine::SjTree(tree) => tree.bytes(),
             Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
 
     /// Bytes of state alive; postings that patterns share count for each.
     pub fn bytes(&self, postings: &Postings) -> usize {
-        match &self.engine {
-            Engine::Timing(_) | Engine::Concurrent(_) => self.own_bytes(),
-            Engine::Search(_) | Engine::Filtering(_) => self.lists.iter().map(|&ring| postings.bytes(ring)).sum(),
-        }
+        self.own_bytes() + self.lists.iter().map(|&ring| postings.bytes(ring)).sum::<usize>()
     }
 
     /// What each item of the plan holds and held.
@@ -212,6 +289,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.report(),
             Engine::Concurrent(lists) => lists.report(),
+            Engine::SjTree(tree) => tree.report(),
             Engine::Search(_) | Engine::Filtering(_) => Vec::new(),
         }
     }

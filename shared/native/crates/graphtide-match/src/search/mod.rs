@@ -9,6 +9,7 @@
 pub mod gate;
 mod jumps;
 pub mod postings;
+pub mod step;
 
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
@@ -16,29 +17,11 @@ use graphtide_graph::vertex::Vertex;
 
 use crate::dispatch::SignatureId;
 use crate::output::Rows;
-use crate::shape::{Bound, Shape, bits};
+use crate::shape::{Bound, Shape};
 use crate::timing::Arrival;
 use gate::Gate;
 use postings::{Access, Postings};
-
-/// One edge to bind, given those before it.
-#[derive(Clone, Debug)]
-struct Step {
-    edge: u8,
-    signature: SignatureId,
-    access: Access,
-    source: u8,
-    target: u8,
-    /// Vertices already bound that a new one must differ from.
-    differ: Vec<u8>,
-    /// Bound edges that must be earlier.
-    after: Vec<u8>,
-    /// Bound edges that must be later.
-    before: Vec<u8>,
-    /// Bound edges that it must not be.
-    distinct: Vec<u8>,
-    predicates: Vec<u16>,
-}
+use step::Step;
 
 /// One pattern's search.
 #[derive(Debug)]
@@ -65,9 +48,9 @@ impl Search {
         }
     }
 
-    /// The lists the search reads: signature, access and window.
-    pub fn reads(&self) -> impl Iterator<Item = (SignatureId, Access, i64)> {
-        self.steps.iter().flatten().map(|step| (step.signature, step.access, self.shape.window))
+    /// The lists the search reads: signature and access.
+    pub fn reads(&self) -> impl Iterator<Item = (SignatureId, Access)> {
+        self.steps.iter().flatten().map(|step| (step.signature, step.access))
     }
 
     /// What the first look-up from a query edge needs: without it, no match can be found from there.
@@ -106,32 +89,7 @@ fn steps(shape: &Shape, order: &[u8], signatures: &[SignatureId]) -> Vec<Step> {
         .map(|place| {
             let edge = order[place];
             let bound = order[..place].iter().fold(0, |set: u64, &edge| set | 1 << edge);
-            let seen = shape.vertices_of(bound);
-            let (source, target) = shape.ends[usize::from(edge)];
-            let (has_source, has_target) = (seen >> source & 1 == 1, seen >> target & 1 == 1);
-            let ordered = |precedes: &dyn Fn(usize) -> bool| {
-                bits(bound).filter(|&other| precedes(other)).map(|other| other as u8).collect()
-            };
-            Step {
-                edge,
-                signature: signatures[usize::from(edge)],
-                access: match (has_source, has_target) {
-                    (true, true) => Access::Both,
-                    (true, false) => Access::Source,
-                    (false, _) => Access::Target,
-                },
-                source,
-                target,
-                differ: if shape.vertices_may_coincide || (has_source && has_target) {
-                    Vec::new()
-                } else {
-                    (0..128).filter(|&vertex| seen >> vertex & 1 == 1).collect()
-                },
-                after: ordered(&|other| shape.precedes(other, usize::from(edge))),
-                before: ordered(&|other| shape.precedes(usize::from(edge), other)),
-                distinct: shape.may_coincide(1 << edge, bound).into_iter().map(|(_, other)| other).collect(),
-                predicates: shape.predicates_between(bound, 1 << edge),
-            }
+            Step::new(shape, bound, edge, signatures[usize::from(edge)])
         })
         .collect()
 }
@@ -158,20 +116,14 @@ impl Run<'_, '_> {
         };
         let lists = self.postings;
         let (source, target) = (usize::from(step.source), usize::from(step.target));
-        let time = |edge: &u8| self.times[usize::from(*edge)];
-        let Some(after) = step.after.iter().map(time).max().map_or(Some(Time::MIN), |ts| ts.checked_add(1)) else { return };
-        let Some(latest) = step.before.iter().map(time).min().map_or(Some(Time::MAX), |ts| ts.checked_sub(1)) else { return };
-        let earliest = self.alive_from.max(after);
-        if earliest > latest {
-            return;
-        }
+        let Some((earliest, latest)) = step.range(self.alive_from, |edge| self.times[usize::from(edge)]) else { return };
         let mut next = lists.newest(step.signature, step.access, self.vertices[source], self.vertices[target]);
         while let Some(entry) = next {
             if entry.ts < earliest {
                 return;
             }
             next = lists.older(step.signature, step.access, entry);
-            if entry.ts > latest || entry.deleted || !self.fits(step, entry.source, entry.target, entry.edge) {
+            if entry.ts > latest || entry.deleted || !step.fits(entry, self.edges, self.vertices) {
                 continue;
             }
             self.edges[usize::from(step.edge)] = entry.edge;
@@ -184,18 +136,6 @@ impl Run<'_, '_> {
             }
             (self.vertices[source], self.vertices[target]) = kept;
         }
-    }
-
-    /// Whether the vertex that the edge brings is new, and the edge is none of those bound.
-    #[inline]
-    fn fits(&self, step: &Step, source: Vertex, target: Vertex, edge: EdgeRef) -> bool {
-        let brought = match step.access {
-            Access::Source => target,
-            Access::Target => source,
-            Access::Both => Vertex::NONE,
-        };
-        step.differ.iter().all(|&other| self.vertices[usize::from(other)] != brought)
-            && step.distinct.iter().all(|&other| self.edges[usize::from(other)] != edge)
     }
 
     fn predicates_hold(&self, predicates: &[u16]) -> bool {

@@ -1,0 +1,99 @@
+//! Changing a pattern's plan while the stream runs.
+//!
+//! A matcher that may do so keeps every edge that some query edge could be, with the signatures it satisfied. The new engine is
+//! warmed by one replay of the window: it takes the window's edges in stream order, its matches are thrown away because the old
+//! engine has reported them, and it takes over between two records. What an engine knows follows from the edges of its window
+//! alone, so nothing is lost and nothing comes twice.
+//! Cost: O(edges kept) for one change, and the room of the edges that the old engine would have discarded.
+
+use std::collections::VecDeque;
+
+use smallvec::SmallVec;
+
+use super::{Matcher, Postings, Registered, register};
+use crate::dispatch::{Dispatch, SignatureId};
+use crate::expression::Expression;
+use crate::output::Rows;
+use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
+use crate::timing::Arrival;
+
+/// What a change of plan needs.
+#[derive(Debug, Default)]
+pub struct Replay {
+    /// For every edge of the store, the signatures it satisfied.
+    pub satisfied: VecDeque<SmallVec<[SignatureId; 4]>>,
+    /// For every pattern, what its engine was made from.
+    pub blueprints: Vec<(PatternSpec, Vec<Expression>)>,
+}
+
+impl Matcher {
+    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed is refused, and the
+    /// old one goes on.
+    pub fn replan(&mut self, number: usize, plan: PlanSpec) -> Result<bool, InvalidPlan> {
+        let Some((spec, across)) = self.replay.as_ref().and_then(|replay| replay.blueprints.get(number)) else {
+            return Err(InvalidPlan { pattern: number.to_string(), reason: "its matcher keeps no edges to replay".into() });
+        };
+        let spec = PatternSpec { plan, ..spec.clone() };
+        spec.check()?;
+        let signatures = self.patterns[number].signatures.clone();
+        let mut new = register(number as u32, spec, across.clone(), signatures);
+        let old = &self.patterns[number];
+        new.paused = old.paused;
+        new.shed = old.shed || old.lists.iter().any(|&ring| self.postings.has_shed(ring));
+        let counts = old.counts;
+        let old = std::mem::replace(&mut self.patterns[number], new);
+        let Some(postings) = self.warmed(number) else {
+            self.patterns[number] = old;
+            self.patterns.iter_mut().for_each(|pattern| pattern.attach(&mut self.postings));
+            return Ok(false);
+        };
+        self.postings = postings;
+        self.patterns[number].counts = counts;
+        self.live = self.patterns.iter().map(Registered::live).sum();
+        set_gates(&mut self.dispatch, &self.patterns);
+        self.has_threads = self.patterns.iter().any(Registered::has_threads);
+        Ok(true)
+    }
+
+    /// Replays the window into the pattern's new engine; returns the lists as all patterns need them now, none at a limit.
+    fn warmed(&mut self, number: usize) -> Option<Postings> {
+        let mut postings = postings_for(&self.dispatch, &mut self.patterns);
+        let mut known = Rows::default();
+        let replay = self.replay.as_ref()?;
+        let pattern = &mut self.patterns[number];
+        let alive_from = self.now.saturating_sub(pattern.window - 1);
+        for (edge, satisfied) in self.store.refs().zip(&replay.satisfied) {
+            let stored = self.store.get(edge);
+            if self.store.is_deleted(edge) {
+                continue;
+            }
+            let ends = (stored.source, stored.target);
+            let arrival =
+                Arrival { ts: stored.ts, source: ends.0, target: ends.1, edge, store: &self.store, names: &self.vertices };
+            for &signature in satisfied {
+                let targets = self.dispatch.targets(signature).iter();
+                for target in targets.filter(|target| target.pattern as usize == number && stored.ts >= alive_from) {
+                    pattern.insert(&arrival, target.edge, &postings, &mut known).ok()?;
+                }
+            }
+            for &signature in satisfied {
+                postings.add(signature, stored.ts, ends, edge);
+            }
+            known.clear();
+        }
+        pattern.drain(&mut known).ok()?;
+        Some(postings)
+    }
+}
+
+/// Makes empty lists for the patterns that read some.
+pub fn postings_for(dispatch: &Dispatch, patterns: &mut [Registered]) -> Postings {
+    let mut postings = Postings::new(dispatch.len());
+    patterns.iter_mut().for_each(|pattern| pattern.attach(&mut postings));
+    postings
+}
+
+/// Sets the gates of the patterns that have some.
+pub fn set_gates(dispatch: &mut Dispatch, patterns: &[Registered]) {
+    dispatch.set_gates(|pattern, edge| patterns[pattern as usize].gates(edge));
+}

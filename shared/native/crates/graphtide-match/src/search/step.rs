@@ -1,0 +1,95 @@
+//! One edge to look up in the postings, given the edges bound before it: where to look, and what a candidate must satisfy.
+//!
+//! Invariant: a candidate of [`Step::range`] that [`Step::fits`] and whose predicates hold extends the bound edges to a match of the
+//! sub-pattern over them and the step's edge.
+//! Cost: O(1) a candidate for patterns of bounded size.
+
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use graphtide_graph::vertex::Vertex;
+
+use super::postings::{Access, Entry};
+use crate::dispatch::SignatureId;
+use crate::shape::{Shape, bits};
+
+/// One edge to bind, given those before it.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The edge.
+    pub edge: u8,
+    /// Its signature.
+    pub signature: SignatureId,
+    /// Which of its ends are bound.
+    pub access: Access,
+    /// Its source.
+    pub source: u8,
+    /// Its target.
+    pub target: u8,
+    /// Predicates across edges that it decides.
+    pub predicates: Vec<u16>,
+    /// Vertices already bound that a new one must differ from.
+    differ: Vec<u8>,
+    /// Bound edges that must be earlier.
+    after: Vec<u8>,
+    /// Bound edges that must be later.
+    before: Vec<u8>,
+    /// Bound edges that it must not be.
+    distinct: Vec<u8>,
+}
+
+impl Step {
+    /// Compiles the look-up of an edge that shares a vertex with the `bound` edges.
+    pub fn new(shape: &Shape, bound: u64, edge: u8, signature: SignatureId) -> Self {
+        let seen = shape.vertices_of(bound);
+        let (source, target) = shape.ends[usize::from(edge)];
+        let (has_source, has_target) = (seen >> source & 1 == 1, seen >> target & 1 == 1);
+        let ordered =
+            |precedes: &dyn Fn(usize) -> bool| bits(bound).filter(|&other| precedes(other)).map(|other| other as u8).collect();
+        Self {
+            edge,
+            signature,
+            access: match (has_source, has_target) {
+                (true, true) => Access::Both,
+                (true, false) => Access::Source,
+                (false, _) => Access::Target,
+            },
+            source,
+            target,
+            differ: if shape.vertices_may_coincide || (has_source && has_target) {
+                Vec::new()
+            } else {
+                (0..128).filter(|&vertex| seen >> vertex & 1 == 1).collect()
+            },
+            after: ordered(&|other| shape.precedes(other, usize::from(edge))),
+            before: ordered(&|other| shape.precedes(usize::from(edge), other)),
+            distinct: shape.may_coincide(1 << edge, bound).into_iter().map(|(_, other)| other).collect(),
+            predicates: shape.predicates_between(bound, 1 << edge),
+        }
+    }
+
+    /// Earliest and latest time that the window and the order allow; none if no time is left.
+    #[inline]
+    pub fn range(&self, alive_from: Time, time: impl Fn(u8) -> Time) -> Option<(Time, Time)> {
+        let mut earliest = alive_from;
+        for &edge in &self.after {
+            earliest = earliest.max(time(edge).checked_add(1)?);
+        }
+        let mut latest = Time::MAX;
+        for &edge in &self.before {
+            latest = latest.min(time(edge).checked_sub(1)?);
+        }
+        (earliest <= latest).then_some((earliest, latest))
+    }
+
+    /// Whether the vertex that the edge brings is new, and the edge is none of those bound.
+    #[inline]
+    pub fn fits(&self, entry: &Entry, edges: &[EdgeRef], vertices: &[Vertex]) -> bool {
+        let brought = match self.access {
+            Access::Source => entry.target,
+            Access::Target => entry.source,
+            Access::Both => Vertex::NONE,
+        };
+        self.differ.iter().all(|&other| vertices[usize::from(other)] != brought)
+            && self.distinct.iter().all(|&other| edges[usize::from(other)] != entry.edge)
+    }
+}

@@ -1,0 +1,267 @@
+//! The `sj-tree` engine: joins along a left-deep tree over primitives of one or two edges, with Lazy Search or without.
+//!
+//! Every arriving edge is tried as each edge of its leaf: a leaf of two edges is completed by a look-up among the older edges of
+//! the window. Without Lazy Search all matches of all leaves are stored. With it only the first leaf is searched for everywhere; an
+//! arriving edge of a later leaf is looked at only where a union of the leaves before it is stored, and a new union is joined with
+//! the edges that arrived before it by a search backwards in time. So a lazy leaf needs no table: the window's lists of edges,
+//! which patterns share, are it.
+//!
+//! Invariant: before an edge of time t is matched, every union of the first leaves whose edges lie within `(t - window, t]` is stored
+//! once, unless the timing order says that no match of the next leaf can come later; without Lazy Search the same holds for the
+//! matches of each leaf. A union or a match is made by its newest edge and no other: its other parts are then stored or listed, and
+//! an edge is listed only after all query edges have seen it.
+//! Cost: a probe for every query edge that an arriving edge can match, a look-up for each edge it completes a primitive with, and
+//! work for each union made; O(expired) to expire. Nothing grows with the window, and nothing is allocated an edge once the
+//! tables have grown.
+//! Reference: paper 003, Algorithms 1 to 3. Deviations: section 4 says that on enabling `g2` one searches for `g1` among earlier
+//! edges; it must be `g2`. Algorithm 3 skips an edge with neither end enabled, which loses a path whose second edge arrives away from
+//! the cut; such an edge is looked up from here, see [`compile::Guard`]. A search is enabled by the cut's projection where an edge
+//! binds the whole cut (the keys of the union's table are the bitmap), by vertex where it binds part of it. The paper knows no
+//! timing order: here it prunes inside look-ups and joins, and spares tables.
+
+mod compile;
+mod enabled;
+mod run;
+mod wheel;
+
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use graphtide_graph::vertex::Vertex;
+
+use crate::dispatch::SignatureId;
+use crate::output::{ItemReport, Rows};
+use crate::plan::{LimitPolicy, Limits};
+use crate::search::postings::{Access, Postings};
+use crate::search::step::Step;
+use crate::shape::Shape;
+use crate::timing::arena::{Item, NIL};
+use crate::timing::{Arrival, Bounds, KeyVertices, Outcome};
+use compile::{Arrives, Compiled, TableId};
+use enabled::Enabled;
+use run::Run;
+use wheel::Wheel;
+
+/// Data edges and vertices by plan position.
+#[derive(Debug)]
+struct Binding {
+    edges: Vec<EdgeRef>,
+    vertices: Vec<Vertex>,
+}
+
+impl Binding {
+    /// Packs the key's vertices into one number.
+    #[inline]
+    fn key(&self, key: KeyVertices) -> u64 {
+        let half = |vertex: Option<u8>| vertex.map_or(Vertex::NONE, |vertex| self.vertices[usize::from(vertex)]).0;
+        u64::from(half(key.0)) << 32 | u64::from(half(key.1))
+    }
+}
+
+/// The partial matches stored.
+#[derive(Debug)]
+struct State {
+    tables: Vec<Item>,
+    wheel: Wheel,
+    enabled: Enabled,
+    node_bits: u32,
+    live: usize,
+    peak: usize,
+    row_bytes: usize,
+    bounds: Bounds,
+    limited: bool,
+}
+
+/// One pattern's join tree.
+#[derive(Debug)]
+pub struct SjTree {
+    pattern: u32,
+    shape: Shape,
+    plan: Compiled,
+    state: State,
+    binding: Binding,
+    /// Room for a match by query position.
+    found: Binding,
+    reads: Vec<(SignatureId, Access)>,
+}
+
+impl SjTree {
+    /// Makes an engine for checked leaves; `signatures` are those of the pattern's edges.
+    pub fn new(
+        pattern: u32,
+        shape: &Shape,
+        leaves: &[Vec<u8>],
+        lazy: bool,
+        signatures: &[SignatureId],
+        limits: &Limits,
+    ) -> Self {
+        let (shape, plan) = Compiled::new(shape, leaves, lazy, signatures);
+        let tables: Vec<Item> = plan.tables.iter().map(|table| Item::new(table.payload, true)).collect();
+        let table_bits = usize::BITS - tables.len().leading_zeros();
+        let node_bits = u32::BITS - table_bits.max(1);
+        // The largest word marks no node, the highest bit a bucket.
+        let most = (1_u64 << node_bits.min(31)) - 1;
+        let empty = || Binding { edges: vec![EdgeRef(0); shape.ends.len()], vertices: vec![Vertex::NONE; shape.vertices] };
+        let mut reads: Vec<(SignatureId, Access)> = steps(&plan).map(|step| (step.signature, step.access)).collect();
+        reads.sort_unstable_by_key(|&(signature, access)| (signature, access as u8));
+        reads.dedup();
+        // What it reads from the postings is state too: where the oldest of them are given up at the limit, they have half of it.
+        let halves = limits.policy == LimitPolicy::Shed && !reads.is_empty();
+        let bytes = limits.state_bytes.map_or(u64::MAX, |bytes| if halves { bytes / 2 } else { bytes });
+        Self {
+            pattern,
+            state: State {
+                tables,
+                wheel: Wheel::new(shape.window),
+                enabled: Enabled::default(),
+                node_bits,
+                live: 0,
+                peak: 0,
+                row_bytes: 0,
+                bounds: Bounds { partial_matches: limits.partial_matches.map_or(most, |bound| bound.min(most)), bytes },
+                limited: false,
+            },
+            binding: empty(),
+            found: empty(),
+            shape,
+            plan,
+            reads,
+        }
+    }
+
+    /// The lists the searches read: signature and access.
+    pub fn reads(&self) -> &[(SignatureId, Access)] {
+        &self.reads
+    }
+
+    /// Inserts an edge as one query edge, reporting the matches it completes. The edge is not in the postings yet.
+    #[inline]
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows) -> Outcome {
+        let edge = usize::from(self.plan.edge_places[usize::from(query_edge)]);
+        let level = self.plan.leaf_of[edge];
+        let leaf = &self.plan.leaves[level];
+        let arrives = &leaf.arrives[edge - leaf.edges.start];
+        if matches!(arrives, Arrives::Later) {
+            return Outcome::Discarded;
+        }
+        let alive_from = arrival.ts.saturating_sub(self.shape.window - 1);
+        self.state.expire(&self.plan, alive_from);
+        self.state.limited = false;
+        let (source, target) = self.shape.ends[edge];
+        self.binding.edges[edge] = arrival.edge;
+        self.binding.vertices[usize::from(source)] = arrival.source;
+        self.binding.vertices[usize::from(target)] = arrival.target;
+        let mut run = Run {
+            pattern: self.pattern,
+            shape: &self.shape,
+            plan: &self.plan,
+            state: &mut self.state,
+            binding: &mut self.binding,
+            found: &mut self.found,
+            arrival,
+            postings,
+            rows,
+            alive_from,
+            has_deleted: arrival.store.has_deleted(),
+            used: false,
+        };
+        run.arrived(level, arrives);
+        match (run.used, self.state.limited) {
+            (_, true) => Outcome::Limited(self.state.bounds),
+            (true, false) => Outcome::Used,
+            (false, false) => Outcome::Discarded,
+        }
+    }
+
+    /// Removes the partial matches with an edge from before `alive_from`.
+    pub fn expire(&mut self, alive_from: Time) {
+        self.state.expire(&self.plan, alive_from);
+    }
+
+    /// Drops all state.
+    pub fn clear(&mut self) {
+        self.state.expire(&self.plan, Time::MAX);
+    }
+
+    /// Partial matches stored.
+    pub fn live(&self) -> usize {
+        self.state.live
+    }
+
+    /// Most partial matches ever stored at once.
+    pub fn peak(&self) -> usize {
+        self.state.peak
+    }
+
+    /// Bytes of state alive, without the postings that patterns share.
+    pub fn bytes(&self) -> usize {
+        self.state.tables.iter().map(Item::bytes).sum::<usize>() + self.state.wheel.bytes() + self.state.enabled.bytes()
+    }
+
+    /// What each table holds and held.
+    pub fn report(&self) -> Vec<ItemReport> {
+        let tables = self.state.tables.iter().zip(&self.plan.tables);
+        tables
+            .map(|(table, plan)| ItemReport {
+                name: plan.name.clone(),
+                live: table.live() as u64,
+                peak: table.peak() as u64,
+                created: table.created(),
+                node_bytes: table.node_bytes() as u64,
+            })
+            .collect()
+    }
+}
+
+/// All look-ups of a plan.
+fn steps(plan: &Compiled) -> impl Iterator<Item = &Step> {
+    let arriving = plan.leaves.iter().flat_map(|leaf| &leaf.arrives).filter_map(|arrives| match arrives {
+        Arrives::With(_, step) => Some(step),
+        Arrives::Alone | Arrives::Later => None,
+    });
+    arriving.chain(plan.joins.iter().flat_map(|join| &join.backward))
+}
+
+impl State {
+    #[inline]
+    fn expire(&mut self, plan: &Compiled, alive_from: Time) {
+        while let Some(mut chain) = self.wheel.pop_expired(alive_from) {
+            while chain != NIL {
+                let (table, node) = ((chain >> self.node_bits) as TableId, chain & ((1 << self.node_bits) - 1));
+                for &(slot, place) in &plan.tables[table].enables {
+                    self.enabled.disable(slot, Vertex(self.tables[table].payload(node)[place]));
+                }
+                chain = self.tables[table].remove(node);
+                self.live -= 1;
+                self.row_bytes -= self.tables[table].node_bytes();
+            }
+        }
+    }
+
+    /// Stores a row at its oldest edge; false at the limit.
+    #[inline]
+    fn store(&mut self, table: TableId, key: u64, oldest: Time, parts: impl Iterator<Item = u32>) -> bool {
+        let bytes = self.row_bytes + self.tables[table].node_bytes();
+        let fixed = self.wheel.bytes() + self.enabled.bytes();
+        if self.live as u64 >= self.bounds.partial_matches || (bytes + fixed) as u64 > self.bounds.bytes {
+            self.limited = true;
+            return false;
+        }
+        self.row_bytes = bytes;
+        let chain = self.wheel.chain(oldest);
+        let node = self.tables[table].add(key, *chain, words(oldest).into_iter().chain(parts));
+        *chain = (table as u32) << self.node_bits | node;
+        self.live += 1;
+        self.peak = self.peak.max(self.live);
+        true
+    }
+}
+
+#[inline]
+fn words(time: Time) -> [u32; 2] {
+    [time.cast_unsigned() as u32, (time >> 32).cast_unsigned() as u32]
+}
+
+#[inline]
+fn time(row: &[u32]) -> Time {
+    Time::from(row[1].cast_signed()) << 32 | Time::from(row[0])
+}
