@@ -128,7 +128,7 @@ def test_a_truncated_gzip_gives_what_it_held_then_status_3(tmp_path: Path) -> No
 @pytest.mark.parametrize(("policy", "status"), [("fail", 4), ("pause", 0), ("shed", 0)])
 def test_at_a_limit_the_policy_decides(tmp_path: Path, policy: str, status: int) -> None:
     fans = "".join(f"{ts},a{ts},b,pays,1\n" for ts in range(1, 9)) + "9,b,c,pays,1\n"
-    arguments = ("--limit-partial-matches", "5", "--on-limit", policy)
+    arguments = ("--engine", "timing", "--limit-partial-matches", "5", "--on-limit", policy)
     ended = run(tmp_path, GOOD.replace("WINDOW 10", "WINDOW 100"), HEADER + fans, *arguments)
     assert ended.returncode == status, ended.stderr
     matches = [json.loads(line) for line in ended.stdout.splitlines()]
