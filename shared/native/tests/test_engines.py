@@ -26,6 +26,7 @@ SEQUENTIAL = [
     ("timing", Storage.MS_TREE),
     ("timing", Storage.INDEPENDENT),
     ("re-search", Storage.MS_DAG),
+    ("filtering", Storage.MS_DAG),
 ]
 CONCURRENT = [Concurrency(2), Concurrency(3), Concurrency(4, "all")]
 

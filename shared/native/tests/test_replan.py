@@ -12,7 +12,7 @@ from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse
-from graphtide_query.planner import plan
+from graphtide_query.planner import ENGINES, plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
@@ -27,7 +27,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
-    match rng.choice(["timing", "re-search", "sj-tree"]):
+    match rng.choice(ENGINES):
         case "timing":
             return plan(pattern, "timing", storage=rng.choice(list(Storage)))
         case "sj-tree":
@@ -69,9 +69,10 @@ def edge(number: int, source: object, target: object) -> Edge:
 CHAIN = "PATTERN p MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 1000"
 
 
-def test_a_plan_that_would_reach_a_limit_is_refused_and_the_old_one_goes_on() -> None:
+@pytest.mark.parametrize("engine", ["re-search", "filtering"])
+def test_a_plan_that_would_reach_a_limit_is_refused_and_the_old_one_goes_on(engine: str) -> None:
     (pattern,) = parse(CHAIN)
-    feed = Feed(plan(pattern, "re-search"), limits=Limits(partial_matches=3), adaptive=True)
+    feed = Feed(plan(pattern, engine), limits=Limits(partial_matches=3), adaptive=True)
     feed.push(*(edge(number, f"s{number}", "hub") for number in range(10)))
     assert not feed.matcher.replan(0, plan(pattern, "timing"))
     assert len(feed.push(edge(10, "hub", "end"))) == 10

@@ -103,7 +103,24 @@ class SjTreePlan:
     name: str = "sj-tree"
 
 
-PhysicalPlan = TimingPlan | SearchPlan | SjTreePlan
+@dataclass(frozen=True, slots=True)
+class FilteringPlan:
+    """A search among candidates that the timing order filters when they arrive.
+
+    `orders[e]` is the order in which a search that starts at e binds the others where nothing better is known at run time;
+    `starts` are the edges that no other must follow: a match is found from one of them. `candidates[e]` estimates how many
+    edges of the window are candidates of e, `fan_outs[e]`, step by step, how many bindings are open.
+    Reference: Min et al., Time-Constrained Continuous Subgraph Matching (ICDE 2024).
+    """
+
+    orders: tuple[tuple[EdgeIndex, ...], ...]
+    starts: tuple[EdgeIndex, ...]
+    candidates: tuple[float, ...] = ()
+    fan_outs: tuple[tuple[float, ...], ...] = ()
+    name: str = "filtering"
+
+
+PhysicalPlan = TimingPlan | SearchPlan | SjTreePlan | FilteringPlan
 
 
 @dataclass(frozen=True, slots=True)

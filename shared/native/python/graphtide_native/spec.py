@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core import predicate as p
 from graphtide_core.pattern import Morphism
-from graphtide_core.plan import SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -117,6 +117,8 @@ def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:
             return {"engine": "sj-tree", "leaves": leaves, "lazy": strategy.is_lazy}
         case SearchPlan(orders=orders):
             return {"engine": "re-search", "orders": orders}
+        case FilteringPlan(orders=orders):
+            return {"engine": "filtering", "orders": orders}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
     from graphtide_core.plan import Plan
@@ -81,7 +81,11 @@ def explain(plan: Plan, actuals: Mapping[str, Actual] | None = None, counts: Map
             nodes = _sj_tree_nodes(plan.pattern, tree, actuals or {})
         case SearchPlan() as search:
             settings = {"state": "none: the window's edges alone"}
-            nodes = _search_nodes(plan.pattern, search)
+            nodes = _search_nodes(plan.pattern, range(len(search.orders)), search.orders, search.fan_outs)
+        case FilteringPlan() as filtering:
+            settings = {"state": "none: the window's edges that the order leaves of use"}
+            kept = _candidate_nodes(plan.pattern, filtering)
+            nodes = kept + _search_nodes(plan.pattern, filtering.starts, filtering.orders, filtering.fan_outs)
     if plan.considered:
         estimates = (f"{c.physical.name} {c.nanoseconds:,.1f} ns an edge" for c in plan.considered)
         settings["considered"] = ", ".join(estimates)
@@ -224,10 +228,31 @@ def _ends(pattern: SubgraphPattern, edge: int) -> tuple[str, str]:
     return pattern.edges[edge].source, pattern.edges[edge].target
 
 
-def _search_nodes(pattern: SubgraphPattern, plan: SearchPlan) -> tuple[Node, ...]:
+def _candidate_nodes(pattern: SubgraphPattern, plan: FilteringPlan) -> tuple[Node, ...]:
+    estimates = plan.candidates or (None,) * len(pattern.edges)
     nodes: list[Node] = []
-    for start, order in enumerate(plan.orders):
-        fan_outs = plan.fan_outs[start] if plan.fan_outs else (None,) * len(order)
+    for last, estimate in zip(pattern.edges, estimates, strict=True):
+        touching = [e.name for e in pattern.edges if pattern.order.precedes(e.name, last.name) and _touch(e, last)]
+        after = f" after {', '.join(touching)}" if touching else ""
+        inputs = tuple(f"{name}.kept" for name in touching)
+        nodes.append(Node(f"{last.name}.kept", f"keep {_edge(pattern, last)}{after}", inputs, estimate))
+    return tuple(nodes)
+
+
+def _touch(left: QueryEdge, right: QueryEdge) -> bool:
+    return bool({left.source, left.target} & {right.source, right.target})
+
+
+def _search_nodes(
+    pattern: SubgraphPattern,
+    starts: Iterable[int],
+    orders: Sequence[Sequence[int]],
+    estimates: Sequence[Sequence[float]],
+) -> tuple[Node, ...]:
+    nodes: list[Node] = []
+    for start in starts:
+        order = orders[start]
+        fan_outs = estimates[start] if estimates else (None,) * len(order)
         before = ""
         for depth, (edge, fan_out) in enumerate(zip(order, fan_outs, strict=True)):
             name = f"{pattern.edges[start].name}.{depth + 1}"

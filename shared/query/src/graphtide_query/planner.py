@@ -10,6 +10,7 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_query.search.choice import considered
 from graphtide_query.search.cost_model import CostModel
+from graphtide_query.search.filtering import plan_filtering
 from graphtide_query.search.search_order import plan_search
 from graphtide_query.search.selectivity import frequencies_of
 from graphtide_query.search.sj_tree import plan_sj_tree
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from graphtide_query.search.selectivity import PrimitiveFrequencies
 
-ENGINES = ("timing", "sj-tree", "re-search")
+ENGINES = ("timing", "sj-tree", "re-search", "filtering")
 """Engines of the isomorphism family."""
 
 AUTO = "auto"
@@ -58,7 +59,8 @@ def plan(
     match engine:
         case "auto":
             tree = plan_sj_tree(model, primitives or frequencies_of(model), strategy)
-            candidates = considered(model, (plan_timing(model, storage), plan_search(model), tree), patterns)
+            physicals = (plan_timing(model, storage), plan_search(model), plan_filtering(model), tree)
+            candidates = considered(model, physicals, patterns)
             return Plan(pattern, candidates[0].physical, candidates)
         case "timing":
             return Plan(pattern, plan_timing(model, storage))
@@ -66,6 +68,8 @@ def plan(
             return Plan(pattern, plan_sj_tree(model, primitives or frequencies_of(model), strategy))
         case "re-search":
             return Plan(pattern, plan_search(model))
+        case "filtering":
+            return Plan(pattern, plan_filtering(model))
         case _:
             message = f"there is no engine {engine!r}; one of {', '.join((AUTO, *ENGINES))}"
             raise ValueError(message)

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Symbols
 
@@ -190,7 +190,7 @@ def variant_of(plan: Plan) -> str | None:
             return storage.value
         case SjTreePlan(strategy=strategy):
             return strategy.value
-        case SearchPlan():
+        case SearchPlan() | FilteringPlan():
             return None
 
 

@@ -17,7 +17,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::expression::{Bindings, Expression, LABEL};
 use crate::plan::PatternSpec;
-use crate::search::Gate;
+use crate::search::gate::Gate;
 
 /// A signature's position.
 pub type SignatureId = u32;
@@ -51,8 +51,10 @@ pub struct Target {
     pub pattern: u32,
     /// Position of the edge in it.
     pub edge: u8,
-    /// What must be there for the edge to be of use, if that is known without the pattern.
-    pub gate: Option<Gate>,
+    /// Whether the pattern looks at such edges when they arrive.
+    pub is_wanted: bool,
+    /// What must be there for the edge to be of use, as far as that is known without the pattern.
+    pub gates: [Option<Gate>; 2],
 }
 
 /// Signatures of one triple of labels.
@@ -141,7 +143,7 @@ impl Dispatch {
                     predicates,
                 };
                 let id = self.signature(signature);
-                self.targets[id as usize].push(Target { pattern, edge: edge as u8, gate: None });
+                self.targets[id as usize].push(Target { pattern, edge: edge as u8, is_wanted: true, gates: [None; 2] });
                 id
             })
             .collect()
@@ -169,10 +171,10 @@ impl Dispatch {
         id
     }
 
-    /// Sets the gate of every query edge that has one.
-    pub fn set_gates(&mut self, gate: impl Fn(u32, u8) -> Option<Gate>) {
+    /// Sets for every query edge whether it is wanted, and its gates.
+    pub fn set_gates(&mut self, gates: impl Fn(u32, u8) -> (bool, [Option<Gate>; 2])) {
         for target in self.targets.iter_mut().flatten() {
-            target.gate = gate(target.pattern, target.edge);
+            (target.is_wanted, target.gates) = gates(target.pattern, target.edge);
         }
     }
 

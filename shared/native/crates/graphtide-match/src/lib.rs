@@ -7,6 +7,7 @@
 pub mod concurrent;
 pub mod dispatch;
 pub mod expression;
+pub mod filtering;
 pub mod matcher;
 pub mod output;
 pub mod plan;

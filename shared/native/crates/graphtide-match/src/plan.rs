@@ -91,6 +91,11 @@ pub enum PlanSpec {
         /// For every query edge, the order in which a search from it binds the others.
         orders: Vec<Vec<u8>>,
     },
+    /// A local search among the edges that the timing order leaves of use.
+    Filtering {
+        /// For every query edge, the order in which a search from it binds the others where nothing better is known.
+        orders: Vec<Vec<u8>>,
+    },
 }
 
 fn one() -> usize {
@@ -188,7 +193,7 @@ impl PatternSpec {
                 self.decomposition_flaw(subqueries)
             }
             PlanSpec::SjTree { leaves, .. } => self.tree_flaw(leaves),
-            PlanSpec::ReSearch { orders } => self.search_flaw(orders),
+            PlanSpec::ReSearch { orders } | PlanSpec::Filtering { orders } => self.search_flaw(orders),
         }
     }
 

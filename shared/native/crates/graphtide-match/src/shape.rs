@@ -148,14 +148,17 @@ impl Shape {
 
     /// Positions of the predicates across edges that two sets of edges decide together and neither decides alone.
     pub fn predicates_between(&self, bound: u64, new: u64) -> Vec<u16> {
-        let decided = |across: &Across, set: u64| across.edges & !set == 0 && across.vertices & !self.vertices_of(set) == 0;
-        (0..self.across.len())
-            .filter(|&index| {
-                let across = &self.across[index];
-                decided(across, bound | new) && !decided(across, bound) && !decided(across, new)
-            })
-            .map(|index| index as u16)
-            .collect()
+        self.newly_decided(bound, new).filter(|&index| !self.decides(new, index)).map(|index| index as u16).collect()
+    }
+
+    /// Positions of the predicates across edges that a set of edges decides only with the new ones.
+    pub fn newly_decided(&self, bound: u64, new: u64) -> impl Iterator<Item = usize> {
+        (0..self.across.len()).filter(move |&index| self.decides(bound | new, index) && !self.decides(bound, index))
+    }
+
+    fn decides(&self, edges: u64, index: usize) -> bool {
+        let across = &self.across[index];
+        across.edges & !edges == 0 && across.vertices & !self.vertices_of(edges) == 0
     }
 }
 

@@ -5,9 +5,10 @@ squares of relative errors to rates measured over the named workloads (`docs/ben
 the fit is off by 5 to 10 % at the median; what is estimated wrong is off by more.
 
 `timing` and `sj-tree` pay for every partial match they make: as many leave the window as come into it. `re-search` pays for
-every edge it visits. All pay for an edge that can be a query edge, and for matches.
+every edge it visits, and so does `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an
+edge that can be a query edge, and for matches.
 Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` pays `COLD` for every use of
-its lists, while `re-search` asks a table that all patterns share before it touches a pattern.
+its lists, while `re-search` and `filtering` ask a table that all patterns share before they touch a pattern.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import Candidate, SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.plan import Candidate, FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 
-from graphtide_query.search import search_order, sj_tree, tc_decomposition
+from graphtide_query.search import filtering, search_order, sj_tree, tc_decomposition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,6 +40,9 @@ class Weights:
 
 TIMING = Weights(20.5, 49.0, 88.1, 113.2)
 RE_SEARCH = Weights(31.1, 53.8, 80.3, 58.6)
+FILTERING = Weights(31.1, 18.8, 80.3, 58.6)
+KEEP = 37.0
+"""Nanoseconds to keep a candidate in the lists of `filtering`, which keeps not every edge that can be a query edge."""
 SJ_TREE = Weights(20.2, 55.3, 197.7, 89.9)
 COLD = 1_000.0
 """Nanoseconds more for an insertion into lists that are not in cache."""
@@ -61,7 +65,7 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
     """
     shares = [model.share(edge) for edge in model.pattern.edges]
     cold = COLD * min(1.0, (patterns - 1) / CROWD) * sum(shares)
-    orders = physical.orders if isinstance(physical, SearchPlan) else search_order.plan_search(model).orders
+    orders = physical.orders if isinstance(physical, SearchPlan | FilteringPlan) else search_order.plan_search(model).orders
     searches = [(share, search_order.fan_outs(model, order)) for share, order in zip(shares, orders, strict=True)]
     matches = sum(share * opened[-1] for share, opened in searches)
     match physical:
@@ -74,6 +78,11 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
         case SearchPlan():
             visits = sum(share * sum(opened[1:]) for share, opened in searches)
             return Cost(_time(RE_SEARCH, sum(shares), visits, matches), 0.0)
+        case FilteringPlan(starts=starts):
+            visits = sum(searches[start][0] * sum(searches[start][1][1:]) for start in starts)
+            found = sum(searches[start][0] * searches[start][1][-1] for start in starts)
+            kept = sum(filtering.candidates(model)) / model.edges_in_window
+            return Cost(_time(FILTERING, sum(shares), visits, found) + KEEP * kept, 0.0)
 
 
 def _time(weights: Weights, candidates: float, rows: float, matches: float) -> float:

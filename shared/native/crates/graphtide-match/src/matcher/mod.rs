@@ -25,9 +25,11 @@ use smallvec::SmallVec;
 use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, LABEL};
+use crate::filtering::Filtering;
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::search::Search;
+use crate::search::gate::Gate;
 use crate::search::postings::Postings;
 use crate::shape::Shape;
 use crate::sj_tree::SjTree;
@@ -134,8 +136,8 @@ impl Matcher {
             patterns.push(register(number as u32, spec, across, signatures));
         }
         dispatch.seal();
+        let postings = postings_for(&dispatch, &mut patterns);
         set_gates(&mut dispatch, &patterns);
-        let postings = postings_for(&dispatch, &patterns);
         drop(table);
         let hits = vec![0; dispatch.len()];
         let has_threads = patterns.iter().any(Registered::has_threads);
@@ -223,7 +225,8 @@ impl Matcher {
         'patterns: for &signature in satisfied {
             self.hits[signature as usize] += 1;
             for target in self.dispatch.targets(signature) {
-                if target.gate.is_some_and(|gate| !gate.is_open(&self.postings, ends.0, ends.1)) {
+                let is_shut = |gate: Gate| !gate.is_open(&self.postings, ends.0, ends.1);
+                if !target.is_wanted || target.gates.iter().any(|gate| gate.is_some_and(is_shut)) {
                     continue;
                 }
                 let pattern = &mut self.patterns[target.pattern as usize];
@@ -339,7 +342,7 @@ impl Matcher {
         self.totals.matches += self.rows.len() as u64;
         let shed = |pattern: u32| {
             let pattern = &self.patterns[pattern as usize];
-            pattern.shed || pattern.read_signatures.iter().any(|&signature| self.postings.has_shed(signature))
+            pattern.shed || pattern.lists.iter().any(|&ring| self.postings.has_shed(ring))
         };
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices);
     }
@@ -438,22 +441,21 @@ fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures:
             Engine::SjTree(Box::new(SjTree::new(number, &shape, &leaves, lazy, &signatures, &spec.limits)))
         }
         PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, &orders, &signatures))),
+        PlanSpec::Filtering { orders } => {
+            Engine::Filtering(Box::new(Filtering::new(number, shape, orders, signatures.clone())))
+        }
     };
-    let mut registered = Registered {
+    Registered {
         names,
         engine,
         window: spec.window,
         signatures,
-        read_signatures: Vec::new(),
+        lists: Vec::new(),
         limits: spec.limits,
         counts: Counts::default(),
         paused: false,
         shed: false,
-    };
-    registered.read_signatures = registered.reads().into_iter().map(|(signature, _)| signature).collect();
-    registered.read_signatures.sort_unstable();
-    registered.read_signatures.dedup();
-    registered
+    }
 }
 
 /// Splits predicates into those that one edge decides, by edge, and the others.

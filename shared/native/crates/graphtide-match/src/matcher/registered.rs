@@ -5,10 +5,12 @@ use graphtide_graph::store::EdgeRef;
 
 use crate::concurrent::Concurrent;
 use crate::dispatch::SignatureId;
+use crate::filtering::Filtering;
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
-use crate::search::postings::{Access, Postings};
-use crate::search::{Gate, Search};
+use crate::search::Search;
+use crate::search::gate::Gate;
+use crate::search::postings::{Access, Postings, RingId};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 
@@ -23,6 +25,8 @@ pub enum Engine {
     SjTree(Box<SjTree>),
     /// Local search.
     Search(Box<Search>),
+    /// Local search among filtered candidates.
+    Filtering(Box<Filtering>),
 }
 
 /// Counts of one pattern since it was registered.
@@ -49,8 +53,8 @@ pub struct Registered {
     pub window: i64,
     /// Signatures of its edges, by position.
     pub signatures: Vec<SignatureId>,
-    /// Signatures of its edges whose postings it reads, each once.
-    pub read_signatures: Vec<SignatureId>,
+    /// The shared lists that it reads, each once.
+    pub lists: Vec<RingId>,
     /// Bounds.
     pub limits: Limits,
     /// Counts.
@@ -90,6 +94,11 @@ impl Registered {
                 self.check_bytes(postings)?;
                 Ok(false)
             }
+            Engine::Filtering(filtering) => {
+                filtering.insert(arrival, query_edge, postings, rows);
+                self.check_bytes(postings)?;
+                Ok(false)
+            }
             // Whether the edge is of use is known when the transaction has run; until then it is held.
             Engine::Concurrent(lists) => {
                 lists.insert(arrival, query_edge);
@@ -124,20 +133,44 @@ impl Registered {
         }
     }
 
-    /// Bytes that the postings of each signature read may take, if the oldest are to be given up beyond.
+    /// Bytes that each of the lists read may take, if the oldest are to be given up beyond.
     pub fn postings_bound(&self) -> Option<u64> {
         let (Some(bytes), LimitPolicy::Shed) = (self.limits.state_bytes, self.limits.policy) else { return None };
         // A join tree keeps the other half for its tables.
         let share = if matches!(self.engine, Engine::SjTree(_)) { bytes / 2 } else { bytes };
-        share.checked_div(self.read_signatures.len() as u64)
+        share.checked_div(self.lists.len() as u64)
     }
 
-    /// What must be there for an edge to be of use as a query edge, if that is known without the pattern.
-    pub fn gate(&self, query_edge: u8) -> Option<Gate> {
+    /// Whether an edge can be of use at once as a query edge, and what must be there then, as far as that is known without the
+    /// pattern.
+    pub fn gates(&self, query_edge: u8) -> (bool, [Option<Gate>; 2]) {
         match &self.engine {
             // A bound on bytes is checked in the pattern, at every edge.
-            Engine::Search(search) if self.limits.state_bytes.is_none() => search.gate(query_edge),
-            _ => None,
+            _ if self.limits.state_bytes.is_some() => (true, [None; 2]),
+            Engine::Search(search) => (true, [search.gate(query_edge), None]),
+            Engine::Filtering(filtering) => (filtering.completes(query_edge), filtering.gates(query_edge)),
+            _ => (true, [None; 2]),
+        }
+    }
+
+    /// Has the lists kept that it reads; once more for the same lists changes nothing.
+    pub fn attach(&mut self, postings: &mut Postings) {
+        if let Engine::Filtering(filtering) = &mut self.engine {
+            filtering.attach(postings);
+            self.lists = filtering.lists().collect();
+        } else {
+            let reads = self.reads();
+            for &(ring, access) in &reads {
+                postings.serve(ring, access, self.window);
+            }
+            self.lists = reads.into_iter().map(|(ring, _)| ring).collect();
+        }
+        self.lists.sort_unstable();
+        self.lists.dedup();
+        if let Some(bytes) = self.postings_bound() {
+            for &ring in &self.lists {
+                postings.limit(ring, bytes);
+            }
         }
     }
 
@@ -146,10 +179,10 @@ impl Registered {
         matches!(self.engine, Engine::Concurrent(_))
     }
 
-    /// The lists its searches read: signature and access.
-    pub fn reads(&self) -> Vec<(SignatureId, Access)> {
+    /// The lists of whole signatures that its searches read.
+    fn reads(&self) -> Vec<(SignatureId, Access)> {
         match &self.engine {
-            Engine::Timing(_) | Engine::Concurrent(_) => Vec::new(),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::Filtering(_) => Vec::new(),
             Engine::SjTree(tree) => tree.reads().to_vec(),
             Engine::Search(search) => search.reads().collect(),
         }
@@ -175,7 +208,7 @@ impl Registered {
                     Engine::Timing(timing) => timing.clear(),
                     Engine::Concurrent(lists) => lists.clear(),
                     Engine::SjTree(tree) => tree.clear(),
-                    Engine::Search(_) => {}
+                    Engine::Search(_) | Engine::Filtering(_) => {}
                 }
                 Ok(())
             }
@@ -193,7 +226,7 @@ impl Registered {
             Engine::Timing(timing) => timing.expire(alive_from),
             Engine::Concurrent(lists) => lists.expire(alive_from),
             Engine::SjTree(tree) => tree.expire(alive_from),
-            Engine::Search(_) => {}
+            Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
@@ -203,7 +236,7 @@ impl Registered {
             Engine::Timing(timing) => timing.delete(edge),
             Engine::Concurrent(lists) => lists.delete(edge),
             // They read the marks of the store and of the postings.
-            Engine::SjTree(_) | Engine::Search(_) => {}
+            Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
@@ -222,7 +255,7 @@ impl Registered {
             Engine::Timing(timing) => timing.live(),
             Engine::Concurrent(lists) => lists.live(),
             Engine::SjTree(tree) => tree.live(),
-            Engine::Search(_) => 0,
+            Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
 
@@ -232,7 +265,7 @@ impl Registered {
             Engine::Timing(timing) => timing.peak(),
             Engine::Concurrent(lists) => lists.peak(),
             Engine::SjTree(tree) => tree.peak(),
-            Engine::Search(_) => 0,
+            Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
 
@@ -242,13 +275,13 @@ impl Registered {
             Engine::Timing(timing) => timing.bytes(),
             Engine::Concurrent(lists) => lists.bytes(),
             Engine::SjTree(tree) => tree.bytes(),
-            Engine::Search(_) => 0,
+            Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
 
     /// Bytes of state alive; postings that patterns share count for each.
     pub fn bytes(&self, postings: &Postings) -> usize {
-        self.own_bytes() + self.read_signatures.iter().map(|&signature| postings.bytes(signature)).sum::<usize>()
+        self.own_bytes() + self.lists.iter().map(|&ring| postings.bytes(ring)).sum::<usize>()
     }
 
     /// What each item of the plan holds and held.
@@ -257,7 +290,7 @@ impl Registered {
             Engine::Timing(timing) => timing.report(),
             Engine::Concurrent(lists) => lists.report(),
             Engine::SjTree(tree) => tree.report(),
-            Engine::Search(_) => Vec::new(),
+            Engine::Search(_) | Engine::Filtering(_) => Vec::new(),
         }
     }
 }

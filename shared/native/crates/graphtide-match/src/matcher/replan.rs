@@ -39,11 +39,12 @@ impl Matcher {
         let mut new = register(number as u32, spec, across.clone(), signatures);
         let old = &self.patterns[number];
         new.paused = old.paused;
-        new.shed = old.shed || old.read_signatures.iter().any(|&signature| self.postings.has_shed(signature));
+        new.shed = old.shed || old.lists.iter().any(|&ring| self.postings.has_shed(ring));
         let counts = old.counts;
         let old = std::mem::replace(&mut self.patterns[number], new);
         let Some(postings) = self.warmed(number) else {
             self.patterns[number] = old;
+            self.patterns.iter_mut().for_each(|pattern| pattern.attach(&mut self.postings));
             return Ok(false);
         };
         self.postings = postings;
@@ -56,7 +57,7 @@ impl Matcher {
 
     /// Replays the window into the pattern's new engine; returns the lists as all patterns need them now, none at a limit.
     fn warmed(&mut self, number: usize) -> Option<Postings> {
-        let mut postings = postings_for(&self.dispatch, &self.patterns);
+        let mut postings = postings_for(&self.dispatch, &mut self.patterns);
         let mut known = Rows::default();
         let replay = self.replay.as_ref()?;
         let pattern = &mut self.patterns[number];
@@ -86,22 +87,13 @@ impl Matcher {
 }
 
 /// Makes empty lists for the patterns that read some.
-pub fn postings_for(dispatch: &Dispatch, patterns: &[Registered]) -> Postings {
+pub fn postings_for(dispatch: &Dispatch, patterns: &mut [Registered]) -> Postings {
     let mut postings = Postings::new(dispatch.len());
-    for pattern in patterns {
-        for (signature, access) in pattern.reads() {
-            postings.serve(signature, access, pattern.window);
-        }
-        if let Some(bytes) = pattern.postings_bound() {
-            for &signature in &pattern.read_signatures {
-                postings.limit(signature, bytes);
-            }
-        }
-    }
+    patterns.iter_mut().for_each(|pattern| pattern.attach(&mut postings));
     postings
 }
 
 /// Sets the gates of the patterns that have some.
 pub fn set_gates(dispatch: &mut Dispatch, patterns: &[Registered]) {
-    dispatch.set_gates(|pattern, edge| patterns[pattern as usize].gate(edge));
+    dispatch.set_gates(|pattern, edge| patterns[pattern as usize].gates(edge));
 }

@@ -6,6 +6,8 @@
 //! Cost: O(1) to keep an edge; for each query edge it fits, the size of the search tree, cut by time bounds, vertices and
 //! predicates as soon as they are known.
 
+pub mod gate;
+mod jumps;
 pub mod postings;
 pub mod step;
 
@@ -17,39 +19,8 @@ use crate::dispatch::SignatureId;
 use crate::output::Rows;
 use crate::shape::{Bound, Shape};
 use crate::timing::Arrival;
+use gate::Gate;
 use postings::{Access, Postings};
-
-/// The list that a search from an arriving edge reads first, kept beside the dispatch so that most searches end before the
-/// pattern itself is touched.
-#[derive(Clone, Copy, Debug)]
-pub struct Gate {
-    signature: SignatureId,
-    access: Access,
-    source: End,
-    target: End,
-}
-
-/// Which end of the arriving edge is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Source,
-    Target,
-    Free,
-}
-
-impl Gate {
-    /// Whether the list has an entry.
-    #[inline]
-    pub fn is_open(&self, postings: &Postings, source: Vertex, target: Vertex) -> bool {
-        let vertex = |end| match end {
-            End::Source => source,
-            End::Target => target,
-            End::Free => Vertex::NONE,
-        };
-        postings.has_any(self.signature, self.access, vertex(self.source), vertex(self.target))
-    }
-}
-
 use step::Step;
 
 /// One pattern's search.
@@ -85,13 +56,8 @@ impl Search {
     /// What the first look-up from a query edge needs: without it, no match can be found from there.
     pub fn gate(&self, query_edge: u8) -> Option<Gate> {
         let step = self.steps[usize::from(query_edge)].first()?;
-        let ends = self.shape.ends[usize::from(query_edge)];
-        let end = |vertex: u8| match vertex {
-            vertex if vertex == ends.0 => End::Source,
-            vertex if vertex == ends.1 => End::Target,
-            _ => End::Free,
-        };
-        Some(Gate { signature: step.signature, access: step.access, source: end(step.source), target: end(step.target) })
+        let arriving = self.shape.ends[usize::from(query_edge)];
+        Some(Gate::new(step.signature, step.access, (step.source, step.target), arriving))
     }
 
     /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.

@@ -3,6 +3,8 @@
 //! Invariant: an entry's `previous` is the next older entry of the same list; a list ends at the first entry that has left the
 //! ring or the reader's window. Patterns that share a signature share its lists, whatever their windows. The heads of all lists
 //! lie in one table, so that asking thousands of patterns' lists touches memory in proportion to the edges alive.
+//! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
+//! of no use. Narrowed lists of equal gates are one, too.
 //! Cost: O(1) expected to add and to find a list; O(expired) to expire, without touching the lists of others.
 
 use std::collections::VecDeque;
@@ -15,6 +17,8 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use crate::dispatch::SignatureId;
+use crate::search::gate::Gate;
+use crate::search::jumps::Jumps;
 
 /// What a list is keyed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,9 @@ pub struct Entry {
     previous: [u32; 3],
 }
 
+/// Lists of one signature: those of all its edges have its number, narrowed ones the numbers after the last signature.
+pub type RingId = u32;
+
 /// A place in the lists: the low half of an entry's sequence number.
 pub type Place = u32;
 
@@ -61,6 +68,8 @@ struct Ring {
     first: u32,
     /// Which lists are kept.
     served: [bool; 3],
+    /// Jumps along the lists in which someone skips to an upper bound of time.
+    jumps: Vec<(Access, Jumps)>,
     /// Lists alive.
     heads: usize,
     window: i64,
@@ -68,18 +77,28 @@ struct Ring {
     shed: bool,
 }
 
+/// Lists of some edges of a signature.
+#[derive(Debug)]
+struct Narrowed {
+    ring: RingId,
+    gates: Vec<Gate>,
+}
+
 /// Lists of all signatures.
 #[derive(Debug, Default)]
 pub struct Postings {
     rings: Vec<Ring>,
+    /// For every signature, its narrowed lists; those that a gate reads are older than those it is a gate of.
+    narrowed: Vec<Vec<Narrowed>>,
     heads: HashTable<Head>,
 }
 
-const ACCESSES: [Access; 3] = [Access::Source, Access::Target, Access::Both];
+/// Every access.
+pub const ACCESSES: [Access; 3] = [Access::Source, Access::Target, Access::Both];
 
 #[inline]
-fn list(signature: SignatureId, access: Access) -> u32 {
-    signature * 3 + access as u32
+fn list(ring: RingId, access: Access) -> u32 {
+    ring * 3 + access as u32
 }
 
 #[inline]
@@ -99,54 +118,88 @@ fn hash(list: u32, key: u64) -> u64 {
 impl Postings {
     /// Makes lists for that many signatures; nobody reads them yet.
     pub fn new(signatures: usize) -> Self {
-        let ring = || Ring {
-            entries: VecDeque::new(),
-            first: 0,
-            served: [false; 3],
-            heads: 0,
-            window: 0,
-            bound: usize::MAX,
-            shed: false,
-        };
-        Self { rings: std::iter::repeat_with(ring).take(signatures).collect(), heads: HashTable::new() }
+        Self {
+            rings: std::iter::repeat_with(Ring::default).take(signatures).collect(),
+            narrowed: std::iter::repeat_with(Vec::new).take(signatures).collect(),
+            heads: HashTable::new(),
+        }
     }
 
     #[inline]
-    fn ring(&self, signature: SignatureId) -> &Ring {
-        &self.rings[signature as usize]
+    fn ring(&self, ring: RingId) -> &Ring {
+        &self.rings[ring as usize]
     }
 
-    /// Keeps a signature's lists by `access` for a reader of that window.
-    pub fn serve(&mut self, signature: SignatureId, access: Access, window: i64) {
-        let ring = &mut self.rings[signature as usize];
+    /// Returns the lists of a signature's edges that find every gate open; nobody reads them yet.
+    ///
+    /// A gate is open while its list has an entry in the window of the lists it leads to.
+    pub fn narrow(&mut self, signature: SignatureId, gates: Vec<Gate>) -> RingId {
+        if gates.is_empty() {
+            return signature;
+        }
+        let narrowed = &mut self.narrowed[signature as usize];
+        if let Some(known) = narrowed.iter().find(|known| known.gates == gates) {
+            return known.ring;
+        }
+        let ring = self.rings.len() as RingId;
+        self.rings.push(Ring::default());
+        narrowed.push(Narrowed { ring, gates });
+        ring
+    }
+
+    /// Keeps lists by `access` for a reader of that window.
+    pub fn serve(&mut self, ring: RingId, access: Access, window: i64) {
+        let ring = &mut self.rings[ring as usize];
         ring.served[access as usize] = true;
         ring.window = ring.window.max(window);
     }
 
-    /// Gives up a signature's oldest edges beyond `bytes`, even if they are in the window.
-    pub fn limit(&mut self, signature: SignatureId, bytes: u64) {
+    /// Lets a reader of lists by `access` skip to an upper bound of time in O(log) steps.
+    pub fn serve_skips(&mut self, ring: RingId, access: Access) {
+        let jumps = &mut self.rings[ring as usize].jumps;
+        if jumps.iter().all(|&(other, _)| other != access) {
+            jumps.push((access, Jumps::default()));
+        }
+    }
+
+    /// Gives up the oldest edges beyond `bytes`, even if they are in the window.
+    pub fn limit(&mut self, ring: RingId, bytes: u64) {
         let entry = size_of::<Entry>() + 3 * size_of::<Head>();
-        let ring = &mut self.rings[signature as usize];
+        let ring = &mut self.rings[ring as usize];
         ring.bound = ring.bound.min((bytes as usize / entry).max(1));
     }
 
-    /// Whether an edge of the signature was given up while it was in the window.
-    pub fn has_shed(&self, signature: SignatureId) -> bool {
-        self.ring(signature).shed
+    /// Whether an edge was given up while it was in the window.
+    pub fn has_shed(&self, ring: RingId) -> bool {
+        self.ring(ring).shed
     }
 
     /// Lists an edge under a signature; says whether anyone reads it there.
     #[inline]
-    pub fn add(&mut self, signature: SignatureId, ts: Time, (source, target): (Vertex, Vertex), edge: EdgeRef) -> bool {
-        let Self { rings, heads } = self;
-        let ring = &mut rings[signature as usize];
+    pub fn add(&mut self, signature: SignatureId, ts: Time, ends: (Vertex, Vertex), edge: EdgeRef) -> bool {
+        let mut kept = false;
+        // From the newest: an edge is no gate to itself.
+        for place in (0..self.narrowed[signature as usize].len()).rev() {
+            let Narrowed { ring, ref gates } = self.narrowed[signature as usize][place];
+            let alive_from = ts.saturating_sub(self.ring(ring).window - 1);
+            if gates.iter().all(|gate| gate.is_open_since(alive_from, self, ends.0, ends.1)) {
+                kept |= self.put(ring, ts, ends, edge);
+            }
+        }
+        self.put(signature, ts, ends, edge) || kept
+    }
+
+    #[inline]
+    fn put(&mut self, number: RingId, ts: Time, (source, target): (Vertex, Vertex), edge: EdgeRef) -> bool {
+        let Self { rings, heads, .. } = self;
+        let ring = &mut rings[number as usize];
         if ring.window == 0 {
             return false;
         }
-        ring.expire(signature, ts.saturating_sub(ring.window - 1), heads);
+        ring.expire(number, ts.saturating_sub(ring.window - 1), heads);
         if ring.entries.len() >= ring.bound {
             ring.shed = true;
-            ring.pop_front(signature, heads);
+            ring.pop_front(number, heads);
         }
         let place = ring.first.wrapping_add(ring.entries.len() as u32);
         // An older entry than any in the ring: where a list ends.
@@ -155,7 +208,7 @@ impl Postings {
             if !ring.served[access as usize] {
                 continue;
             }
-            let (list, key) = (list(signature, access), key(access, source, target));
+            let (list, key) = (list(number, access), key(access, source, target));
             let hashed = hash(list, key);
             if let Some(head) = heads.find_mut(hashed, |head| head.key == key && head.list == list) {
                 previous[access as usize] = std::mem::replace(&mut head.last, place);
@@ -164,60 +217,86 @@ impl Postings {
                 ring.heads += 1;
             }
         }
+        for (access, jumps) in &mut ring.jumps {
+            jumps.push_back(ring.first, previous[*access as usize]);
+        }
         ring.entries.push_back(Entry { ts, source, target, edge, deleted: false, previous });
         true
     }
 
     /// Removes the entries that left the longest window of their readers.
     pub fn advance(&mut self, now: Time) {
-        let Self { rings, heads } = self;
-        for (signature, ring) in (0..).zip(rings) {
-            ring.expire(signature, now.saturating_sub(ring.window.max(1) - 1), heads);
+        let Self { rings, heads, .. } = self;
+        for (number, ring) in (0..).zip(rings) {
+            ring.expire(number, now.saturating_sub(ring.window.max(1) - 1), heads);
         }
     }
 
     /// Whether a list has an entry, which may have left the reader's window.
     #[inline]
-    pub fn has_any(&self, signature: SignatureId, access: Access, source: Vertex, target: Vertex) -> bool {
-        let (list, key) = (list(signature, access), key(access, source, target));
+    pub fn has_any(&self, ring: RingId, access: Access, source: Vertex, target: Vertex) -> bool {
+        let (list, key) = (list(ring, access), key(access, source, target));
         self.heads.find(hash(list, key), |head| head.key == key && head.list == list).is_some()
     }
 
     /// Newest entry of a list.
     #[inline]
-    pub fn newest(&self, signature: SignatureId, access: Access, source: Vertex, target: Vertex) -> Option<&Entry> {
-        let (list, key) = (list(signature, access), key(access, source, target));
+    pub fn newest(&self, ring: RingId, access: Access, source: Vertex, target: Vertex) -> Option<&Entry> {
+        let (list, key) = (list(ring, access), key(access, source, target));
         let head = self.heads.find(hash(list, key), |head| head.key == key && head.list == list)?;
-        self.ring(signature).at(head.last)
+        self.ring(ring).at(head.last)
     }
 
     /// Next older entry of the same list.
     #[inline]
-    pub fn older(&self, signature: SignatureId, access: Access, entry: &Entry) -> Option<&Entry> {
-        self.ring(signature).at(entry.previous[access as usize])
+    pub fn older(&self, ring: RingId, access: Access, entry: &Entry) -> Option<&Entry> {
+        self.ring(ring).at(entry.previous[access as usize])
+    }
+
+    /// Whether a list has an entry older than this one, without a look at it.
+    #[inline]
+    pub fn has_older(&self, ring: RingId, access: Access, entry: &Entry) -> bool {
+        let ring = self.ring(ring);
+        (entry.previous[access as usize].wrapping_sub(ring.first) as usize) < ring.entries.len()
+    }
+
+    /// Newest entry not after `latest`, of those older than this one in the same list.
+    #[inline]
+    pub fn older_until(&self, ring: RingId, access: Access, entry: &Entry, latest: Time) -> Option<&Entry> {
+        self.ring(ring).older_until(access, entry, latest)
     }
 
     /// Marks an edge as deleted, if it is listed under the signature. Entries lie in stream order, as edges do.
     pub fn delete(&mut self, signature: SignatureId, edge: EdgeRef) {
-        let entries = &mut self.rings[signature as usize].entries;
-        let Some(oldest) = entries.front().map(|entry| entry.edge.0) else { return };
-        let rank = |other: EdgeRef| other.0.wrapping_sub(oldest);
-        if rank(edge) > i32::MAX as u32 {
-            return;
-        }
-        if let Ok(place) = entries.binary_search_by_key(&rank(edge), |entry| rank(entry.edge)) {
-            entries[place].deleted = true;
+        self.rings[signature as usize].delete(edge);
+        for narrowed in &self.narrowed[signature as usize] {
+            self.rings[narrowed.ring as usize].delete(edge);
         }
     }
 
-    /// Bytes that the lists of a signature take.
-    pub fn bytes(&self, signature: SignatureId) -> usize {
-        self.ring(signature).bytes()
+    /// Bytes that lists take.
+    pub fn bytes(&self, ring: RingId) -> usize {
+        self.ring(ring).bytes()
     }
 
     /// Bytes that all lists take.
     pub fn total_bytes(&self) -> usize {
         self.rings.iter().map(Ring::bytes).sum()
+    }
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            first: 0,
+            served: [false; 3],
+            jumps: Vec::new(),
+            heads: 0,
+            window: 0,
+            bound: usize::MAX,
+            shed: false,
+        }
     }
 }
 
@@ -227,23 +306,50 @@ impl Ring {
         self.entries.get(place.wrapping_sub(self.first) as usize)
     }
 
-    #[inline]
-    fn expire(&mut self, signature: SignatureId, alive_from: Time, heads: &mut HashTable<Head>) {
-        while self.entries.front().is_some_and(|entry| entry.ts < alive_from) {
-            self.pop_front(signature, heads);
+    fn delete(&mut self, edge: EdgeRef) {
+        let Some(oldest) = self.entries.front().map(|entry| entry.edge.0) else { return };
+        let rank = |other: EdgeRef| other.0.wrapping_sub(oldest);
+        if rank(edge) > i32::MAX as u32 {
+            return;
+        }
+        if let Ok(place) = self.entries.binary_search_by_key(&rank(edge), |entry| rank(entry.edge)) {
+            self.entries[place].deleted = true;
+        }
+    }
+
+    fn older_until(&self, access: Access, entry: &Entry, latest: Time) -> Option<&Entry> {
+        let jumps = self.jumps.iter().find(|&&(other, _)| other == access).map(|(_, jumps)| jumps);
+        let mut place = entry.previous[access as usize];
+        loop {
+            let entry = self.at(place)?;
+            if entry.ts <= latest {
+                return Some(entry);
+            }
+            let far = jumps.and_then(|jumps| jumps.target(place.wrapping_sub(self.first)));
+            place = far
+                .filter(|&far| self.at(far).is_some_and(|entry| entry.ts > latest))
+                .unwrap_or(entry.previous[access as usize]);
         }
     }
 
     #[inline]
-    fn pop_front(&mut self, signature: SignatureId, heads: &mut HashTable<Head>) {
+    fn expire(&mut self, number: RingId, alive_from: Time, heads: &mut HashTable<Head>) {
+        while self.entries.front().is_some_and(|entry| entry.ts < alive_from) {
+            self.pop_front(number, heads);
+        }
+    }
+
+    #[inline]
+    fn pop_front(&mut self, number: RingId, heads: &mut HashTable<Head>) {
         let Some(entry) = self.entries.pop_front() else { return };
         let place = self.first;
         self.first = self.first.wrapping_add(1);
+        self.jumps.iter_mut().for_each(|(_, jumps)| jumps.pop_front());
         for access in ACCESSES {
             if !self.served[access as usize] {
                 continue;
             }
-            let (list, key) = (list(signature, access), key(access, entry.source, entry.target));
+            let (list, key) = (list(number, access), key(access, entry.source, entry.target));
             let is_last = |head: &Head| head.key == key && head.list == list && head.last == place;
             if let Ok(head) = heads.find_entry(hash(list, key), is_last) {
                 head.remove();
@@ -253,7 +359,8 @@ impl Ring {
     }
 
     fn bytes(&self) -> usize {
-        self.entries.len() * size_of::<Entry>() + self.heads * (size_of::<Head>() + 1)
+        let jumps: usize = self.jumps.iter().map(|(_, jumps)| jumps.bytes()).sum();
+        self.entries.len() * size_of::<Entry>() + jumps + self.heads * (size_of::<Head>() + 1)
     }
 }
 
@@ -298,6 +405,65 @@ mod tests {
             let ts = Time::from(number) * 10;
             postings.add(1, ts, (Vertex(0), Vertex(1)), EdgeRef(number));
             assert_eq!(times(&postings, Access::Target, 0, 1), [ts]);
+        }
+    }
+
+    #[test]
+    fn a_narrowed_list_keeps_what_finds_its_gates_open() {
+        let mut postings = Postings::new(2);
+        postings.serve(0, Access::Target, 10);
+        let gate = Gate::new(0, Access::Target, (0, 1), (1, 2));
+        let narrowed = postings.narrow(1, vec![gate]);
+        assert_eq!((narrowed, postings.narrow(1, vec![gate]), postings.narrow(1, Vec::new())), (2, 2, 1));
+        postings.serve(narrowed, Access::Source, 10);
+        let mut arrive =
+            |signature, ts, source, target, edge| postings.add(signature, ts, (Vertex(source), Vertex(target)), EdgeRef(edge));
+        assert!(!arrive(1, 0, 7, 8, 0), "nothing came into 7");
+        assert!(arrive(0, 1, 6, 7, 1));
+        assert!(arrive(1, 2, 7, 8, 2));
+        assert!(!arrive(1, 2, 8, 7, 3), "nothing came into 8");
+        assert!(!arrive(1, 11, 7, 8, 4), "the edge into 7 left the window");
+        assert!(postings.newest(narrowed, Access::Source, Vertex(7), Vertex::NONE).is_some_and(|entry| entry.ts == 2));
+        postings.delete(1, EdgeRef(2));
+        assert!(postings.newest(narrowed, Access::Source, Vertex(7), Vertex::NONE).is_some_and(|entry| entry.deleted));
+    }
+
+    #[test]
+    fn an_edge_is_no_gate_to_itself() {
+        let mut postings = Postings::new(1);
+        let gate = |ring| Gate::new(ring, Access::Source, (0, 1), (0, 2));
+        let second = postings.narrow(0, vec![gate(0)]);
+        let third = postings.narrow(0, vec![gate(second)]);
+        for ring in [0, second, third] {
+            postings.serve(ring, Access::Source, 10);
+        }
+        let mut lengths = Vec::new();
+        for number in 0..3 {
+            postings.add(0, Time::from(number), (Vertex(1), Vertex(2 + number)), EdgeRef(number));
+            lengths.push([0, second, third].map(|ring| postings.ring(ring).entries.len()));
+        }
+        assert_eq!(lengths, [[1, 0, 0], [2, 1, 0], [3, 2, 1]]);
+    }
+
+    #[test]
+    fn a_list_is_skipped_to_a_time_with_jumps_and_without() {
+        for with_jumps in [false, true] {
+            let mut postings = Postings::new(2);
+            postings.serve(1, Access::Source, 300);
+            if with_jumps {
+                postings.serve_skips(1, Access::Source);
+            }
+            for number in 0..1000 {
+                // Every third entry is of another list.
+                let source = Vertex(u32::from(number % 3 == 0));
+                postings.add(1, Time::from(number), (source, Vertex(2)), EdgeRef(number));
+            }
+            let Some(newest) = postings.newest(1, Access::Source, Vertex(0), Vertex::NONE) else { panic!("it has entries") };
+            for latest in 600..newest.ts {
+                let found = postings.older_until(1, Access::Source, newest, latest).map(|entry| entry.ts);
+                let expected = (700..=latest).rev().find(|ts| ts % 3 != 0);
+                assert_eq!(found, expected, "{latest}");
+            }
         }
     }
 }
