@@ -89,7 +89,9 @@ impl Matcher {
 /// Makes empty lists for the patterns that read some.
 pub fn postings_for(dispatch: &Dispatch, patterns: &mut [Registered]) -> Postings {
     let mut postings = Postings::new(dispatch.len());
-    patterns.iter_mut().for_each(|pattern| pattern.attach(&mut postings));
+    for pattern in patterns.iter_mut() {
+        pattern.attach(&mut postings);
+    }
     postings
 }
 
