@@ -16,6 +16,8 @@ from graphtide_core.time import EventTime
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from graphtide_core.edge import Value
+
 PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) WHERE y.amount > 3 ORDER x < y ON payments WINDOW 10"
 
 RECORDS: list[dict[str, object]] = [
@@ -89,6 +91,15 @@ def test_a_deletion_retracts_the_match() -> None:
     assert (match.kind.value, retraction.kind.value) == ("match", "retract")
     assert match.match_id == retraction.match_id
     assert retraction.detected_at == 3
+
+
+@pytest.mark.parametrize("engine", ["timing", "sj-tree", "re-search", "filtering"])
+def test_fields_of_the_record_are_not_hidden_by_attributes_of_their_names(engine: str) -> None:
+    pattern = 'PATTERN p MATCH (a)-[x]->(b) WHERE x.label = "k" AND x.id = "one" AND x.ts = 7 ON s WINDOW 10'
+    hiding: dict[str, Value] = {"label": "other", "id": "other", "ts": 0}
+    edge = Edge(EdgeId("one"), EventTime(7), VertexId("u"), VertexId("v"), "k", attributes=hiding)
+    (match,) = graphtide.match(pattern, [edge], MatchOptions(engine=engine))
+    assert dict(match.edges) == {"x": "one"}
 
 
 @pytest.mark.parametrize("form", ["text", "json", "dot"])

@@ -53,8 +53,8 @@ class Literal:
 class Attribute:
     """`variable.name`: an attribute of the edge, or of the vertex, bound to `variable`.
 
-    A vertex has one attribute, `id`. An edge has the attributes its record carries and, where the record has none of that
-    name, the built-in `ts`, `id` and `label`.
+    A vertex has one attribute, `id`. Of an edge `ts`, `id` and `label` are always the fields of its record, whatever attributes
+    it carries; every other name is an attribute.
     """
 
     variable: str

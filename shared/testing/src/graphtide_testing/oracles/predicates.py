@@ -67,15 +67,9 @@ def evaluate(expression: Expression, lookup: Lookup) -> Value:
 
 
 def edge_attribute(edge: Edge, name: str) -> Value:
-    """Return an attribute of an edge: the record's own, else the built-in `ts`, `id` or `label`, else None.
-
-    An attribute that the record gives as null is missing: columnar formats cannot tell the two apart.
-    """
-    own = edge.attributes.get(name)
-    if own is not None:
-        return own
-    built_in: dict[str, Value] = {"ts": edge.ts, "id": edge.id, "label": edge.label}
-    return built_in.get(name)
+    """Return what `edge.name` reads: `ts`, `id` and `label` are the record's fields, every other name an attribute or None."""
+    fields: dict[str, Value] = {"ts": edge.ts, "id": edge.id, "label": edge.label}
+    return fields[name] if name in fields else edge.attributes.get(name)
 
 
 def compare(comparison: Comparison, left: Value, right: Value) -> bool | None:
