@@ -1,8 +1,9 @@
 """What each engine would cost on a stream, and which is cheapest.
 
 Costs count what an engine does for an average edge by the cost model's estimates, and weigh it by `Weights`, fitted by least
-squares of relative errors to rates measured over the named workloads (`docs/benchmarks.md`). With the true numbers of matches
-the fit is off by 5 to 10 % at the median; what is estimated wrong is off by more.
+squares of relative errors to rates measured over the named workloads (`docs/benchmarks.md`), with the true numbers of matches;
+the fit is off by 5 to 13 % at the median, and what is estimated wrong is off by more. A row of `filtering` has the weight of
+one of `re-search`: the searches are the same, and the workloads tell its row from its match badly.
 
 `timing` and `sj-tree` pay for every partial match they make: as many leave the window as come into it. `re-search` pays for
 every edge it visits, and so does `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an
@@ -38,12 +39,12 @@ class Weights:
     match: float
 
 
-TIMING = Weights(20.5, 49.0, 88.1, 113.2)
-RE_SEARCH = Weights(31.1, 53.8, 80.3, 58.6)
-FILTERING = Weights(31.1, 18.8, 80.3, 58.6)
-KEEP = 37.0
+TIMING = Weights(19.4, 45.8, 92.4, 139.4)
+RE_SEARCH = Weights(29.7, 59.2, 60.8, 71.9)
+FILTERING = Weights(23.5, 29.5, 60.8, 75.0)
+KEEP = 47.9
 """Nanoseconds to keep a candidate in the lists of `filtering`, which keeps not every edge that can be a query edge."""
-SJ_TREE = Weights(20.2, 55.3, 197.7, 89.9)
+SJ_TREE = Weights(18.6, 52.6, 254.4, 106.9)
 COLD = 1_000.0
 """Nanoseconds more for an insertion into lists that are not in cache."""
 CROWD = 500
