@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.plan import Storage
 from graphtide_core.time import EventTime
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
+from graphtide_testing.records import to_json_lines
 
 TRIANGLE = "PATTERN t MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:k]->(a) ORDER x < y < z ON s WINDOW 100"
 
@@ -109,3 +114,16 @@ def test_edges_of_no_pattern_leave_no_state() -> None:
     feed.push(*(edge(number, number, number + 1, f"label{number}") for number in range(1, 5_000)))
     totals = feed.matcher.totals()
     assert (totals.records, totals.relevant, totals.state_bytes) == (4_999, 0, 0)
+
+
+def test_match_records_come_one_by_one_as_they_are_written() -> None:
+    (pattern,) = parse("PATTERN two MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 100")
+    symbols = Symbols()
+    deletion = Edge(EdgeId("e1"), EventTime(3), VertexId(""), VertexId(""), "", operation=Operation.DELETE)
+    lines = to_json_lines([edge(1, "a", "b"), edge(2, "b", "c"), deletion])
+    matcher = Matcher([plan(pattern, "re-search")], symbols, deletions=True)
+    batches = list(matcher.push(JsonLinesDecoder(symbols, [], {}).decode(lines)))
+    records = [record for batch in batches for record in batch.records()]
+    assert [(record.pattern.name, record.kind.value) for record in records] == [("two", "match"), ("two", "retract")]
+    assert {json.loads(record.json)["match_id"] for record in records} == {records[0].match_id} == {records[1].match_id}
+    assert b"".join(record.json + b"\n" for record in records) == b"".join(batch.to_json_lines() for batch in batches)

@@ -82,6 +82,38 @@ def test_a_full_buffer_lets_the_oldest_go_and_says_so_of_what_comes_after() -> N
     assert sequencer.take_dead_letters() == [(4, reason, b"4,a,b,c,,,")]
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 30)), max_size=40),
+    st.sampled_from([0, 1, 5]),
+)
+def test_the_slowest_producer_bounds_the_watermark(arrivals: list[tuple[str, int]], lateness: int) -> None:
+    """The rule by hand: what is at or below the slowest of those seen, less the lateness, goes, and time never turns back."""
+    sequencer = Sequencer(lateness)
+    progress: dict[str, int] = {}
+    released, late, waiting, reached = [], [], list[tuple[int, int]](), -(2**70)
+    expected = []
+    for place, ((producer, ts), batch) in enumerate(
+        zip(arrivals, batches([f"{ts},a,b,c,,," for _, ts in arrivals], 1), strict=True)
+    ):
+        progress[producer] = max(progress.get(producer, ts), ts)
+        for part in (sequencer.advance(min(progress.values())), sequencer.push(batch)):
+            released += [r["ordinal"] for r in part.to_records()] if part else []
+        newest = max([t for t, _ in waiting] + [t for _, t in arrivals[:place]], default=-(2**70))
+        reached = max(reached, min(newest, *progress.values()) - lateness)
+        due, waiting = [w for w in waiting if w[0] <= reached], [w for w in waiting if w[0] > reached]
+        expected += [p for _, p in sorted(due)]
+        if ts < reached:
+            late.append(place)
+            continue
+        reached = max(reached, min(max(newest, ts), *progress.values()) - lateness)
+        waiting.append((ts, place))
+        due, waiting = [w for w in waiting if w[0] <= reached], [w for w in waiting if w[0] > reached]
+        expected += [p for _, p in sorted(due)]
+    assert released == expected
+    assert [letter.line - 2 for letter in take_dead_letters(sequencer)] == late
+    assert sequencer.pending == len(waiting)
+
+
 def test_a_batch_in_order_is_the_same_object() -> None:
     sequencer, duplicates = Sequencer(), Duplicates(100)
     (batch,) = batches(["5,a,b,c,,,", "5,a,b,c,,,"], 2)

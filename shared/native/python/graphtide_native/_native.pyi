@@ -75,6 +75,9 @@ class Decoder:
     def has_operations(self) -> bool:
         """Return whether the stream gives operations, as `has_ids` does."""
 
+    def discovered(self) -> list[str]:
+        """Return the attributes that good records had and nobody asked for, at most 256; always empty for other formats."""
+
     def ordinal(self) -> int:
         """Return the ordinal that the next record will have."""
 
@@ -113,15 +116,29 @@ class EdgeBatch:
     def ordinals(self) -> list[int]:
         """0-based places of the records in their stream, copied."""
 
+    def to_arrow(self) -> bytes:
+        """Return the records as an Arrow IPC stream that `ArrowDecoder` reads back, raw bytes and places in files left out.
+
+        Columns: `ts` (int64), `src`, `dst`, `id` (utf8), `label`, `src_label`, `dst_label` (dictionary), `op` where a record is
+        a deletion, then every attribute that some record has: truth value, int64, float64 or utf8 where all records agree,
+        else texts of JSON, and the field's metadata say so. An attribute that is called as a column is left out.
+        """
+
     def to_records(self) -> list[dict[str, Any]]:
         """Return the records as dictionaries: for tests and people, at a few microseconds each."""
 
 @final
 class JsonLinesDecoder(Decoder):
-    """Decoder of JSON Lines; `keep_raw` as for CSV."""
+    """Decoder of JSON Lines; `keep_raw` as for CSV. With `discover` it notes attributes that records have beside the wanted."""
 
     def __new__(
-        cls, symbols: Symbols, attributes: Sequence[str], columns: Mapping[str, str], *, keep_raw: bool = False
+        cls,
+        symbols: Symbols,
+        attributes: Sequence[str],
+        columns: Mapping[str, str],
+        *,
+        keep_raw: bool = False,
+        discover: bool = False,
     ) -> JsonLinesDecoder: ...
 
 @final
@@ -131,6 +148,9 @@ class MatchBatch:
     def __len__(self) -> int: ...
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""
+
+    def records(self) -> list[tuple[int, str, str, bytes]]:
+        """Return pattern, kind, id and record as JSON of every match."""
 
     def rows(self) -> list[tuple[int, str, bool, int, int, int, list[str], list[str]]]:
         """Return pattern, kind, shed, times of detection, first and last edge, ids of edges, names of vertices."""
@@ -164,6 +184,15 @@ class Sequencer:
     def push(self, batch: EdgeBatch) -> EdgeBatch:
         """Return what may go: the same object if `batch` is in order and nothing has to wait."""
 
+    def advance(self, bound: int | None) -> EdgeBatch | None:
+        """Let the watermark go no further than `bound` less the lateness, or where None as far as records do.
+
+        For several producers that fill one stream: the bound is how far the slowest has come. The watermark never goes back.
+
+        Returns:
+            What may go now; None if there never was a batch.
+        """
+
     def finish(self) -> EdgeBatch | None:
         """Return all that still waits; None if there never was a batch."""
 
@@ -184,7 +213,7 @@ class Sequencer:
 
     @property
     def watermark(self) -> int | None:
-        """Greatest `ts` so far less the lateness; None before the first record."""
+        """Greatest `ts` so far, up to the bound, less the lateness; None before the first record."""
 
 @final
 class Statistics:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
@@ -16,6 +16,7 @@ from graphtide_native.spec import Concurrency, Limits, encode, encode_one
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plan import Plan
 
     from graphtide_native.records import EdgeBatch, Symbols
@@ -71,6 +72,15 @@ class Totals:
     state_bytes: int
 
 
+class MatchRecord(NamedTuple):
+    """A match as it is sent: the pattern, match or retraction, the match's id, the record as JSON."""
+
+    pattern: SubgraphPattern
+    kind: MatchKind
+    match_id: str
+    json: bytes
+
+
 class MatchBatch:
     """Matches in order of detection."""
 
@@ -98,6 +108,11 @@ class MatchBatch:
                 vertices={vertex.name: VertexId(found) for vertex, found in zip(query.vertices, vertices, strict=True)},
                 completeness=Completeness.SHED if shed else Completeness.EXACT,
             )
+
+    def records(self) -> Iterator[MatchRecord]:
+        """Yield the match records one by one, each already written as JSON."""
+        for pattern, kind, match_id, record in self._native.records():
+            yield MatchRecord(self._plans[pattern].pattern, MatchKind(kind), match_id, record)
 
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""

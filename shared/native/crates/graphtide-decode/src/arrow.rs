@@ -2,7 +2,8 @@
 //!
 //! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down. `src`,
 //! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth
-//! values, integers, floating-point numbers or texts; of any other type they are missing, as is NaN. A record's line is its
+//! values, integers, floating-point numbers or texts; of any other type they are missing, as is NaN. A column whose field says so
+//! holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its
 //! 1-based row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -157,7 +158,11 @@ impl<'a> Columns<'a> {
             target_label: find(Column::TargetLabel).map(labels).transpose()?,
             id: find(Column::Id).map(keys).transpose()?,
             operation: find(Column::Operation).map(texts).transpose()?,
-            attributes: layout.attributes.iter().map(|place| place.map(|place| Values::new(rows.column(place)))).collect(),
+            attributes: layout
+                .attributes
+                .iter()
+                .map(|place| place.map(|place| Values::of_field(rows.schema_ref().field(place), rows.column(place))))
+                .collect(),
         })
     }
 

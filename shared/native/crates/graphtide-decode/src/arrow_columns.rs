@@ -10,10 +10,12 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, LargeStringArray, StringArray, StringViewArray};
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
-use graphtide_graph::value::ValueRef;
+use graphtide_graph::value::{OwnedValue, ValueRef};
 
+use crate::arrow_writer::{ENCODING, JSON};
+use crate::json_record::Scalar;
 use crate::writer::{Label, Writer};
 
 /// Numbers and which of them are missing.
@@ -145,9 +147,24 @@ pub(crate) enum Values<'a> {
     Unsigned(Numbers<u64>),
     Float(Numbers<f64>),
     Texts(Texts<'a>),
+    /// Values of several types, read from texts of JSON.
+    Read(Vec<OwnedValue>),
 }
 
 impl<'a> Values<'a> {
+    /// Reads a column as its field says it is written; what is no JSON where it should be is missing.
+    pub(crate) fn of_field(field: &Field, array: &'a ArrayRef) -> Self {
+        if field.metadata().get(ENCODING).map(String::as_str) != Some(JSON) {
+            return Self::new(array);
+        }
+        let Some(texts) = Texts::new(array) else { return Self::new(array) };
+        let read = |row| {
+            let value = texts.get(row).map(serde_json::from_str::<Scalar>);
+            value.map_or(OwnedValue::Null, |value| OwnedValue::new(value.unwrap_or_default().attribute()))
+        };
+        Self::Read((0..array.len()).map(read).collect())
+    }
+
     /// Reads a column of any type; of those that no attribute can have, every value is missing.
     pub(crate) fn new(array: &'a ArrayRef) -> Self {
         let floats = |values| Self::Float(Numbers { values, nulls: array.nulls().cloned() });
@@ -176,6 +193,7 @@ impl<'a> Values<'a> {
             }
             Self::Float(numbers) => numbers.get(row).filter(|number| !number.is_nan()).map(ValueRef::Float),
             Self::Texts(texts) => texts.get(row).map(ValueRef::Text),
+            Self::Read(values) => Some(values[row].get()),
         };
         value.unwrap_or(ValueRef::Null)
     }

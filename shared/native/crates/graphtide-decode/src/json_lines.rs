@@ -28,17 +28,22 @@ pub struct JsonLinesDecoder {
 }
 
 /// What any record so far had.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Seen {
     ids: bool,
     operations: bool,
+    /// Attributes that were not asked for, in the order they came up.
+    others: Vec<String>,
 }
+
+/// Attributes that are discovered at most: a stream that invents names without end must not fill memory.
+const MAX_DISCOVERED: usize = 256;
 
 impl JsonLinesDecoder {
     /// Makes a decoder.
     pub fn new(options: Options, symbols: SharedSymbols) -> Self {
         Self {
-            keys: Keys::new(&options.columns, &options.attributes),
+            keys: Keys::new(&options.columns, &options.attributes, options.discover),
             attributes: options.attributes,
             splitter: Splitter::new(None),
             writer: Writer::new(symbols, options.keep_raw),
@@ -111,6 +116,10 @@ impl Decoder for JsonLinesDecoder {
     fn has_operations(&self) -> bool {
         self.seen.operations
     }
+
+    fn discovered(&self) -> &[String] {
+        &self.seen.others
+    }
 }
 
 #[inline]
@@ -162,7 +171,13 @@ fn write(
             check_text(text, name)?;
         }
     }
-    writer.write(target, line, &draft, fields.attributes.iter().map(Scalar::attribute), raw)
+    writer.write(target, line, &draft, fields.attributes.iter().map(Scalar::attribute), raw)?;
+    for name in &fields.others {
+        if seen.others.len() < MAX_DISCOVERED && !seen.others.iter().any(|other| **other == **name) {
+            seen.others.push(name.to_string());
+        }
+    }
+    Ok(())
 }
 
 #[inline]
@@ -212,6 +227,25 @@ fn parse_text<'a>(value: &'a Scalar<'_>, column: Column) -> Result<Option<&'a st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attributes_that_nobody_asked_for_are_discovered_if_wanted() -> Result<(), DecodeError> {
+        let input = concat!(
+            r#"{"ts":1,"src":"a","dst":"b","label":"x","n":1,"deep":{"k":1},"none":null,"m":"t","attributes":{"o":true,"n":2}}"#,
+            "\n{\"ts\":1,\"lost\":1}\n",
+        );
+        let others = |discover| {
+            let options = Options { attributes: vec!["n".into()], discover, ..Options::default() };
+            let mut decoder = JsonLinesDecoder::new(options, SharedSymbols::default());
+            let (mut batch, mut dead) = (EdgeBatch::new(1), Vec::new());
+            decoder.feed(input.as_bytes(), &mut batch, &mut dead)?;
+            assert_eq!((batch.attribute(0, 0), dead.len()), (ValueRef::Int(2), 1));
+            Ok::<_, DecodeError>(decoder.discovered().to_vec())
+        };
+        assert_eq!(others(true)?, ["m", "o"]);
+        assert!(others(false)?.is_empty());
+        Ok(())
+    }
 
     #[test]
     fn records_and_dead_letters_do_not_depend_on_blocks() -> Result<(), DecodeError> {

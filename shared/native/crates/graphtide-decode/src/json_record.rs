@@ -1,18 +1,22 @@
 //! One JSON object as the fields of a record, borrowed from its text.
 //!
 //! A key is looked up before its value is read: values nobody asked for are skipped without being built. Texts are borrowed
-//! unless an escape forces a copy. A key given twice counts as given last.
+//! unless an escape forces a copy. A key given twice counts as given last. Where attributes are to be discovered, the names of
+//! values nobody asked for are collected.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use graphtide_graph::value::ValueRef;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::columns::{Column, ColumnNames};
 
 /// The key of the nested object whose members are attributes.
 const ATTRIBUTES: &str = "attributes";
+
+/// Longest name of an attribute that is discovered, in bytes.
+const MAX_NAME: usize = 256;
 
 /// A value of a field.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,18 +61,20 @@ struct Meaning {
 pub(crate) struct Keys {
     keys: Vec<(Box<str>, Meaning)>,
     attributes: usize,
+    /// Whether names of other attributes are wanted.
+    discover: bool,
 }
 
 impl Keys {
-    pub(crate) fn new(names: &ColumnNames, attributes: &[String]) -> Self {
-        let mut keys = Self { keys: Vec::new(), attributes: attributes.len() };
+    pub(crate) fn new(names: &ColumnNames, attributes: &[String], discover: bool) -> Self {
+        let mut keys = Self { keys: Vec::new(), attributes: attributes.len(), discover };
         for column in Column::ALL {
             keys.meaning(names.get(column)).column = Some(column);
         }
         for (place, name) in attributes.iter().enumerate() {
             keys.meaning(name).attribute = Some(place);
         }
-        if attributes.is_empty() {
+        if attributes.is_empty() && !discover {
             return keys;
         }
         keys.meaning(ATTRIBUTES).nests = true;
@@ -94,6 +100,8 @@ impl Keys {
 pub(crate) struct Fields<'t> {
     columns: [Scalar<'t>; Column::COUNT],
     pub(crate) attributes: Vec<Scalar<'t>>,
+    /// Names of attributes nobody asked for, where they are to be discovered.
+    pub(crate) others: Vec<Box<str>>,
 }
 
 impl<'t> Fields<'t> {
@@ -110,6 +118,13 @@ impl<'t> Fields<'t> {
             (Some(column), None) => self.columns[column as usize] = value,
             (None, Some(attribute)) => self.attributes[attribute] = value,
             (None, None) => {}
+        }
+    }
+
+    /// Notes a name whose value could be an attribute's.
+    fn discover(&mut self, name: Box<str>, value: &Scalar<'_>) {
+        if !matches!(value, Scalar::Null | Scalar::Nested) && name.len() <= MAX_NAME {
+            self.others.push(name);
         }
     }
 }
@@ -130,29 +145,42 @@ impl<'t> Visitor<'t> for &Keys {
     }
 
     fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Fields { columns: Default::default(), attributes: Vec::new() };
+        let mut fields = Fields { columns: Default::default(), attributes: Vec::new(), others: Vec::new() };
         fields.attributes.resize(self.attributes, Scalar::Null);
-        while let Some(meaning) = map.next_key_seed(KeySeed(self))? {
-            if meaning.nests {
-                let value = map.next_value_seed(NestedSeed { keys: self, fields: &mut fields })?;
-                if let Some(value) = value {
+        while let Some(key) = map.next_key_seed(KeySeed(self))? {
+            match key {
+                Key::Known(meaning) if meaning.nests => {
+                    let value = map.next_value_seed(NestedSeed { keys: self, fields: &mut fields })?;
+                    if let Some(value) = value {
+                        fields.keep(meaning, value);
+                    }
+                }
+                Key::Known(meaning) => {
+                    let value = map.next_value_seed(ScalarSeed)?;
                     fields.keep(meaning, value);
                 }
-            } else if meaning == Meaning::default() {
-                map.next_value::<IgnoredAny>()?;
-            } else {
-                let value = map.next_value_seed(ScalarSeed)?;
-                fields.keep(meaning, value);
+                Key::Other(name) => fields.discover(name, &map.next_value_seed(ScalarSeed)?),
+                Key::Unwanted => _ = map.next_value::<IgnoredAny>()?,
             }
         }
         Ok(fields)
     }
 }
 
+/// A key as far as it matters.
+enum Key {
+    /// It means something.
+    Known(Meaning),
+    /// It may be the name of an attribute that is to be discovered.
+    Other(Box<str>),
+    /// Its value is skipped.
+    Unwanted,
+}
+
 struct KeySeed<'k>(&'k Keys);
 
 impl<'t> DeserializeSeed<'t> for KeySeed<'_> {
-    type Value = Meaning;
+    type Value = Key;
 
     fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
@@ -160,7 +188,7 @@ impl<'t> DeserializeSeed<'t> for KeySeed<'_> {
 }
 
 impl Visitor<'_> for KeySeed<'_> {
-    type Value = Meaning;
+    type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
@@ -168,7 +196,11 @@ impl Visitor<'_> for KeySeed<'_> {
 
     #[inline]
     fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.find(key))
+        Ok(match self.0.find(key) {
+            meaning if meaning != Meaning::default() => Key::Known(meaning),
+            _ if self.0.discover => Key::Other(key.into()),
+            _ => Key::Unwanted,
+        })
     }
 }
 
@@ -194,13 +226,15 @@ impl<'t> Visitor<'t> for NestedSeed<'_, '_, 't> {
     }
 
     fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while let Some(meaning) = map.next_key_seed(KeySeed(self.keys))? {
-            // A member is an attribute whatever it is called.
-            if meaning.attribute.is_some() {
-                let value = map.next_value_seed(ScalarSeed)?;
-                self.fields.keep(Meaning { column: None, ..meaning }, value);
-            } else {
-                map.next_value::<IgnoredAny>()?;
+        while let Some(key) = map.next_key_seed(KeySeed(self.keys))? {
+            match key {
+                // A member is an attribute whatever it is called.
+                Key::Known(meaning) if meaning.attribute.is_some() => {
+                    let value = map.next_value_seed(ScalarSeed)?;
+                    self.fields.keep(Meaning { column: None, ..meaning }, value);
+                }
+                Key::Other(name) => self.fields.discover(name, &map.next_value_seed(ScalarSeed)?),
+                Key::Known(_) | Key::Unwanted => _ = map.next_value::<IgnoredAny>()?,
             }
         }
         Ok(None)
@@ -236,6 +270,12 @@ impl<'t> Visitor<'t> for NestedSeed<'_, '_, 't> {
 
     fn visit_seq<A: SeqAccess<'t>>(self, seq: A) -> Result<Self::Value, A::Error> {
         ScalarSeed.visit_seq(seq).map(Some)
+    }
+}
+
+impl<'t> Deserialize<'t> for Scalar<'t> {
+    fn deserialize<D: Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {
+        ScalarSeed.deserialize(deserializer)
     }
 }
 

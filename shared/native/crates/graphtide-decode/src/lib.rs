@@ -5,6 +5,7 @@
 //! Only projected attributes are decoded. A record without an id has its 0-based ordinal for one, and bad records count in it.
 
 pub mod arrow;
+pub mod arrow_writer;
 pub mod columns;
 pub mod csv;
 pub mod error;
@@ -49,6 +50,11 @@ pub trait Decoder {
     /// Whether the stream gives operations, known as [`has_ids`](Self::has_ids) is.
     fn has_operations(&self) -> bool;
 
+    /// Attributes that good records had and nobody asked for, where a format must look to know and [`Options::discover`] says so.
+    fn discovered(&self) -> &[String] {
+        &[]
+    }
+
     /// Ordinal that the next record will have: how many came before.
     fn ordinal(&self) -> u64;
 
@@ -65,4 +71,6 @@ pub struct Options {
     pub columns: ColumnNames,
     /// Whether rows keep their bytes: costs a copy, wanted where a later stage may put rows aside.
     pub keep_raw: bool,
+    /// Whether a format without columns notes the attributes that nobody asked for, a few hundred at most.
+    pub discover: bool,
 }

@@ -68,6 +68,10 @@ pub struct Sequencer {
     lateness: Time,
     max_pending: usize,
     newest: Option<Time>,
+    /// What `newest` counts as at most.
+    bound: Option<Time>,
+    /// Greatest watermark before the bound was last set.
+    reached: Option<Time>,
     /// Last time released where that is ahead of the watermark.
     floor: Option<Time>,
     heap: BinaryHeap<Reverse<Waiting>>,
@@ -89,6 +93,8 @@ impl Sequencer {
             lateness: lateness.max(0),
             max_pending,
             newest: None,
+            bound: None,
+            reached: None,
             floor: None,
             heap: BinaryHeap::new(),
             segments: VecDeque::new(),
@@ -116,9 +122,20 @@ impl Sequencer {
         self.forced
     }
 
-    /// Greatest time seen less the lateness; None before the first record, or if that is below every time.
+    /// Greatest time seen, up to the bound, less the lateness; None before the first record, or if that is below every time.
     pub fn watermark(&self) -> Option<Time> {
-        self.newest?.checked_sub(self.lateness)
+        let newest = self.newest?.min(self.bound.unwrap_or(Time::MAX));
+        newest.checked_sub(self.lateness).max(self.reached)
+    }
+
+    /// Sets the bound, or lifts it, and returns what may be released now.
+    pub fn advance(&mut self, bound: Option<Time>) -> EdgeBatch {
+        self.reached = self.watermark();
+        self.bound = bound;
+        let mut released = EdgeBatch::new(self.width);
+        self.release_due(&mut released);
+        self.free();
+        released
     }
 
     /// Takes a batch, and returns what may be released after each of its records in turn; None if that is the batch as it is.
@@ -152,8 +169,14 @@ impl Sequencer {
 
     /// Whether the batch would come out as it came in.
     fn passes(&self, batch: &EdgeBatch) -> bool {
-        let in_order = || batch.ts().first().copied() >= self.newest.max(self.floor) && batch.ts().is_sorted();
-        batch.is_empty() || (self.lateness == 0 && self.heap.is_empty() && in_order())
+        let in_order =
+            || batch.ts().first().copied() >= self.newest.max(self.floor).max(self.reached) && batch.ts().is_sorted();
+        batch.is_empty() || (self.is_immediate() && self.heap.is_empty() && in_order())
+    }
+
+    /// Whether the watermark is the greatest time seen, so that no record has to wait.
+    fn is_immediate(&self) -> bool {
+        self.lateness == 0 && self.bound.is_none()
     }
 
     fn take(&mut self, batch: &EdgeBatch, row: usize, late: &mut Vec<Late>, released: &mut EdgeBatch) {
@@ -166,7 +189,7 @@ impl Sequencer {
             return;
         }
         self.newest = self.newest.max(Some(ts));
-        if self.lateness == 0 {
+        if self.is_immediate() && self.heap.is_empty() {
             // Nothing earlier may come and nothing waits: the record is next.
             released.push_from(batch, row);
             return;
@@ -177,6 +200,11 @@ impl Sequencer {
         if let Some(segment) = self.segments.back_mut() {
             segment.waiting += 1;
         }
+        self.release_due(released);
+    }
+
+    /// Releases what the watermark has reached, and what is too much.
+    fn release_due(&mut self, released: &mut EdgeBatch) {
         let watermark = self.watermark();
         while let Some(&Reverse(oldest)) = self.heap.peek() {
             let due = Some(oldest.ts) <= watermark;
@@ -344,6 +372,33 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_bound_holds_back_what_is_past_the_slowest_producer_and_never_turns_time_back() {
+        let mut sequencer = Sequencer::new(2, 100);
+        let mut late = Vec::new();
+        assert!(sequencer.advance(Some(5)).is_empty());
+        assert_eq!(sequencer.push(&batch(0, &[4, 9, 3]), &mut late).map(|batch| rows(&batch)), Some(vec![(3, 2)]));
+        assert_eq!((sequencer.watermark(), sequencer.pending()), (Some(3), 2));
+        assert_eq!(rows(&sequencer.advance(Some(7))), [(4, 0)]);
+        // A producer that comes later and lags moves nothing back: what is before the watermark is late.
+        assert!(sequencer.advance(Some(1)).is_empty());
+        assert!(sequencer.push(&batch(3, &[4, 5]), &mut late).is_some_and(|batch| rows(&batch) == [(5, 4)]));
+        assert_eq!(late.iter().map(|late| (late.row, late.bound)).collect::<Vec<_>>(), [(0, 5)]);
+        assert_eq!(rows(&sequencer.advance(None)), []);
+        assert_eq!((sequencer.watermark(), sequencer.pending()), (Some(7), 1));
+        assert_eq!(rows(&sequencer.finish()), [(9, 1)]);
+    }
+
+    #[test]
+    fn a_bound_that_is_lifted_leaves_nothing_waiting_without_lateness() {
+        let mut sequencer = Sequencer::new(0, 100);
+        let mut late = Vec::new();
+        sequencer.advance(Some(1));
+        assert_eq!(sequencer.push(&batch(0, &[1, 5, 3]), &mut late).map(|batch| rows(&batch)), Some(vec![(1, 0)]));
+        assert_eq!(rows(&sequencer.advance(None)), [(3, 2), (5, 1)]);
+        assert!(sequencer.push(&batch(3, &[5, 6]), &mut late).is_none() && late.is_empty());
     }
 
     #[test]

@@ -214,6 +214,14 @@ impl MatchBatch {
         out
     }
 
+    /// Writes one match as a JSON object.
+    pub fn to_json(&self, index: usize, patterns: &[PatternNames]) -> Vec<u8> {
+        let found = self.get(index, patterns);
+        let mut out = Vec::with_capacity(256);
+        patterns[found.pattern as usize].write_json(&found, &mut out);
+        out
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.matches.len() * size_of::<OwnedMatch>() + self.keys.len() * size_of::<Key>() + self.text.bytes()

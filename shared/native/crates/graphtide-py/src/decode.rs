@@ -74,6 +74,10 @@ impl PyDecoder {
         self.inner.has_operations()
     }
 
+    fn discovered(&self) -> Vec<String> {
+        self.inner.discovered().to_vec()
+    }
+
     fn ordinal(&self) -> u64 {
         self.inner.ordinal()
     }
@@ -114,14 +118,15 @@ pub(crate) struct PyJsonLinesDecoder;
 #[pymethods]
 impl PyJsonLinesDecoder {
     #[new]
-    #[pyo3(signature = (symbols, attributes, columns, *, keep_raw = false))]
+    #[pyo3(signature = (symbols, attributes, columns, *, keep_raw = false, discover = false))]
     fn new(
         symbols: &PySymbols,
         attributes: Vec<String>,
         columns: HashMap<String, String>,
         keep_raw: bool,
+        discover: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let options = options(&attributes, columns, keep_raw)?;
+        let options = Options { discover, ..options(&attributes, columns, keep_raw)? };
         let decoder = JsonLinesDecoder::new(options, symbols.inner.clone());
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
@@ -150,7 +155,7 @@ impl PyArrowDecoder {
 
 fn options(attributes: &[String], columns: HashMap<String, String>, keep_raw: bool) -> PyResult<Options> {
     let columns = ColumnNames::new(columns).map_err(|error| from_decode(&error))?;
-    Ok(Options { attributes: attributes.to_vec(), columns, keep_raw })
+    Ok(Options { attributes: attributes.to_vec(), columns, keep_raw, discover: false })
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

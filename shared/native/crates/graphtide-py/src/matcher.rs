@@ -105,19 +105,34 @@ impl PyMatchBatch {
         PyBytes::new(py, &lines)
     }
 
+    fn records<'py>(&self, py: Python<'py>) -> Vec<(u32, &'static str, String, Bound<'py, PyBytes>)> {
+        (0..self.inner.len())
+            .map(|index| {
+                let found = self.inner.get(index, &self.names);
+                let identity = self.names[found.pattern as usize].match_id(&found).map(char::from).iter().collect();
+                let record = PyBytes::new(py, &self.inner.to_json(index, &self.names));
+                (found.pattern, kind_name(found.kind), identity, record)
+            })
+            .collect()
+    }
+
     fn rows(&self) -> Vec<MatchTuple> {
         (0..self.inner.len())
             .map(|index| {
                 let found = self.inner.get(index, &self.names);
-                let kind = match found.kind {
-                    Kind::Match => "match",
-                    Kind::Retract => "retract",
-                };
+                let kind = kind_name(found.kind);
                 let mut edges: Vec<String> = found.keys().map(|key| key.to_string()).collect();
                 let vertices = edges.split_off(self.names[found.pattern as usize].edges.len());
                 (found.pattern, kind, found.shed, found.detected_at, found.first_ts, found.last_ts, edges, vertices)
             })
             .collect()
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Match => "match",
+        Kind::Retract => "retract",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphtide_decode::render;
-use graphtide_graph::batch::DeadLetter;
+use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::duplicates::Duplicates;
 use graphtide_graph::sequencer::{DEFAULT_MAX_PENDING, Late, Sequencer};
 use pyo3::prelude::*;
@@ -44,12 +44,17 @@ impl PySequencer {
     }
 
     /// None if nothing was ever pushed.
+    fn advance(&mut self, py: Python<'_>, bound: Option<i64>) -> PyResult<Option<Py<PyEdgeBatch>>> {
+        let inner = &mut self.inner;
+        let records = py.detach(|| inner.advance(bound));
+        self.handed_out(py, records)
+    }
+
+    /// None if nothing was ever pushed.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyEdgeBatch>>> {
-        let Some(last) = &self.last else { return Ok(None) };
-        let last = last.get();
         let inner = &mut self.inner;
         let records = py.detach(|| inner.finish());
-        Py::new(py, last.with(records)).map(Some)
+        self.handed_out(py, records)
     }
 
     fn take_dead_letters<'py>(&mut self, py: Python<'py>) -> Vec<PyDeadLetter<'py>> {
@@ -74,6 +79,12 @@ impl PySequencer {
     #[getter]
     fn watermark(&self) -> Option<i64> {
         self.inner.watermark()
+    }
+}
+
+impl PySequencer {
+    fn handed_out(&self, py: Python<'_>, records: EdgeBatch) -> PyResult<Option<Py<PyEdgeBatch>>> {
+        self.last.as_ref().map(|last| Py::new(py, last.get().with(records))).transpose()
     }
 }
 

@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
+use graphtide_decode::arrow_writer;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -63,6 +65,11 @@ impl PyEdgeBatch {
     #[getter]
     fn ordinals(&self) -> Vec<u64> {
         (0..self.inner.len()).map(|row| self.inner.ordinal(row)).collect()
+    }
+
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let written = py.detach(|| arrow_writer::write(&self.inner, &self.symbols.lock(), &self.attributes));
+        written.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn to_records<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {

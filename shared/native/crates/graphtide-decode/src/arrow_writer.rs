@@ -1,0 +1,238 @@
+//! Batches of records as Arrow IPC streams, which [`ArrowDecoder`](crate::ArrowDecoder) reads back as they were.
+//!
+//! Columns `ts`, `src`, `dst`, `id` and the three labels come first, `op` only where some record is a deletion. Then come the
+//! attributes that some record has. A column of attributes has the type its values agree on; where they do not agree it holds
+//! texts of JSON, and the metadata of its field say so. An attribute whose name is a column's is left out: readers could not
+//! tell the two apart. Cost: one pass a column.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, StringDictionaryBuilder};
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, Field, Schema};
+use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::key::KeyRef;
+use graphtide_graph::symbol::SymbolTable;
+use graphtide_graph::value::ValueRef;
+
+use crate::columns::Column;
+
+/// Key of the metadata of a field that say how its values are written.
+pub const ENCODING: &str = "graphtide.encoding";
+
+/// Values are texts of JSON.
+pub const JSON: &str = "json";
+
+/// Label in place of one past the bound of the table of labels.
+const OTHER: &str = "\u{2026}";
+
+/// Writes a batch; `attributes` are the names of its values.
+pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) -> Result<Vec<u8>, ArrowError> {
+    let mut fields = Vec::new();
+    let mut arrays = Vec::new();
+    let mut add = |field: Field, array: ArrayRef| {
+        fields.push(field);
+        arrays.push(array);
+    };
+    let ts: ArrayRef = Arc::new(Int64Array::from(batch.ts().to_vec()));
+    add(field(Column::Ts.name(), &ts), ts);
+    let keys: [(Column, KeyAt); 3] =
+        [(Column::Source, EdgeBatch::source), (Column::Target, EdgeBatch::target), (Column::Id, EdgeBatch::id)];
+    for (column, key) in keys {
+        let array = texts(batch, key);
+        add(field(column.name(), &array), array);
+    }
+    for (column, place) in [(Column::Label, 1), (Column::SourceLabel, 0), (Column::TargetLabel, 2)] {
+        let array = labels(batch, symbols, place)?;
+        add(field(column.name(), &array), array);
+    }
+    if batch.operations().contains(&Operation::Delete) {
+        let array = operations(batch)?;
+        add(field(Column::Operation.name(), &array), array);
+    }
+    for (place, name) in attributes.iter().enumerate() {
+        if Column::ALL.iter().any(|column| column.name() == name) {
+            continue;
+        }
+        match attribute(batch, place) {
+            None => {}
+            Some((array, false)) => add(field(name, &array), array),
+            Some((array, true)) => {
+                let metadata = HashMap::from([(ENCODING.to_owned(), JSON.to_owned())]);
+                add(field(name, &array).with_metadata(metadata), array);
+            }
+        }
+    }
+    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
+    let mut writer = StreamWriter::try_new(Vec::new(), &rows.schema())?;
+    writer.write(&rows)?;
+    writer.into_inner()
+}
+
+/// Reads a key of a record.
+type KeyAt = for<'b> fn(&'b EdgeBatch, usize) -> KeyRef<'b>;
+
+fn field(name: &str, array: &ArrayRef) -> Field {
+    Field::new(name, array.data_type().clone(), true)
+}
+
+fn texts(batch: &EdgeBatch, key: KeyAt) -> ArrayRef {
+    let mut builder = StringBuilder::with_capacity(batch.len(), 8 * batch.len());
+    for row in 0..batch.len() {
+        match key(batch, row) {
+            KeyRef::Text("") => builder.append_null(),
+            key => key.with_text(|text| builder.append_value(text)),
+        }
+    }
+    Arc::new(builder.finish())
+}
+
+fn labels(batch: &EdgeBatch, symbols: &SymbolTable, place: usize) -> Result<ArrayRef, ArrowError> {
+    let mut builder = StringDictionaryBuilder::<Int32Type>::new();
+    for labels in batch.labels() {
+        match labels[place] {
+            graphtide_graph::symbol::Symbol::ABSENT => builder.append_null(),
+            graphtide_graph::symbol::Symbol::OTHER => _ = builder.append(OTHER)?,
+            symbol => _ = builder.append(symbols.name(symbol))?,
+        }
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+fn operations(batch: &EdgeBatch) -> Result<ArrayRef, ArrowError> {
+    let mut builder = StringDictionaryBuilder::<Int32Type>::new();
+    for operation in batch.operations() {
+        match operation {
+            Operation::Insert => builder.append_null(),
+            Operation::Delete => _ = builder.append("delete")?,
+        }
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+/// What the values of an attribute are, as far as they were looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Nothing,
+    Bool,
+    Int,
+    Float,
+    Text,
+    Mixed,
+}
+
+/// The column of an attribute, and whether it holds texts of JSON; None if no record has it.
+fn attribute(batch: &EdgeBatch, place: usize) -> Option<(ArrayRef, bool)> {
+    let values = || (0..batch.len()).map(|row| batch.attribute(row, place));
+    let kind = values().fold(Kind::Nothing, |kind, value| {
+        let found = match value {
+            ValueRef::Null => return kind,
+            ValueRef::Bool(_) => Kind::Bool,
+            ValueRef::Int(_) => Kind::Int,
+            ValueRef::Float(_) => Kind::Float,
+            ValueRef::Text(_) => Kind::Text,
+        };
+        if kind == Kind::Nothing || kind == found { found } else { Kind::Mixed }
+    });
+    let array: ArrayRef = match kind {
+        Kind::Nothing => return None,
+        Kind::Bool => {
+            let mut builder = BooleanBuilder::with_capacity(batch.len());
+            values()
+                .for_each(|value| builder.append_option(if let ValueRef::Bool(truth) = value { Some(truth) } else { None }));
+            Arc::new(builder.finish())
+        }
+        Kind::Int => {
+            let mut builder = Int64Builder::with_capacity(batch.len());
+            values()
+                .for_each(|value| builder.append_option(if let ValueRef::Int(number) = value { Some(number) } else { None }));
+            Arc::new(builder.finish())
+        }
+        Kind::Float => {
+            let mut builder = Float64Builder::with_capacity(batch.len());
+            values()
+                .for_each(|value| builder.append_option(if let ValueRef::Float(number) = value { Some(number) } else { None }));
+            Arc::new(builder.finish())
+        }
+        Kind::Text => {
+            let mut builder = StringBuilder::new();
+            values().for_each(|value| builder.append_option(if let ValueRef::Text(text) = value { Some(text) } else { None }));
+            Arc::new(builder.finish())
+        }
+        Kind::Mixed => {
+            let mut builder = StringBuilder::new();
+            values().for_each(|value| builder.append_option(literal(value)));
+            Arc::new(builder.finish())
+        }
+    };
+    Some((array, kind == Kind::Mixed))
+}
+
+/// A value as JSON; an infinite number, which JSON cannot say, is missing.
+fn literal(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Bool(truth) => Some(truth.to_string()),
+        ValueRef::Int(number) => Some(number.to_string()),
+        ValueRef::Float(number) => serde_json::to_string(&number).ok().filter(|text| text != "null"),
+        ValueRef::Text(text) => serde_json::to_string(text).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use graphtide_graph::symbol::SharedSymbols;
+
+    use super::*;
+    use crate::{ArrowDecoder, Decoder, JsonLinesDecoder, Options};
+
+    const NAMES: [&str; 6] = ["truth", "whole", "real", "text", "mixed", "ts"];
+
+    fn options() -> Options {
+        Options { attributes: NAMES.map(str::to_owned).to_vec(), ..Options::default() }
+    }
+
+    fn rows(batch: &EdgeBatch, symbols: &SharedSymbols) -> Vec<String> {
+        let symbols = symbols.lock();
+        (0..batch.len())
+            .map(|index| {
+                let row = batch.row(index);
+                let labels = [row.source_label, row.label, row.target_label].map(|symbol| symbols.name(symbol).to_owned());
+                // The record's own time stands in for an attribute of that name.
+                let values: Vec<_> = batch.attributes(index).take(NAMES.len() - 1).collect();
+                format!("{} {:?} {:?} {:?} {:?} {labels:?} {values:?}", row.ts, row.operation, row.source, row.target, row.id)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() -> Result<(), Box<dyn std::error::Error>> {
+        let input = concat!(
+            r#"{"ts":-1,"src":"a","dst":5,"label":"x","src_label":"s","truth":true,"whole":1,"real":0.1,"text":"","mixed":1}"#,
+            "\n",
+            r#"{"ts":0,"src":"007","dst":"b","label":"y","id":"e","dst_label":"t","text":"\u00fc\"","mixed":"1"}"#,
+            "\n",
+            r#"{"ts":0,"id":"e","op":"delete","mixed":false}"#,
+            "\n",
+            r#"{"ts":2,"src":"a","dst":"a","label":"x","truth":false,"real":-2.5,"mixed":1.0}"#,
+            "\n",
+        );
+        let symbols = SharedSymbols::default();
+        let (mut given, mut dead) = (EdgeBatch::new(NAMES.len()), Vec::new());
+        JsonLinesDecoder::new(options(), symbols.clone()).feed(input.as_bytes(), &mut given, &mut dead)?;
+        for count in [0, 1, given.len()] {
+            let mut part = EdgeBatch::new(NAMES.len());
+            (0..count).for_each(|row| part.push_from(&given, row));
+            let bytes = write(&part, &symbols.lock(), &options().attributes)?;
+            let mut read = EdgeBatch::new(NAMES.len());
+            let mut decoder = ArrowDecoder::new(options(), 1000, symbols.clone())?;
+            decoder.feed(&bytes, &mut read, &mut dead)?;
+            assert_eq!(rows(&read, &symbols), rows(&part, &symbols));
+            assert_eq!((dead.len(), decoder.has_operations()), (0, count == given.len()));
+        }
+        Ok(())
+    }
+}

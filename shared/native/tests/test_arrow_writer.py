@@ -1,0 +1,73 @@
+"""Batches written as Arrow are read back as they were, by our decoder and by others."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pyarrow as pa
+from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
+from hypothesis import given
+from hypothesis import strategies as st
+
+text = st.text(max_size=5)
+value = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | text
+name = st.text(min_size=1, max_size=5)
+record = st.fixed_dictionaries(
+    {
+        "ts": st.integers(-(2**63), 2**63 - 1),
+        "src": name | st.integers(0, 2**64 - 1),
+        "dst": name,
+        "label": name,
+        "id": name | st.integers(0, 9),
+        "op": st.none() | st.sampled_from(["insert", "delete"]),
+    },
+    optional={"src_label": name, "a": value, "b": value, "c": st.booleans(), "d": st.floats(0, 1)},
+)
+ATTRIBUTES = ["a", "b", "c", "d", "src", "nobody"]
+
+
+@given(st.lists(record, max_size=8))
+def test_what_is_written_is_read_back(records: list[dict[str, object]]) -> None:
+    symbols = Symbols()
+    given_batch = JsonLinesDecoder(symbols, ATTRIBUTES, {}).decode("".join(json.dumps(r) + "\n" for r in records).encode())
+
+    read = ArrowDecoder(symbols, ATTRIBUTES, {}).decode(given_batch.to_arrow())
+
+    places = ("ordinal", "line")
+    for before, after in zip(given_batch.to_records(), read.to_records(), strict=True):
+        # A column's name stands for the column: what another record called an attribute is not told apart.
+        before["attributes"].pop("src"), after["attributes"].pop("src")
+        assert {k: v for k, v in before.items() if k not in places} == {k: v for k, v in after.items() if k not in places}
+        assert [type(v) for v in before["attributes"].values()] == [type(v) for v in after["attributes"].values()]
+
+
+def test_columns_have_the_type_their_values_agree_on_and_only_deletions_bring_operations() -> None:
+    decoder = JsonLinesDecoder(Symbols(), ["n", "x", "t", "mixed", "none"], {})
+    line = {"ts": 1, "src": "a", "dst": "b", "label": "L", "n": 1, "x": 0.5, "t": "v", "mixed": 1}
+    inserts = decoder.decode("".join(json.dumps(line | more) + "\n" for more in ({}, {"n": None, "mixed": "1"})).encode())
+    deletion = decoder.decode(b'{"ts":2,"id":"0","op":"delete"}\n')
+
+    table = pa.ipc.open_stream(io.BytesIO(inserts.to_arrow())).read_all()
+    label = pa.dictionary(pa.int32(), pa.string())
+
+    assert {field.name: field.type for field in table.schema} == {
+        "ts": pa.int64(),
+        **dict.fromkeys(("src", "dst", "id", "t", "mixed"), pa.string()),
+        **dict.fromkeys(("label", "src_label", "dst_label"), label),
+        "n": pa.int64(),
+        "x": pa.float64(),
+    }
+    assert table.schema.field("mixed").metadata == {b"graphtide.encoding": b"json"}
+    assert table.column("mixed").to_pylist() == ["1", '"1"']
+    assert pa.ipc.open_stream(io.BytesIO(deletion.to_arrow())).read_all().column("op").to_pylist() == ["delete"]
+
+
+def test_a_decoder_discovers_the_attributes_that_nobody_asked_for() -> None:
+    lines = b'{"ts":1,"src":"a","dst":"b","label":"L","n":1,"attributes":{"m":true}}\n{"ts":2,"bad":1}\n'
+    curious = JsonLinesDecoder(Symbols(), [], {}, discover=True)
+    plain = JsonLinesDecoder(Symbols(), [], {})
+
+    assert (len(curious.decode(lines)), len(plain.decode(lines))) == (1, 1)
+
+    assert (curious.discovered(), plain.discovered()) == (["n", "m"], [])
