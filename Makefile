@@ -83,7 +83,7 @@ $(STAMPS)/python: constraints.txt $(PYPROJECTS)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --requirement development.txt
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt \
-	  --editable shared/core --editable shared/query --editable shared/testing
+	  --editable shared/core --editable shared/query --editable shared/wire --editable shared/runtime --editable shared/testing
 	@touch $@
 
 $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)

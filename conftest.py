@@ -2,7 +2,11 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+# Suites that tests subclass shall say what differs, as tests do.
+pytest.register_assert_rewrite("graphtide_testing.contracts")
 
 # The same examples at every run: a failure in a change's tests is the change's.
 settings.register_profile(

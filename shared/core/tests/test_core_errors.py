@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from graphtide_core.errors import (
     FatalError,
+    FencedError,
     GraphtideError,
     InvalidPatternError,
     InvalidQueryError,
@@ -25,6 +26,7 @@ from graphtide_core.errors import (
         (InvalidQueryError("no"), GraphtideError, "no"),
         (InvalidPatternError("no"), InvalidQueryError, "no"),
         (FatalError("stop"), GraphtideError, "stop"),
+        (FencedError("id taken"), FatalError, "id taken"),
         (UnreadableStreamError("no header"), FatalError, "no header"),
         (LimitExceededError("p", "100 partial matches"), FatalError, "pattern 'p' reached its limit of 100 partial matches"),
     ],

@@ -7,6 +7,7 @@ GraphtideError
 │   └── InvalidPatternError     with line, column, caret, expected tokens and a hint
 └── FatalError                  stop
     ├── UnreadableStreamError   the stream as a whole cannot be read
+    ├── FencedError             another took over what was ours
     └── LimitExceededError      a configured bound was reached and the policy is to fail
 """
 
@@ -154,6 +155,10 @@ class FatalError(GraphtideError):
 
 class UnreadableStreamError(FatalError):
     """The stream cannot be opened or is not of the format it claims."""
+
+
+class FencedError(FatalError):
+    """Another process took over the work under the same id; this one must not write any more."""
 
 
 class LimitExceededError(FatalError):

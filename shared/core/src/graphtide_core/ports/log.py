@@ -1,0 +1,231 @@
+"""The log: topics of partitions of records, each read in the order of its offsets.
+
+What readers see is what was committed: records of a transaction come into sight together at its commit, in their places among
+the others, and those of an aborted one never do. Offsets rise within a partition and may have gaps. What a read-process-write
+loop has read is committed in the transaction of what it wrote, so that none is lost and none repeated after a crash.
+
+Every call may raise `TransientError` (try again) and `FatalError` (stop). No object here but `Log` may be used by two threads
+at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Headers = tuple[tuple[str, bytes], ...]
+"""Names and values beside a record, in the order of the producer; a name may stand there twice."""
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class Record(NamedTuple):
+    """A record that was read; `timestamp` in milliseconds, as the producer gave it. A value of None deletes its key."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+class Message(NamedTuple):
+    """A record to be written.
+
+    Without a `partition` the key chooses one, always the same for a key; without either, any. Without a `timestamp` the log
+    takes the time of the call.
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    partition: int | None = None
+    timestamp: int | None = None
+
+
+class Position(NamedTuple):
+    """Where a group goes on in a partition: the offset to read next, and what the group wants to remember with it."""
+
+    offset: int
+    metadata: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic that shall be there.
+
+    A compacted topic keeps at least the last record of every key. Another keeps records for `retention_ms`, or for ever if that
+    is None. `most_bytes` bounds a record with its key and headers; None leaves it to the log.
+    """
+
+    name: str
+    partitions: int = 1
+    compacted: bool = False
+    retention_ms: int | None = None
+    most_bytes: int | None = None
+
+
+class LogReader(Protocol):
+    """Reads committed records of partitions it is told, as many as it is asked for; it takes part in no balancing of groups."""
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions, each from the offset given, and no others; none is paused any more.
+
+        Offset 0 is the first record there is, though records before it may be gone.
+        """
+        ...
+
+    def poll(self, timeout: float, most: int) -> list[Record]:
+        """Return up to `most` records as soon as there are some; an empty list after `timeout` seconds without.
+
+        Records of one partition come in the order of their offsets.
+
+        Raises:
+            TransientError: the log does not answer, or a partition is not there (yet).
+            FatalError: an offset asked for is out of the log's range: records are gone.
+        """
+        ...
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give no records of these assigned partitions until `resume`; none is lost meanwhile."""
+        ...
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give records of these assigned partitions again."""
+        ...
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        """Return of each partition the first offset and the one after the last that can be read now.
+
+        A transaction that is open keeps what follows it from being read.
+        """
+        ...
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic in order; none if it is not there."""
+        ...
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+        """Return where the reader's group goes on; None where it never committed.
+
+        Waits for a commit that is under way.
+
+        Raises:
+            ValueError: the reader has no group.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back what the reader holds; nothing else may be called any more."""
+        ...
+
+
+class LogWriter(Protocol):
+    """Writes records that can be read at once; repeats of the connection leave each once."""
+
+    def write(self, messages: Iterable[Message]) -> None:
+        """Take the messages, in order for each partition; block while the bounded buffer is full.
+
+        Raises:
+            PoisonRecordError: a message is larger than the log takes; those before it were taken.
+        """
+        ...
+
+    def flush(self, timeout: float) -> None:
+        """Return when all that was taken is kept by the log.
+
+        Raises:
+            TransientError: `timeout` seconds were not enough; the rest is still under way.
+            FatalError: a message was refused.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back what the writer holds, without waiting for what was not flushed."""
+        ...
+
+
+class LogTransactor(Protocol):
+    """Writes records and commits positions together; of all that have one id, only the last opened may.
+
+    Every call may raise `FencedError`: another took the id. After any other error `abort` may be called, then `begin`.
+    """
+
+    def open(self) -> None:
+        """Take the id: abort what its last owner left unfinished, and shut that owner out."""
+        ...
+
+    def begin(self) -> None:
+        """Start a transaction."""
+        ...
+
+    def write(self, messages: Iterable[Message]) -> None:
+        """Take messages into the transaction, in order for each partition; block while the bounded buffer is full.
+
+        Raises:
+            PoisonRecordError: a message is larger than the log takes; those before it were taken.
+        """
+        ...
+
+    def commit(self, group: str, positions: Mapping[TopicPartition, Position]) -> None:
+        """End the transaction: its records come into sight, and the group's positions hold, both or neither."""
+        ...
+
+    def abort(self) -> None:
+        """End the transaction: its records are never seen."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the transactor holds; an open transaction is left for the next owner of the id to abort."""
+        ...
+
+
+class LogAdmin(Protocol):
+    """Makes topics."""
+
+    def ensure(self, topics: Iterable[TopicSpec]) -> None:
+        """Make the topics that are not there; leave the others as they are. All can be written to on return."""
+        ...
+
+    def topics(self) -> list[str]:
+        """Return the names of all topics, sorted."""
+        ...
+
+
+class Log(Protocol):
+    """A place with topics, and who works on them; safe for threads."""
+
+    def reader(self, group: str | None) -> LogReader:
+        """Return a new reader; `group` is whose positions `committed` gives."""
+        ...
+
+    def writer(self) -> LogWriter:
+        """Return a new writer."""
+        ...
+
+    def transactor(self, id: str) -> LogTransactor:
+        """Return a new transactor; it takes the id when it is opened."""
+        ...
+
+    def admin(self) -> LogAdmin:
+        """Return what makes topics."""
+        ...
+
+    def ping(self) -> None:
+        """Return if the log answers.
+
+        Raises:
+            TransientError: it does not.
+        """
+        ...

@@ -1,0 +1,86 @@
+"""Reading the log in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import FatalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from graphtide_core.ports.log import Position, Record, TopicPartition
+
+    from graphtide_runtime.memory.state import State
+
+
+class MemoryReader:
+    """A `LogReader` of the log in memory."""
+
+    def __init__(self, state: State, group: str | None) -> None:
+        """Read for a group, or for none."""
+        self._state = state
+        self._group = group
+        self._next: dict[TopicPartition, int] = {}
+        self._paused: set[TopicPartition] = set()
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions from these offsets, and no others."""
+        self._next = dict(positions)
+        self._paused = set()
+
+    def poll(self, timeout: float, most: int) -> list[Record]:
+        """Return up to `most` records as soon as there are some."""
+        found: list[Record] = []
+        with self._state.changed:
+            self._state.changed.wait_for(lambda: self._read(found, most), timeout)
+        return found
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give no records of these until `resume`."""
+        self._paused.update(partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give records of these again."""
+        self._paused.difference_update(partitions)
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        """Return the first and the next offset of each."""
+        with self._state.changed:
+            found = {place: self._state.partition(place) for place in partitions}
+            return {place: (partition.first, partition.stable_end) for place, partition in found.items()}
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic."""
+        with self._state.changed:
+            return self._state.partitions(topic)
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+        """Return where the group goes on in each."""
+        if self._group is None:
+            message = "a reader without a group has no positions"
+            raise ValueError(message)
+        with self._state.changed:
+            return {place: self._state.placed(self._group, place) for place in partitions}
+
+    def close(self) -> None:
+        """Read nothing any more."""
+        self.assign({})
+
+    def _read(self, found: list[Record], most: int) -> bool:
+        """Move what there is to `found`, each partition in its turn, and return whether there was any."""
+        sources = [(place, self._state.partition(place)) for place in self._next if place not in self._paused]
+        for place, partition in sources:
+            if self._next[place] == 0:
+                self._next[place] = partition.first
+            if not partition.first <= self._next[place] <= partition.end:
+                where = f"{place.topic}/{place.partition}"
+                message = f"{where} has no offset {self._next[place]}, but {partition.first} to {partition.end}"
+                raise FatalError(message)
+        for place, partition in sources:
+            if len(found) == most:
+                break
+            records, following = partition.read(self._next.pop(place), most - len(found))
+            self._next[place] = following  # At the end of the dict: it is another's turn next.
+            found += records
+        return bool(found)

@@ -1,0 +1,120 @@
+"""Names of topics, and how each is made.
+
+Names are `{prefix}.{kind}.{entity}.v1`: the version is that of the records' form, so that old and new readers never meet in one
+topic.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import InvalidQueryError
+from graphtide_core.ports.log import TopicSpec
+
+if TYPE_CHECKING:
+    from graphtide_core.ids import StreamName
+
+DEFAULT_PREFIX: Final = "graphtide"
+DEFAULT_PARTITIONS: Final = 4
+"""Partitions of a stream's raw topic where nobody says another number."""
+
+MOST_ORDERED_BYTES: Final = 4 * 1024 * 1024
+"""Bytes that a record of ordered edges may have."""
+
+MOST_ENVELOPED_BYTES: Final = MOST_ORDERED_BYTES + 64 * 1024
+"""Bytes a record may have with key and headers around such a value."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
+
+
+def check_stream(name: str) -> None:
+    """Do nothing if a stream may have this name: `[a-z0-9][a-z0-9_-]{0,99}`.
+
+    Raises:
+        InvalidQueryError: it may not.
+    """
+    if not _NAME.fullmatch(name):
+        message = f"{name!r} is no name of a stream: up to 100 of a-z, 0-9, _ and -, the first a letter or digit"
+        raise InvalidQueryError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """All topics of a deployment."""
+
+    prefix: str = DEFAULT_PREFIX
+
+    def __post_init__(self) -> None:
+        """Refuse a prefix that cannot begin a topic's name."""
+        if not _PREFIX.fullmatch(self.prefix):
+            message = f"{self.prefix!r} is no prefix of topics: up to 50 of a-z, A-Z, 0-9, _ and -"
+            raise InvalidQueryError(message)
+
+    def raw(self, stream: StreamName) -> str:
+        """Edges of a stream as they came, in no order."""
+        return self._of_stream("in", stream)
+
+    def ordered(self, stream: StreamName) -> str:
+        """Edges of a stream in their total order, many a record; one partition."""
+        return self._of_stream("ordered", stream)
+
+    def dead_letters(self, stream: StreamName) -> str:
+        """Records of a stream that could not be used."""
+        return self._of_stream("dlq", stream)
+
+    @property
+    def matches(self) -> str:
+        """Matches of all patterns; the key is the pattern's name."""
+        return f"{self.prefix}.out.matches.v1"
+
+    @property
+    def patterns(self) -> str:
+        """What users registered; compacted, the key is the pattern's name."""
+        return f"{self.prefix}.control.patterns.v1"
+
+    @property
+    def plans(self) -> str:
+        """How patterns are to be matched; compacted, the key is the pattern's name."""
+        return f"{self.prefix}.control.plans.v1"
+
+    @property
+    def statistics(self) -> str:
+        """Snapshots of streams; compacted, the key is the stream's name."""
+        return f"{self.prefix}.control.statistics.v1"
+
+    @property
+    def status(self) -> str:
+        """What hosts say of plans; compacted, the key is the pattern's name."""
+        return f"{self.prefix}.control.status.v1"
+
+    def stream_of(self, topic: str) -> str | None:
+        """Return the stream whose topic this is; None if it is no stream's."""
+        parts = topic.split(".")
+        if len(parts) != 4 or parts[0] != self.prefix or parts[1] not in {"in", "ordered", "dlq"} or parts[3] != "v1":
+            return None
+        return parts[2] if _NAME.fullmatch(parts[2]) else None
+
+    def of_stream(
+        self, stream: StreamName, *, partitions: int = DEFAULT_PARTITIONS, retention_ms: int | None = None
+    ) -> tuple[TopicSpec, ...]:
+        """Return the topics that a stream needs; `retention_ms` None keeps its records for ever."""
+        return (
+            TopicSpec(self.raw(stream), partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
+            TopicSpec(self.ordered(stream), 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
+            TopicSpec(self.dead_letters(stream), 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
+        )
+
+    def of_deployment(self, *, partitions: int = 1, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
+        """Return the topics that are there once: matches in `partitions`, kept for `retention_ms`, and what controls."""
+        control = (self.patterns, self.plans, self.statistics, self.status)
+        return (
+            TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
+            *(TopicSpec(name, 1, compacted=True, most_bytes=MOST_ENVELOPED_BYTES) for name in control),
+        )
+
+    def _of_stream(self, kind: str, stream: StreamName) -> str:
+        check_stream(stream)
+        return f"{self.prefix}.{kind}.{stream}.v1"

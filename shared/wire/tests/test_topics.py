@@ -1,0 +1,68 @@
+"""Every topic has one name, made in one place."""
+
+from __future__ import annotations
+
+import pytest
+from graphtide_core.errors import InvalidQueryError
+from graphtide_core.ids import StreamName
+from graphtide_wire.topics import Topics, check_stream
+
+FLOWS = StreamName("flows")
+
+
+def test_topics_say_what_they_hold() -> None:
+    topics = Topics()
+    assert topics.raw(FLOWS) == "graphtide.in.flows.v1"
+    assert topics.ordered(FLOWS) == "graphtide.ordered.flows.v1"
+    assert topics.dead_letters(FLOWS) == "graphtide.dlq.flows.v1"
+    assert topics.matches == "graphtide.out.matches.v1"
+    assert topics.patterns == "graphtide.control.patterns.v1"
+    assert topics.plans == "graphtide.control.plans.v1"
+    assert topics.statistics == "graphtide.control.statistics.v1"
+    assert topics.status == "graphtide.control.status.v1"
+
+
+def test_deployments_with_different_prefixes_do_not_meet() -> None:
+    assert Topics("red").ordered(FLOWS) == "red.ordered.flows.v1"
+    assert Topics("red").stream_of(Topics("blue").ordered(FLOWS)) is None
+
+
+@pytest.mark.parametrize("name", ["flows", "0", "a_b-c", "x" * 100])
+def test_a_stream_is_found_from_its_topics(name: str) -> None:
+    topics = Topics()
+    specs = topics.of_stream(StreamName(name))
+    assert [topics.stream_of(spec.name) for spec in specs] == [name] * 3
+
+
+@pytest.mark.parametrize("topic", ["graphtide.out.matches.v1", "graphtide.in.flows.v2", "graphtide.in.Flows.v1", "flows", ""])
+def test_other_topics_are_of_no_stream(topic: str) -> None:
+    assert Topics().stream_of(topic) is None
+
+
+@pytest.mark.parametrize("name", ["", "Flows", "-a", "_a", "a.b", "a b", "ä", "a\n", "x" * 101])
+def test_names_that_would_not_fit_a_topic_are_refused(name: str) -> None:
+    with pytest.raises(InvalidQueryError, match="no name of a stream"):
+        check_stream(name)
+    with pytest.raises(InvalidQueryError):
+        Topics().raw(StreamName(name))
+
+
+@pytest.mark.parametrize("prefix", ["", "a.b", "-a", "x" * 51])
+def test_a_prefix_that_would_not_fit_a_topic_is_refused(prefix: str) -> None:
+    with pytest.raises(InvalidQueryError, match="prefix"):
+        Topics(prefix)
+
+
+def test_only_the_raw_topic_has_several_partitions() -> None:
+    specs = Topics().of_stream(FLOWS, partitions=8, retention_ms=1000)
+    assert [(spec.partitions, spec.compacted, spec.retention_ms) for spec in specs] == [
+        (8, False, 1000),
+        (1, False, 1000),
+        (1, False, 1000),
+    ]
+
+
+def test_what_controls_is_compacted_and_matches_are_not() -> None:
+    matches, *control = Topics().of_deployment(partitions=3, retention_ms=1000)
+    assert (matches.partitions, matches.compacted, matches.retention_ms) == (3, False, 1000)
+    assert {(spec.partitions, spec.compacted, spec.retention_ms) for spec in control} == {(1, True, None)}
