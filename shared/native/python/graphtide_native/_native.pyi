@@ -172,6 +172,15 @@ class Matcher:
     def patterns(self) -> list[dict[str, Any]]:
         """Return the counts of every pattern."""
 
+    def select(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the records that the patterns' state can depend on; takes none of them."""
+
+    def forget_reported(self, number: int) -> None:
+        """Never retract the matches that a pattern reported so far."""
+
+    def mark_shed(self, number: int) -> None:
+        """Mark a pattern's matches as incomplete from now on."""
+
 @final
 class Sequencer:
     """Puts records in the order (ts, arrival), waiting `lateness` ticks for late ones.

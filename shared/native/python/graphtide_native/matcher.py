@@ -191,6 +191,22 @@ class Matcher:
         self._plans[number] = plan
         return True
 
+    def select(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the records of a batch that the patterns' state can depend on: edges that some query edge could be, deletions.
+
+        Another matcher of the same patterns, whatever their plans, that takes these records in place of the stream has the same
+        state. The batch itself is not taken.
+        """
+        return self._native.select(batch)
+
+    def forget_reported(self, number: int) -> None:
+        """Never retract the matches that a pattern reported so far: nobody was told of them."""
+        self._native.forget_reported(number)
+
+    def mark_shed(self, number: int) -> None:
+        """Mark a pattern's matches as incomplete from now on, as they were where its state comes from."""
+        self._native.mark_shed(number)
+
     def totals(self) -> Totals:
         """Return the counts of the whole pass."""
         return Totals(**self._native.totals())

@@ -44,6 +44,19 @@ impl PyMatcher {
         py.detach(|| matcher.replan(number, spec.plan)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    fn select(&mut self, py: Python<'_>, batch: &PyEdgeBatch) -> PyEdgeBatch {
+        let (matcher, records) = (&mut self.inner, &*batch.inner);
+        batch.with(py.detach(|| matcher.select(records)))
+    }
+
+    fn forget_reported(&mut self, number: usize) {
+        self.inner.forget_reported(number);
+    }
+
+    fn mark_shed(&mut self, number: usize) {
+        self.inner.mark_shed(number);
+    }
+
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let totals = self.inner.totals();
         let dict = PyDict::new(py);

@@ -5,6 +5,7 @@
 //! Invariant: the store holds the kept edges of the longest window, and at least until the rows that name them are handed over.
 //! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
 
+mod recovery;
 mod registered;
 mod replan;
 mod reported;

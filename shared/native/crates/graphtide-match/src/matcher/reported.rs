@@ -55,6 +55,13 @@ impl Reported {
         }
     }
 
+    /// Forgets the matches of a pattern.
+    pub fn forget(&mut self, pattern: u32) {
+        for found in self.matches.iter_mut().filter(|found| found.pattern == pattern) {
+            found.retracted = true;
+        }
+    }
+
     /// Forgets the matches detected before `alive_from`.
     pub fn expire(&mut self, alive_from: Time) {
         while self.matches.front().is_some_and(|found| found.detected_at < alive_from) {
