@@ -14,22 +14,22 @@ WORKERS ?= auto
 
 .PHONY: help
 help:  ## list the targets
-	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 
 .PHONY: demo
 demo: setup  ## generate a day of network flows with planted attacks, and find them
 	@$(BIN)/graphtide demo
 
 .PHONY: test
-test: java setup  ## run the tests
+test: servers-ready  ## run the tests
 	$(CARGO) test --quiet --workspace
-	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not slow'
 
 .PHONY: test-slow
-test-slow: java setup  ## run every test, the long ones too
+test-slow: servers-ready  ## run every test, the long ones too
 	$(CARGO) test --quiet --workspace
 	$(CARGO) test --quiet --release -p graphtide-match --features shuttle --test streaming_consistency
-	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --timeout 1800
+	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 1800
 
 .PHONY: bench
 bench: setup  ## measure the engines on the seeded workloads
@@ -60,6 +60,18 @@ fmt: setup  ## put the sources in form
 .PHONY: ci
 ci: lint types imports test  ## everything that must hold before a change lands
 
+.PHONY: servers-up
+servers-up: setup  ## start Kafka and Redis for development, and say where they are
+	@$(BIN)/python -m graphtide_testing.servers up
+
+.PHONY: servers-down
+servers-down: setup  ## stop them and delete their data
+	@$(BIN)/python -m graphtide_testing.servers down
+
+.PHONY: servers-ready
+servers-ready: setup
+	@$(BIN)/python -m graphtide_testing.servers prepare
+
 .PHONY: setup
 setup: prerequisites $(STAMPS)/native  ## make the environment: Python packages and the native extension
 
@@ -71,11 +83,6 @@ prerequisites:
 	  || { echo 'missing: the venv module of Python. Install it (Debian: apt-get install python3-venv)'; exit 1; }
 	@command -v cargo >/dev/null \
 	  || { echo 'missing: cargo, Rust 1.93 or newer. Install it with rustup (https://rustup.rs)'; exit 1; }
-
-.PHONY: java
-java:
-	@command -v java >/dev/null \
-	  || { echo 'missing: Java 17 or newer, for the servers of the tests. Install it (Debian: apt-get install openjdk-17-jre-headless)'; exit 1; }
 
 $(STAMPS)/python: constraints.txt $(PYPROJECTS)
 	@mkdir -p $(STAMPS)

@@ -11,13 +11,17 @@ at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Headers = tuple[tuple[str, bytes], ...]
 """Names and values beside a record, in the order of the producer; a name may stand there twice."""
+
+
+MOST_METADATA_BYTES: Final = 4000
+"""Bytes that every log remembers with a position."""
 
 
 class TopicPartition(NamedTuple):
@@ -55,7 +59,10 @@ class Message(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where a group goes on in a partition: the offset to read next, and what the group wants to remember with it."""
+    """Where a group goes on in a partition: the offset to read next, and what the group wants to remember with it.
+
+    The metadata has at most `MOST_METADATA_BYTES` in UTF-8.
+    """
 
     offset: int
     metadata: str = ""
@@ -82,7 +89,8 @@ class LogReader(Protocol):
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions, each from the offset given, and no others; none is paused any more.
 
-        Offset 0 is the first record there is, though records before it may be gone.
+        Offset 0 is the first record there is, though records before it may be gone. A partition that is not there yet gives
+        records when it is.
         """
         ...
 
@@ -92,7 +100,7 @@ class LogReader(Protocol):
         Records of one partition come in the order of their offsets.
 
         Raises:
-            TransientError: the log does not answer, or a partition is not there (yet).
+            TransientError: the log does not answer.
             FatalError: an offset asked for is out of the log's range: records are gone.
         """
         ...
@@ -159,11 +167,12 @@ class LogWriter(Protocol):
 class LogTransactor(Protocol):
     """Writes records and commits positions together; of all that have one id, only the last opened may.
 
-    Every call may raise `FencedError`: another took the id. After any other error `abort` may be called, then `begin`.
+    Every call may raise `FencedError`: another took the id. After a `TransientError` it is not known what became of the
+    transaction: `open` again, which ends it one way or the other, and go on from the positions that `committed` gives.
     """
 
     def open(self) -> None:
-        """Take the id: abort what its last owner left unfinished, and shut that owner out."""
+        """Take the id: end what its last owner left unfinished, and shut that owner out; the last owner may be this object."""
         ...
 
     def begin(self) -> None:
@@ -174,12 +183,18 @@ class LogTransactor(Protocol):
         """Take messages into the transaction, in order for each partition; block while the bounded buffer is full.
 
         Raises:
-            PoisonRecordError: a message is larger than the log takes; those before it were taken.
+            PoisonRecordError: a message is larger than the log takes; those before it were taken, and `abort` may follow.
         """
         ...
 
     def commit(self, group: str, positions: Mapping[TopicPartition, Position]) -> None:
-        """End the transaction: its records come into sight, and the group's positions hold, both or neither."""
+        """End the transaction: its records come into sight, and the group's positions hold, both or neither.
+
+        What is settled on return may take a moment to show: `ends` may still be the old ones; `committed` waits.
+
+        Raises:
+            FatalError: the log refused a record, or metadata are too long; neither holds.
+        """
         ...
 
     def abort(self) -> None:

@@ -69,7 +69,8 @@ class MemoryReader:
 
     def _read(self, found: list[Record], most: int) -> bool:
         """Move what there is to `found`, each partition in its turn, and return whether there was any."""
-        sources = [(place, self._state.partition(place)) for place in self._next if place not in self._paused]
+        wanted = [place for place in self._next if place not in self._paused and self._state.has(place)]
+        sources = [(place, self._state.partition(place)) for place in wanted]
         for place, partition in sources:
             if self._next[place] == 0:
                 self._next[place] = partition.first

@@ -7,8 +7,8 @@ import zlib
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from graphtide_core.errors import FencedError, PoisonRecordError, TransientError
-from graphtide_core.ports.log import Position, TopicPartition
+from graphtide_core.errors import FatalError, FencedError, PoisonRecordError, TransientError
+from graphtide_core.ports.log import MOST_METADATA_BYTES, Position, TopicPartition
 
 from graphtide_runtime.memory.partition import Outcome, Partition, Transaction, size
 
@@ -65,17 +65,20 @@ class State:
         found = self._topics.get(topic)
         return [] if found is None else [TopicPartition(topic, number) for number in range(len(found.partitions))]
 
+    def has(self, place: TopicPartition) -> bool:
+        """Return whether the partition is there."""
+        return place in self.partitions(place.topic)
+
     def partition(self, place: TopicPartition) -> Partition:
         """Return the partition.
 
         Raises:
             TransientError: it is not there.
         """
-        topic = self._topic(place.topic)
-        if not 0 <= place.partition < len(topic.partitions):
-            message = f"topic {place.topic} has no partition {place.partition}"
+        if not self.has(place):
+            message = f"there is no {place.topic}/{place.partition}"
             raise TransientError(message)
-        return topic.partitions[place.partition]
+        return self._topics[place.topic].partitions[place.partition]
 
     def append(self, messages: Iterable[Message], transaction: Transaction | None) -> None:
         """Write the messages, of a transaction or by themselves."""
@@ -121,7 +124,14 @@ class State:
             self.changed.notify_all()
 
     def place(self, group: str, positions: Mapping[TopicPartition, Position]) -> None:
-        """Set the group's positions; others of the group stay."""
+        """Set the group's positions; others of the group stay.
+
+        Raises:
+            FatalError: metadata are too long.
+        """
+        if any(len(position.metadata.encode()) > MOST_METADATA_BYTES for position in positions.values()):
+            message = f"metadata of a position have more than {MOST_METADATA_BYTES} bytes"
+            raise FatalError(message)
         self._positions.setdefault(group, {}).update(positions)
 
     def placed(self, group: str, place: TopicPartition) -> Position | None:

@@ -189,12 +189,18 @@ class LogContract(LogFixtures):
         with pytest.raises(FatalError):
             read(reader, 1)
 
-    def test_a_topic_that_is_not_there_may_come_later(self, reader: LogReader) -> None:
-        """So it is no reason to stop."""
-        assert reader.partitions(f"test.{uuid.uuid4().hex}") == []
-        reader.assign({TopicPartition(f"test.{uuid.uuid4().hex}", 0): 0})
+    def test_a_topic_that_is_not_there_may_come_later(self, log: Log, reader: LogReader, writer: LogWriter) -> None:
+        """A reader that waits for it gets its records."""
+        name = f"test.{uuid.uuid4().hex}"
+        assert reader.partitions(name) == []
+        reader.assign({TopicPartition(name, 0): 0})
+        assert reader.poll(0.5, 1) == []
         with pytest.raises(TransientError):
-            read(reader, 1)
+            reader.ends([TopicPartition(name, 0)])
+        log.admin().ensure([TopicSpec(name)])
+        writer.write(messages(name, b"a"))
+        writer.flush(PATIENCE)
+        assert values(read(reader, 1)) == [b"a"]
 
     def test_a_paused_partition_gives_nothing_and_loses_nothing(self, log: Log, reader: LogReader, writer: LogWriter) -> None:
         """Even where records were read ahead before the pause."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.errors import FencedError
-from graphtide_core.ports.log import Position, TopicPartition
+from graphtide_core.errors import FatalError, FencedError
+from graphtide_core.ports.log import MOST_METADATA_BYTES, Position, TopicPartition
 
 from graphtide_testing.contracts.log import PATIENCE, LogFixtures, messages, new_topic, read, values
 
@@ -47,12 +47,21 @@ class TransactionContract(LogFixtures):
     def test_what_is_remembered_may_be_long(
         self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
     ) -> None:
-        """Four kilobytes are enough for the watermarks of many producers."""
-        remembered = "x" * 4096
+        """As many bytes as the port promises; enough for the watermarks of some producers."""
+        remembered = "ä" * (MOST_METADATA_BYTES // 2)
         transactor.begin()
         transactor.write(messages(topic, b"a"))
         transactor.commit(group, {place: Position(1, remembered)})
         assert reader.committed([place]) == {place: Position(1, remembered)}
+
+    def test_too_much_to_remember_is_refused(
+        self, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
+    ) -> None:
+        """Trying again would not help, and the group stays where it was."""
+        transactor.begin()
+        with pytest.raises(FatalError):
+            transactor.commit(group, {place: Position(1, "x" * 8000)})
+        assert reader.committed([place]) == {place: None}
 
     def test_positions_commit_without_records(
         self, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
@@ -80,6 +89,7 @@ class TransactionContract(LogFixtures):
         """Those of the next transaction are, at later offsets, and positions hold from there."""
         transactor.begin()
         transactor.write(messages(topic, b"no", b"neither"))
+        self.settle(transactor)
         transactor.abort()
         transactor.begin()
         transactor.write(messages(topic, b"yes"))
@@ -105,14 +115,14 @@ class TransactionContract(LogFixtures):
         transactor.begin()
         transactor.write(messages(topic, b"within"))
         transactor.commit(group, {})
+        reader.assign({place: 0})
+        assert values(read(reader, 2)) == [b"before", b"within"]
         assert reader.ends([place]) == {place: (0, 3)}
         transactor.begin()
         transactor.write(messages(topic, b"open"))
         self.settle(transactor)
         writer.write(messages(topic, b"after"))
         writer.flush(PATIENCE)
-        reader.assign({place: 0})
-        assert values(read(reader, 2)) == [b"before", b"within"]
         assert reader.poll(0.3, 10) == []
         assert reader.ends([place]) == {place: (0, 3)}
         transactor.commit(group, {})
@@ -200,6 +210,18 @@ class TransactionContract(LogFixtures):
         transactor.begin()
         transactor.write(messages(topic, b"again"))
         transactor.commit(group, {})
+
+    def test_an_owner_that_opens_again_starts_afresh(
+        self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
+    ) -> None:
+        """So it can go on after an error, whatever became of its transaction."""
+        transactor.begin()
+        transactor.write(messages(topic, b"lost"))
+        self.settle(transactor)
+        transactor.open()
+        self.transact(transactor, topic, group)
+        reader.assign({place: 0})
+        assert values(read(reader, 1)) == [b"again"]
 
     def settle(self, transactor: LogTransactor) -> None:
         """Return when what was written in the open transaction stands in the log; a log without buffers has it there."""

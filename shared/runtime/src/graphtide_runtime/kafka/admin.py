@@ -1,0 +1,83 @@
+"""Topics of Kafka."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.cimpl import NewTopic
+from graphtide_core.errors import TransientError
+
+from graphtide_runtime.kafka.errors import translate, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.admin._metadata import PartitionMetadata
+    from graphtide_core.ports.log import TopicSpec
+
+    from graphtide_runtime.kafka.connection import KafkaConnection
+
+_ANY_TIME = str(2**63 - 1)
+_BETWEEN_LOOKS = 0.05
+
+
+class KafkaAdmin:
+    """A `LogAdmin` on Kafka."""
+
+    def __init__(self, client: AdminClient, connection: KafkaConnection) -> None:
+        """Work through this client."""
+        self._client = client
+        self._connection = connection
+
+    def ensure(self, topics: Iterable[TopicSpec]) -> None:
+        """Make the topics that are not there, and wait until their partitions have leaders."""
+        specs = {spec.name: spec for spec in topics}
+        there = set(self.topics())
+        missing = [self._new(spec) for spec in specs.values() if spec.name not in there]
+        if not missing:
+            return
+        for name, made in self._client.create_topics(missing, request_timeout=self._connection.request_seconds).items():
+            try:
+                made.result()
+            except KafkaException as raised:
+                if raised.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise translate(raised.args[0], f"making the topic {name}") from raised
+        self._wait_for(specs)
+
+    def topics(self) -> list[str]:
+        """Return the names of all topics but Kafka's own, sorted."""
+        with translated("asking for the topics"):
+            found = self._client.list_topics(timeout=self._connection.request_seconds).topics
+        return sorted(name for name in found if not name.startswith("__"))
+
+    def _new(self, spec: TopicSpec) -> NewTopic:
+        """Say how the topic is to be made. Records carry the time of their events, so any time is a good one."""
+        config = {
+            "max.message.bytes": str(spec.most_bytes or self._connection.most_message_bytes),
+            "message.timestamp.before.max.ms": _ANY_TIME,
+            "message.timestamp.after.max.ms": _ANY_TIME,
+        }
+        if spec.compacted:
+            config["cleanup.policy"] = "compact"
+        else:
+            config["retention.ms"] = str(-1 if spec.retention_ms is None else spec.retention_ms)
+        return NewTopic(spec.name, spec.partitions, self._connection.replication, config=config)
+
+    def _wait_for(self, specs: dict[str, TopicSpec]) -> None:
+        deadline = time.monotonic() + self._connection.request_seconds
+        while True:
+            with translated("waiting for topics"):
+                found = self._client.list_topics(timeout=self._connection.request_seconds).topics
+            if all(name in found and _is_led(list(found[name].partitions.values())) for name in specs):
+                return
+            if time.monotonic() > deadline:
+                message = f"topics without leaders: {', '.join(specs)}"
+                raise TransientError(message)
+            time.sleep(_BETWEEN_LOOKS)
+
+
+def _is_led(partitions: list[PartitionMetadata]) -> bool:
+    return bool(partitions) and all(partition.leader >= 0 for partition in partitions)

@@ -1,0 +1,112 @@
+"""Kafka's errors as graphtide's: by what to do next."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from confluent_kafka import KafkaError, KafkaException
+from graphtide_core.errors import FatalError, FencedError, GraphtideError, TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOGGER: Final = logging.getLogger("graphtide.kafka")
+"""Where librdkafka's own messages go."""
+
+PURGED: Final = {KafkaError._PURGE_INFLIGHT, KafkaError._PURGE_QUEUE}
+"""Of messages that were thrown away by this side."""
+
+_FENCED: Final = {
+    KafkaError._FENCED,
+    KafkaError.PRODUCER_FENCED,
+    KafkaError.INVALID_PRODUCER_EPOCH,
+}
+
+_TRANSIENT: Final = {
+    KafkaError._TRANSPORT,
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._TIMED_OUT,
+    KafkaError._TIMED_OUT_QUEUE,
+    KafkaError._MSG_TIMED_OUT,
+    KafkaError._RESOLVE,
+    KafkaError._QUEUE_FULL,
+    KafkaError._WAIT_COORD,
+    KafkaError._IN_PROGRESS,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.UNKNOWN_PRODUCER_ID,
+    KafkaError.INVALID_TXN_STATE,
+    KafkaError.INVALID_PRODUCER_ID_MAPPING,
+    KafkaError.CONCURRENT_TRANSACTIONS,
+    KafkaError.UNSTABLE_OFFSET_COMMIT,
+}
+
+_HOPELESS: Final = {
+    KafkaError.OFFSET_METADATA_TOO_LARGE,
+    KafkaError.MSG_SIZE_TOO_LARGE,
+    KafkaError.RECORD_LIST_TOO_LARGE,
+    KafkaError.INVALID_RECORD,
+    KafkaError.INVALID_TIMESTAMP,
+    KafkaError.TOPIC_EXCEPTION,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+"""What would fail again in the next transaction, too."""
+
+_LOUD: Final = {
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._AUTHENTICATION,
+    KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError._SSL,
+}
+"""What happens beside any call, and whoever reads or writes must hear of."""
+
+
+def translate(error: KafkaError, doing: str) -> GraphtideError:
+    """Return the error to raise for Kafka's; `doing` says in what."""
+    message = f"{doing}: {error.str()} ({error.name()})"
+    if error.code() in _FENCED:
+        return FencedError(message)
+    if error.fatal() or error.code() in _HOPELESS:
+        return FatalError(message)
+    if error.retriable() or error.txn_requires_abort() or error.code() in _TRANSIENT:
+        return TransientError(message)
+    return FatalError(message)
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Raise what Kafka raises within as graphtide's errors."""
+    try:
+        yield
+    except KafkaException as raised:
+        raise translate(raised.args[0], doing) from raised
+
+
+class Beside:
+    """What goes wrong beside any call: the last of it, until somebody asks."""
+
+    def __init__(self, doing: str) -> None:
+        """Start with nothing wrong."""
+        self._doing = doing
+        self._error: GraphtideError | None = None
+
+    def note(self, error: KafkaError) -> None:
+        """Take an error from the client; those that mend themselves are left out."""
+        fatal = isinstance(self._error, FatalError)
+        if not fatal and (error.fatal() or error.code() in _LOUD):
+            self._error = translate(error, self._doing)
+
+    def check(self) -> None:
+        """Raise what was noted; what stops the client is raised at every call, the rest once."""
+        error = self._error
+        if error is None:
+            return
+        if not isinstance(error, FatalError):
+            self._error = None
+        raise error

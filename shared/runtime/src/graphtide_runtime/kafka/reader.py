@@ -1,0 +1,131 @@
+"""Reading from Kafka: partitions by hand, committed records alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer
+from confluent_kafka import TopicPartition as KafkaPartition
+from graphtide_core.ports.log import Position, Record, TopicPartition
+
+from graphtide_runtime.kafka.errors import LOGGER, Beside, translate, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from confluent_kafka import KafkaError, Message
+    from graphtide_core.ports.log import Headers
+
+    from graphtide_runtime.kafka.connection import KafkaConnection
+
+_NO_GROUP = "graphtide-no-group"
+"""librdkafka wants a group of everyone; a reader without one commits and asks nothing under this name."""
+
+
+class KafkaReader:
+    """A `LogReader` on a Kafka consumer. What it fetches ahead is bounded by the connection's `read_ahead_bytes`."""
+
+    def __init__(self, connection: KafkaConnection, group: str | None) -> None:
+        """Make the consumer; it connects by itself."""
+        self._group = group
+        self._seconds = connection.request_seconds
+        self._beside = Beside("reading")
+        self._late: KafkaError | None = None
+        """An error that came behind records, to be raised by the next poll."""
+        config: dict[str, object] = {**connection.reading(group or _NO_GROUP), "error_cb": self._beside.note}
+        self._consumer = Consumer(config, logger=LOGGER)
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions from these offsets, and no others."""
+        self._late = None
+        with translated("assigning"):
+            self._consumer.assign(
+                [KafkaPartition(*place, offset if offset > 0 else OFFSET_BEGINNING) for place, offset in positions.items()]
+            )
+
+    def poll(self, timeout: float, most: int) -> list[Record]:
+        """Return up to `most` records as soon as there are some."""
+        if self._late is not None:
+            late, self._late = self._late, None
+            raise translate(late, "reading")
+        with translated("reading"):
+            first = self._consumer.poll(timeout)
+        if first is None:
+            self._beside.check()
+            return []
+        if (wrong := first.error()) is not None:
+            raise translate(wrong, "reading")
+        records = [_record(first)]
+        with translated("reading"):
+            rest = self._consumer.consume(most - 1, timeout=0) if most > 1 else []
+        for message in rest:
+            if (wrong := message.error()) is not None:
+                self._late = wrong
+            else:
+                records.append(_record(message))
+        return records
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give no records of these until `resume`."""
+        with translated("pausing"):
+            self._consumer.pause(_kafka(partitions))
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give records of these again."""
+        with translated("resuming"):
+            self._consumer.resume(_kafka(partitions))
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        """Return the first and the next offset of each; two requests for each."""
+        found: dict[TopicPartition, tuple[int, int]] = {}
+        for place in partitions:
+            with translated(f"asking for the ends of {place.topic}/{place.partition}"):
+                found[place] = self._consumer.get_watermark_offsets(KafkaPartition(*place), timeout=self._seconds)
+        return found
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic."""
+        with translated(f"asking for the partitions of {topic}"):
+            metadata = self._consumer.list_topics(topic, timeout=self._seconds).topics[topic]
+        if metadata.error is not None and metadata.error.code() != metadata.error.UNKNOWN_TOPIC_OR_PART:
+            raise translate(metadata.error, f"asking for the partitions of {topic}")
+        return [TopicPartition(topic, number) for number in sorted(metadata.partitions)]
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+        """Return where the group goes on in each."""
+        if self._group is None:
+            message = "a reader without a group has no positions"
+            raise ValueError(message)
+        with translated(f"asking for the positions of {self._group}"):
+            answers = self._consumer.committed(_kafka(partitions), timeout=self._seconds)
+        found: dict[TopicPartition, Position | None] = {}
+        for answer in answers:
+            if answer.error is not None:
+                raise translate(answer.error, f"asking for the positions of {self._group}")
+            position = Position(answer.offset, answer.metadata or "") if answer.offset >= 0 else None
+            found[TopicPartition(answer.topic, answer.partition)] = position
+        return found
+
+    def close(self) -> None:
+        """Give back the consumer."""
+        self._consumer.close()
+
+
+def _kafka(partitions: Iterable[TopicPartition]) -> list[KafkaPartition]:
+    return [KafkaPartition(*place) for place in partitions]
+
+
+def _record(message: Message) -> Record:
+    """Return what was read; only messages that a producer made up by itself lack what is cast here."""
+    headers: Headers = ()
+    if (given := message.headers()) is not None:
+        headers = tuple((name, value or b"") for name, value in cast("list[tuple[str, bytes | None]]", given))
+    return Record(
+        cast("str", message.topic()),
+        cast("int", message.partition()),
+        cast("int", message.offset()),
+        message.timestamp()[1],
+        message.key(),
+        message.value(),
+        headers,
+    )

@@ -1,0 +1,98 @@
+"""Writing to Kafka by transactions."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
+from graphtide_core.errors import FatalError
+
+from graphtide_runtime.kafka.errors import LOGGER
+from graphtide_runtime.kafka.producing import Producing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from graphtide_core.ports.log import Message, Position, TopicPartition
+
+    from graphtide_runtime.kafka.connection import KafkaConnection
+
+
+class KafkaTransactor:
+    """A `LogTransactor` on a transactional Kafka producer; each `open` makes a new one, whatever became of the last."""
+
+    def __init__(self, connection: KafkaConnection, id: str) -> None:
+        """Work under this id, once opened."""
+        self._connection = connection
+        self._id = id
+        self._producing: Producing | None = None
+        self._groups: dict[str, object] = {}
+
+    def open(self) -> None:
+        """Take the id from whoever has it."""
+        self.close()
+        self._producing = Producing(self._connection.transacting(self._id))
+        self._insist(self._opened().producer.init_transactions, "opening")
+
+    def begin(self) -> None:
+        """Start a transaction."""
+        producing = self._opened()
+        self._insist(lambda _: producing.producer.begin_transaction(), "beginning")
+
+    def write(self, messages: Iterable[Message]) -> None:
+        """Take messages into the transaction; wait while the buffer is full."""
+        self._opened().write(messages)
+
+    def commit(self, group: str, positions: Mapping[TopicPartition, Position]) -> None:
+        """Show what was written, and set the group's positions."""
+        producing = self._opened()
+        if positions:
+            kafka = [KafkaPartition(*place, offset, metadata) for place, (offset, metadata) in positions.items()]
+            metadata = self._metadata(group)
+            self._insist(lambda seconds: producing.producer.send_offsets_to_transaction(kafka, metadata, seconds), "committing")
+        self._insist(producing.producer.commit_transaction, "committing")
+
+    def abort(self) -> None:
+        """Forget what was written."""
+        self._insist(self._opened().producer.abort_transaction, "aborting")
+
+    def close(self) -> None:
+        """Throw away what was not sent; the id's next owner aborts the rest."""
+        if self._producing is not None:
+            self._producing.close()
+            self._producing = None
+
+    def _opened(self) -> Producing:
+        if self._producing is None:
+            message = f"the transactor {self._id} is not open"
+            raise FatalError(message)
+        return self._producing
+
+    def _insist(self, act: Callable[[float], object], doing: str) -> None:
+        """Do the act, again while Kafka says that the same call may help, until the connection's time is over."""
+        producing = self._opened()
+        deadline = time.monotonic() + self._connection.request_seconds
+        while True:
+            try:
+                act(max(0.0, deadline - time.monotonic()))
+            except KafkaException as raised:
+                error = raised.args[0]
+                if error.retriable() and not error.txn_requires_abort() and time.monotonic() < deadline:
+                    continue
+                failure = producing.failure(raised, f"{doing} a transaction of {self._id}")
+                if not isinstance(failure, FatalError):
+                    producing.look()
+                    producing.check()
+                raise failure from raised
+            else:
+                return
+
+    def _metadata(self, group: str) -> object:
+        """Return what names a group to Kafka; only a consumer can make it, and none is needed afterwards."""
+        if group not in self._groups:
+            consumer = Consumer(self._connection.reading(group), logger=LOGGER)
+            self._groups[group] = consumer.consumer_group_metadata()
+            consumer.close()
+        return self._groups[group]

@@ -1,0 +1,119 @@
+"""Apache Kafka as one process that is broker and controller (KRaft), small and quick to start."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import uuid
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from graphtide_testing.servers.process import Process, ServerError, free_ports
+from graphtide_testing.servers.tools import kafka_jars, program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{broker}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={data}
+auto.create.topics.enable=false
+broker.heartbeat.interval.ms=500
+broker.session.timeout.ms=3000
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+group.initial.rebalance.delay.ms=0
+log.cleaner.dedupe.buffer.size=4194304
+num.network.threads=2
+num.io.threads=2
+background.threads=2
+"""
+
+_JVM = (
+    "-Xms64m",
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
+
+
+class KafkaServer:
+    """A Kafka that keeps its data and its port in `folder`, over crashes and restarts."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look after the server of this folder; it need not have one yet."""
+        self._folder = folder.resolve()
+        self._process = Process("kafka", self._folder)
+
+    @property
+    def bootstrap(self) -> str:
+        """The address for clients; known once the server was started for the first time."""
+        return f"127.0.0.1:{(self._folder / 'kafka.port').read_text()}"
+
+    def start(self) -> None:
+        """Start it, with the data it had; return when it answers clients.
+
+        Raises:
+            ServerError: it does not start, or what it needs is missing.
+        """
+        classpath = f"{kafka_jars()}{os.sep}*"
+        java = program("java")
+        if not self._properties.exists():
+            self._format(java, classpath)
+        self._process.start([java, *_JVM, "-cp", classpath, "kafka.Kafka", str(self._properties)], self.answers)
+
+    def answers(self) -> bool:
+        """Return whether a broker stands ready behind the address."""
+        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0, "socket.timeout.ms": 1000})
+        try:
+            return bool(client.list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False
+
+    def is_running(self) -> bool:
+        """Return whether its process is there."""
+        return self._process.is_running()
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self._process.kill()
+
+    def stop(self) -> None:
+        """End it in good order."""
+        self._process.stop()
+
+    @property
+    def _properties(self) -> Path:
+        return self._folder / "kafka.properties"
+
+    def _format(self, java: str, classpath: str) -> None:
+        """Write the settings and make empty storage."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        port, controller = free_ports(2)
+        settings = _PROPERTIES.format(broker=port, controller=controller, data=self._folder / "kafka-data")
+        draft = self._folder / "kafka.properties.new"
+        draft.write_text(settings)
+        (self._folder / "kafka.port").write_text(str(port))
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        tool = [java, *_JVM, "-cp", classpath, "kafka.tools.StorageTool"]
+        done = subprocess.run(  # noqa: S603 - made here, of our own parts
+            [*tool, "format", "-t", cluster, "-c", str(draft)], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            message = f"Kafka's storage cannot be formatted:\n{(done.stdout + done.stderr).strip()[-2000:]}"
+            raise ServerError(message)
+        draft.rename(self._properties)

@@ -1,0 +1,79 @@
+"""Redis as one process that writes every change to its append-only file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from graphtide_testing.servers.process import Process, free_ports
+from graphtide_testing.servers.tools import program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class RedisServer:
+    """A Redis that keeps its data and its port in `folder`, over crashes and restarts."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look after the server of this folder; it need not have one yet."""
+        self._folder = folder.resolve()
+        self._process = Process("redis", self._folder)
+
+    @property
+    def url(self) -> str:
+        """The address for clients; known once the server was started for the first time."""
+        return f"redis://127.0.0.1:{self._port_file.read_text()}/0"
+
+    def start(self) -> None:
+        """Start it, with the data it had; return when it answers clients.
+
+        Raises:
+            ServerError: it does not start, or what it needs is missing.
+        """
+        server = program("redis-server")
+        if not self._port_file.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._port_file.write_text(str(free_ports(1)[0]))
+            settings = {
+                "bind": "127.0.0.1",
+                "port": self._port_file.read_text(),
+                "dir": str(self._folder),
+                "appendonly": "yes",
+                "appendfsync": "always",
+                "save": '""',
+                "loglevel": "warning",
+                "set-proc-title": "no",
+            }
+            self._settings.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+        self._process.start([server, str(self._settings)], self.answers)
+
+    def answers(self) -> bool:
+        """Return whether it answers."""
+        try:
+            with Redis.from_url(self.url, socket_timeout=1) as client:
+                return bool(client.ping())
+        except RedisError:
+            return False
+
+    def is_running(self) -> bool:
+        """Return whether its process is there."""
+        return self._process.is_running()
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self._process.kill()
+
+    def stop(self) -> None:
+        """End it in good order."""
+        self._process.stop()
+
+    @property
+    def _port_file(self) -> Path:
+        return self._folder / "redis.port"
+
+    @property
+    def _settings(self) -> Path:
+        return self._folder / "redis.conf"

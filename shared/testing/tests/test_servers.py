@@ -1,0 +1,75 @@
+"""Servers start, crash and come back with what they had; only ours are ended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from graphtide_testing.servers import KafkaServer, RedisServer, ServerError, tools
+from graphtide_testing.servers.process import Process
+from redis import Redis
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_kafka_comes_back_after_a_crash_with_what_it_had(kafka_to_crash: KafkaServer) -> None:
+    address = kafka_to_crash.bootstrap
+    client = AdminClient({"bootstrap.servers": address})
+    client.create_topics([NewTopic("kept", 1, 1)])["kept"].result(20)
+    kafka_to_crash.kill()
+    assert not kafka_to_crash.is_running()
+    kafka_to_crash.start()
+    assert kafka_to_crash.bootstrap == address
+    assert "kept" in client.list_topics(timeout=20).topics
+
+
+def test_redis_comes_back_after_a_crash_with_what_it_had(redis_to_crash: RedisServer) -> None:
+    address = redis_to_crash.url
+    with Redis.from_url(address) as client:
+        client.set("kept", "yes")
+    redis_to_crash.kill()
+    assert not redis_to_crash.answers()
+    redis_to_crash.start()
+    assert redis_to_crash.url == address
+    with Redis.from_url(address) as client:
+        assert client.get("kept") == b"yes"
+
+
+def test_a_server_that_ends_at_once_says_what_it_printed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "print('no room')", str(tmp_path)]
+    with pytest.raises(ServerError, match=r"server did not start(.|\n)*no room"):
+        Process("server", tmp_path).start(command, lambda: False)
+
+
+def test_a_process_can_be_ended_by_another_that_knows_the_folder(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import time; time.sleep(100)", str(tmp_path)]
+    started = Process("server", tmp_path)
+    started.start(command, lambda: True)
+    found = Process("server", tmp_path)
+    assert found.is_running()
+    with pytest.raises(ServerError, match="runs already"):
+        found.start(command, lambda: True)
+    found.kill()
+    assert not started.is_running()
+
+
+def test_a_stranger_with_the_same_process_id_is_left_alone(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]) as stranger:
+        (tmp_path / "server.pid").write_text(str(stranger.pid))
+        process = Process("server", tmp_path)
+        assert not process.is_running()
+        process.kill()
+        process.stop()
+        assert stranger.poll() is None
+        stranger.kill()
+
+
+def test_a_missing_program_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ServerError, match=r"missing: mvn, .* apt-get install maven"):
+        tools.program("mvn")
