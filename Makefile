@@ -90,10 +90,10 @@ $(STAMPS)/python: constraints.txt $(PYPROJECTS)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --requirement development.txt
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt \
-	  --editable shared/core --editable shared/query --editable shared/wire --editable shared/runtime --editable shared/testing
+	  --editable shared/core --editable shared/query --editable shared/wire --editable shared/testing
 	@touch $@
 
 $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable services/standalone
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime --editable services/standalone
 	@touch $@

@@ -23,6 +23,7 @@ def test_a_waiting_reader_is_woken_by_a_writer_of_another_thread() -> None:
     topic = new_topic(log)
     reader = log.reader(None)
     reader.assign({TopicPartition(topic, 0): 0})
+    assert reader.poll(PATIENCE, 10) == []
     found: list[bytes | None] = []
     thread = threading.Thread(target=lambda: found.extend(values(reader.poll(PATIENCE, 10))))
     thread.start()

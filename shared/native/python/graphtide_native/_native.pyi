@@ -113,8 +113,19 @@ class EdgeBatch:
         """Event times, copied."""
 
     @property
+    def last_ts(self) -> int | None:
+        """Event time of the last record; None if there is none."""
+
+    @property
     def ordinals(self) -> list[int]:
         """0-based places of the records in their stream, copied."""
+
+    def followed_by(self, others: Sequence[EdgeBatch]) -> EdgeBatch:
+        """Return the records of this batch and of others of the same stream as one batch.
+
+        Raises:
+            ValueError: they have other attributes.
+        """
 
     def to_arrow(self) -> bytes:
         """Return the records as an Arrow IPC stream that `ArrowDecoder` reads back, raw bytes and places in files left out.

@@ -134,7 +134,7 @@ class Matcher:
         unit: TimeUnit = TimeUnit.MILLISECOND,
         deletions: bool = False,
         adaptive: bool = False,
-        limits: Limits | None = None,
+        limits: Limits | Sequence[Limits] | None = None,
         concurrency: Concurrency | None = None,
     ) -> None:
         """Make the engines of the plans.
@@ -146,12 +146,16 @@ class Matcher:
             unit: what a tick of the stream's time is.
             deletions: whether the stream may retract edges; then matches of the window are remembered to be retracted.
             adaptive: whether plans may change while the stream runs; then every edge that some query edge could be is kept.
-            limits: bounds on the state of each pattern.
+            limits: bounds on the state of each pattern: the same for all, or one for each.
             concurrency: threads for each pattern under `timing`.
         """
         self._plans = list(plans)
-        self._settings = (unit, tuple(projected), limits or Limits(), concurrency or Concurrency())
-        self._native = _native.Matcher(encode(self._plans, *self._settings), symbols, deletions, adaptive)
+        self._unit, self._projected, self._concurrency = unit, tuple(projected), concurrency or Concurrency()
+        if limits is None or isinstance(limits, Limits):
+            limits = [limits or Limits()] * len(self._plans)
+        self._limits = list(limits)
+        encoded = encode(self._plans, unit, self._projected, self._limits, self._concurrency)
+        self._native = _native.Matcher(encoded, symbols, deletions, adaptive)
 
     def push(self, batch: EdgeBatch, *, most: int = DEFAULT_MOST) -> Iterator[MatchBatch]:
         """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
@@ -186,7 +190,8 @@ class Matcher:
         Raises:
             ValueError: the matcher is not adaptive.
         """
-        if not self._native.replan(number, encode_one(plan, *self._settings)):
+        encoded = encode_one(plan, self._unit, self._projected, self._limits[number], self._concurrency)
+        if not self._native.replan(number, encoded):
             return False
         self._plans[number] = plan
         return True

@@ -59,21 +59,24 @@ def columns(patterns: Iterable[SubgraphPattern]) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def encode(plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency) -> bytes:
+def encode(
+    plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limits: Sequence[Limits], concurrency: Concurrency
+) -> bytes:
     """Return the plans as the native matcher reads them.
 
     Args:
         plans: one for each pattern.
         unit: what a tick of the stream's time is.
         projected: the attributes its decoder projects, in order; they include `columns` of the patterns.
-        limits: bounds for each pattern.
+        limits: bounds, one for each pattern.
         concurrency: threads for each pattern under `timing`.
     """
-    return msgspec.json.encode([_spec(plan, unit, _places(projected), limits, concurrency) for plan in plans])
+    places = _places(projected)
+    return msgspec.json.encode([_spec(plan, unit, places, own, concurrency) for plan, own in zip(plans, limits, strict=True)])
 
 
 def encode_one(plan: Plan, unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency) -> bytes:
-    """Return one plan as the native matcher reads it; arguments as of `encode`."""
+    """Return one plan as the native matcher reads it; arguments as of `encode`, but for the one plan."""
     return msgspec.json.encode(_spec(plan, unit, _places(projected), limits, concurrency))
 
 

@@ -97,11 +97,20 @@ class LogReader(Protocol):
     def poll(self, timeout: float, most: int) -> list[Record]:
         """Return up to `most` records as soon as there are some; an empty list after `timeout` seconds without.
 
+        The list may come empty sooner where the end of what is assigned was just found.
+
         Records of one partition come in the order of their offsets.
 
         Raises:
             TransientError: the log does not answer.
             FatalError: an offset asked for is out of the log's range: records are gone.
+        """
+        ...
+
+    def at_end(self) -> bool:
+        """Return whether the last `poll` gave the last record there was of every partition assigned.
+
+        Offsets do not tell: past the last record there may be some that are none. An empty list of a `poll` does not, either.
         """
         ...
 

@@ -63,8 +63,27 @@ impl PyEdgeBatch {
     }
 
     #[getter]
+    fn last_ts(&self) -> Option<i64> {
+        self.inner.ts().last().copied()
+    }
+
+    #[getter]
     fn ordinals(&self) -> Vec<u64> {
         (0..self.inner.len()).map(|row| self.inner.ordinal(row)).collect()
+    }
+
+    fn followed_by(&self, py: Python<'_>, others: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        if others.iter().any(|other| other.inner.width() != self.inner.width()) {
+            return Err(PyValueError::new_err("the batches have other attributes"));
+        }
+        let others: Vec<_> = others.iter().map(|other| Arc::clone(&other.inner)).collect();
+        Ok(self.with(py.detach(|| {
+            let mut joined = EdgeBatch::clone(&self.inner);
+            for other in others {
+                (0..other.len()).for_each(|row| joined.push_from(&other, row));
+            }
+            joined
+        })))
     }
 
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -94,6 +94,7 @@ class KafkaConnection:
             "isolation.level": "read_committed",
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
             "auto.offset.reset": "error",
             "queued.min.messages": 100_000,
             "queued.max.messages.kbytes": max(1, self.read_ahead_bytes // 1024),

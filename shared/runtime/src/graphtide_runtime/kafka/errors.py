@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 LOGGER: Final = logging.getLogger("graphtide.kafka")
 """Where librdkafka's own messages go."""
 
+NO_MORE: Final = KafkaError._PARTITION_EOF
+"""No error: a partition was read to its end."""
+
 PURGED: Final = {KafkaError._PURGE_INFLIGHT, KafkaError._PURGE_QUEUE}
 """Of messages that were thrown away by this side."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
 from graphtide_core.ports.log import Position, Record, TopicPartition
 
-from graphtide_runtime.kafka.errors import LOGGER, Beside, translate, translated
+from graphtide_runtime.kafka.errors import LOGGER, NO_MORE, Beside, translate, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,12 +33,15 @@ class KafkaReader:
         self._beside = Beside("reading")
         self._late: KafkaError | None = None
         """An error that came behind records, to be raised by the next poll."""
+        self._open: set[TopicPartition] = set()
+        """Partitions assigned whose end was not reached."""
         config: dict[str, object] = {**connection.reading(group or _NO_GROUP), "error_cb": self._beside.note}
         self._consumer = Consumer(config, logger=LOGGER)
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from these offsets, and no others."""
         self._late = None
+        self._open = set(positions)
         with translated("assigning"):
             self._consumer.assign(
                 [KafkaPartition(*place, offset if offset > 0 else OFFSET_BEGINNING) for place, offset in positions.items()]
@@ -48,22 +52,27 @@ class KafkaReader:
         if self._late is not None:
             late, self._late = self._late, None
             raise translate(late, "reading")
-        with translated("reading"):
-            first = self._consumer.poll(timeout)
-        if first is None:
-            self._beside.check()
-            return []
-        if (wrong := first.error()) is not None:
-            raise translate(wrong, "reading")
-        records = [_record(first)]
+        records: list[Record] = []
+        deadline = time.monotonic() + timeout
+        while not records:
+            was_open = bool(self._open)
+            with translated("reading"):
+                first = self._consumer.poll(max(0.0, deadline - time.monotonic()))
+            if first is None:
+                self._beside.check()
+                return []
+            self._take(first, records)
+            if was_open and not self._open:
+                return records
         with translated("reading"):
             rest = self._consumer.consume(most - 1, timeout=0) if most > 1 else []
         for message in rest:
-            if (wrong := message.error()) is not None:
-                self._late = wrong
-            else:
-                records.append(_record(message))
+            self._take(message, records)
         return records
+
+    def at_end(self) -> bool:
+        """Return whether every partition assigned was read to its end."""
+        return not self._open
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Give no records of these until `resume`."""
@@ -109,6 +118,20 @@ class KafkaReader:
     def close(self) -> None:
         """Give back the consumer."""
         self._consumer.close()
+
+    def _take(self, message: Message, records: list[Record]) -> None:
+        """Take what the consumer gave: a record, the news that there are no more, or an error."""
+        wrong = message.error()
+        place = TopicPartition(cast("str", message.topic()), cast("int", message.partition()))
+        if wrong is None:
+            records.append(_record(message))
+            self._open.add(place)
+        elif wrong.code() == NO_MORE:
+            self._open.discard(place)
+        elif records:
+            self._late = wrong
+        else:
+            raise translate(wrong, "reading")
 
 
 def _kafka(partitions: Iterable[TopicPartition]) -> list[KafkaPartition]:

@@ -23,18 +23,25 @@ class MemoryReader:
         self._group = group
         self._next: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
+        self._at_end = False
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from these offsets, and no others."""
         self._next = dict(positions)
         self._paused = set()
+        self._at_end = False
 
     def poll(self, timeout: float, most: int) -> list[Record]:
         """Return up to `most` records as soon as there are some."""
         found: list[Record] = []
         with self._state.changed:
-            self._state.changed.wait_for(lambda: self._read(found, most), timeout)
+            known = self._at_end
+            self._state.changed.wait_for(lambda: self._read(found, most) or self._at_end > known, timeout)
         return found
+
+    def at_end(self) -> bool:
+        """Return whether there was no more to give."""
+        return self._at_end
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Give no records of these until `resume`."""
@@ -84,4 +91,9 @@ class MemoryReader:
             records, following = partition.read(self._next.pop(place), most - len(found))
             self._next[place] = following  # At the end of the dict: it is another's turn next.
             found += records
+        # The mark of a transaction's end is no record, so only a read of the rest shows that there is none.
+        self._at_end = all(self._is_at_end(place, following) for place, following in self._next.items())
         return bool(found)
+
+    def _is_at_end(self, place: TopicPartition, following: int) -> bool:
+        return self._state.has(place) and not self._state.partition(place).read(following, 1)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from graphtide_testing.contracts.log import PATIENCE, LogFixtures, messages, new
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphtide_core.ports.log import Log, LogReader, LogTransactor, LogWriter
+    from graphtide_core.ports.log import Log, LogReader, LogTransactor, LogWriter, Record
 
 
 class TransactionContract(LogFixtures):
@@ -99,6 +100,32 @@ class TransactionContract(LogFixtures):
         assert (record.value, record.offset) == (b"yes", 3)
         assert reader.poll(0.3, 10) == []
         assert reader.committed([place]) == {place: None}
+
+    def test_the_end_is_found_past_marks_and_aborted_records(
+        self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
+    ) -> None:
+        """Offsets would not tell; a record that comes later ends the end."""
+        reader.assign({place: 0})
+        assert not reader.at_end()
+        assert self.to_the_end(reader) == []
+        for text, outcome in ((b"a", True), (b"no", False), (b"b", True), (b"no", False)):
+            transactor.begin()
+            transactor.write(messages(topic, text))
+            self.settle(transactor)
+            transactor.commit(group, {}) if outcome else transactor.abort()
+        assert values(read(reader, 2)) == [b"a", b"b"]
+        assert self.to_the_end(reader) == []
+        reader.assign({place: 0})
+        assert values(self.to_the_end(reader)) == [b"a", b"b"]
+
+    def to_the_end(self, reader: LogReader) -> list[Record]:
+        """Poll until the end is reached, or patience ends; return what came."""
+        deadline = time.monotonic() + PATIENCE
+        found = reader.poll(PATIENCE, 1)
+        while not reader.at_end() and time.monotonic() < deadline:
+            found += reader.poll(PATIENCE, 1)
+        assert reader.at_end()
+        return found
 
     def test_an_open_transaction_holds_back_what_follows(
         self,

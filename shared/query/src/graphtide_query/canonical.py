@@ -1,0 +1,81 @@
+"""Canonical forms of the one-edge parts of a pattern: equal texts ask the same of a data edge, whatever pattern they are of.
+
+What an engine knows of a window follows from the edges that satisfy some query edge by themselves. Two patterns, two plans or
+two hosts share that state as far as their query edges have equal forms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.order import TimingOrder
+from graphtide_core.pattern import QueryEdge, SubgraphPattern
+from graphtide_core.predicate import (
+    And,
+    Attribute,
+    Compare,
+    Compute,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    StartsWith,
+    variables,
+)
+from graphtide_core.time import Duration
+
+from graphtide_query.language import print_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
+    """Return the canonical form of every query edge: labels, ends, and the predicates that it decides alone.
+
+    Complexity: O(edges x predicates).
+    """
+    return frozenset(_canonical(pattern, edge) for edge in pattern.edges)
+
+
+def _canonical(pattern: SubgraphPattern, edge: QueryEdge) -> str:
+    names = {edge.target: "t", edge.source: "s", edge.name: "e"}
+    ends = dict.fromkeys((edge.source, edge.target))
+    decided = [predicate for predicate in pattern.predicates if variables(predicate) <= names.keys()]
+    part = SubgraphPattern(
+        name=PatternName("part"),
+        vertices=tuple(replace(pattern.vertex(name), name=names[name]) for name in ends),
+        edges=(QueryEdge("e", names[edge.source], names[edge.target], edge.label),),
+        window=Duration(1),
+        stream=StreamName("s"),
+        order=TimingOrder(),
+        predicates=tuple(sorted((_renamed(predicate, names) for predicate in decided), key=repr)),
+        morphism=pattern.morphism,
+    )
+    return print_pattern(part)
+
+
+def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    def new(operand: Expression) -> Expression:
+        return _renamed(operand, names)
+
+    match expression:
+        case Literal():
+            return expression
+        case Attribute(variable, name):
+            return Attribute(names[variable], name)
+        case Compare(comparison, left, right):
+            return Compare(comparison, new(left), new(right))
+        case Compute(operator, left, right):
+            return Compute(operator, new(left), new(right))
+        case And(operands):
+            return And(tuple(map(new, operands)))
+        case Or(operands):
+            return Or(tuple(map(new, operands)))
+        case Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand):  # pragma: no branch
+            return replace(expression, operand=new(operand))

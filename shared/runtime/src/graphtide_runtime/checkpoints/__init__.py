@@ -1,0 +1,1 @@
+"""Keepers of checkpoints: in memory, and in Redis."""

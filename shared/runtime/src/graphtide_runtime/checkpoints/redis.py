@@ -1,0 +1,105 @@
+"""Checkpoints in Redis: one key a manifest, one hash of segments beside it, replaced in one transaction.
+
+Both keys carry the checkpoint's key as hash tag, so that a Redis Cluster keeps them in one slot. Redis is not asked to keep
+anything for ever: whoever finds no checkpoint reads the log instead.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import redis
+from graphtide_core.errors import FatalError, TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+class RedisCheckpoints:
+    """A `CheckpointStore` in Redis; connects at the first call."""
+
+    def __init__(self, url: str, *, prefix: str = "graphtide", timeout: float = 5.0) -> None:
+        """Keep keys under `prefix`; `url` is `redis://…`, `rediss://…` or `unix://…`; `timeout` in seconds a call."""
+        self._prefix = prefix
+        self._client = redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
+
+    def manifest(self, key: str) -> bytes | None:
+        """Return the newest manifest; None if there is none.
+
+        Raises:
+            TransientError: Redis does not answer.
+        """
+        with _translated():
+            return self._client.get(self._manifest_key(key))
+
+    def segments(self, key: str, names: Iterable[str]) -> list[bytes] | None:
+        """Return these segments, in that order; None if one is gone.
+
+        Raises:
+            TransientError: Redis does not answer.
+        """
+        fields = list(names)
+        if not fields:
+            return []
+        with _translated():
+            found = self._client.hmget(self._segments_key(key), fields)
+        whole = [segment for segment in found if segment is not None]
+        return whole if len(whole) == len(fields) else None
+
+    def save(self, key: str, manifest: bytes, added: Mapping[str, bytes], kept: Iterable[str]) -> None:
+        """Add segments, drop those that are neither added nor kept, and replace the manifest, all or nothing.
+
+        Raises:
+            TransientError: Redis does not answer, or has no memory left.
+        """
+        segments = self._segments_key(key)
+        with _translated(), self._client.pipeline(transaction=True) as together:
+            gone = {name.decode() for name in self._client.hkeys(segments)} - set(kept) - added.keys()
+            if added:
+                together.hset(segments, mapping=dict(added))
+            if gone:
+                together.hdel(segments, *gone)
+            together.set(self._manifest_key(key), manifest)
+            together.execute()
+
+    def delete(self, key: str) -> None:
+        """Drop a checkpoint whole.
+
+        Raises:
+            TransientError: Redis does not answer.
+        """
+        with _translated():
+            self._client.delete(self._manifest_key(key), self._segments_key(key))
+
+    def ping(self) -> None:
+        """Return if Redis answers.
+
+        Raises:
+            TransientError: it does not.
+        """
+        with _translated():
+            self._client.ping()
+
+    def close(self) -> None:
+        """Give back the connections."""
+        self._client.close()
+
+    def _manifest_key(self, key: str) -> str:
+        return f"{self._prefix}:checkpoint:{{{key}}}:manifest"
+
+    def _segments_key(self, key: str) -> str:
+        return f"{self._prefix}:checkpoint:{{{key}}}:segments"
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise what Redis raises as errors of the domain."""
+    try:
+        yield
+    except redis.AuthenticationError as error:
+        message = f"Redis refuses the credentials: {error}"
+        raise FatalError(message) from error
+    except redis.RedisError as error:
+        message = f"Redis: {error}"
+        raise TransientError(message) from error

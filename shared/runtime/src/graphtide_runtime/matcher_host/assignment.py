@@ -1,0 +1,89 @@
+"""What a host is to run, and what it says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from graphtide_native.spec import Limits
+
+if TYPE_CHECKING:
+    from graphtide_core.ids import PatternName, StreamName
+    from graphtide_core.plan import Plan
+    from graphtide_core.time import TimeUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A plan that the planner gave to a host.
+
+    Attributes:
+        name: of the pattern.
+        version: of the pattern; other versions have other match ids.
+        epoch: of the plan; rises whenever anything about it changes.
+        stream: which it is matched on.
+        unit: what a tick of the stream's time is.
+        plan: the pattern and how it is matched.
+        limits: bounds on its state.
+        start: offset of the first ordered record whose matches are reported; None for the next one read.
+    """
+
+    name: PatternName
+    version: int
+    epoch: int
+    stream: StreamName
+    unit: TimeUnit
+    plan: Plan
+    limits: Limits = field(default_factory=Limits)
+    start: int | None = None
+
+
+class State(Enum):
+    """How far a plan is."""
+
+    WARMING = "warming"
+    """The window before its start is being read."""
+
+    RUNNING = "running"
+    """Its matches are reported."""
+
+    PAUSED = "paused"
+    """The planner wants none, or a limit was reached under the policy `pause`."""
+
+    STOPPED = "stopped"
+    """It was taken from this host; whoever goes on begins at the offset."""
+
+    FAILED = "failed"
+    """It cannot run; the reason says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a host says of a plan.
+
+    Attributes:
+        start: offset of the first record whose matches are reported, where it runs; of the first whose are not, where it ended.
+        reason: why it failed or was stopped.
+    """
+
+    name: PatternName
+    version: int
+    epoch: int
+    state: State
+    start: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A plan in a pass.
+
+    Attributes:
+        start: offset of the first record whose matches count as reported.
+        reports_from: offset of the first record whose matches are to be reported: past `start` where that was done before.
+    """
+
+    assignment: Assignment
+    start: int
+    reports_from: int

@@ -1,0 +1,123 @@
+"""Making a pass that stands at an offset with the state of the window before it, from a checkpoint or from the log.
+
+The log alone suffices; a checkpoint saves reading a window of it. Plans that start before the offset report what they missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import structlog
+from graphtide_core.errors import TransientError, UnreadableStreamError
+
+from graphtide_runtime.matcher_host.checkpointing import Recorder
+from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError, StreamPass
+from graphtide_runtime.matcher_host.window_log import between, first_since, newest_before
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_native.matcher import MatchRecord
+
+    from graphtide_runtime.matcher_host.assignment import Running
+    from graphtide_runtime.matcher_host.checkpointing import Checkpointer, Frame, Manifest
+
+_LOG = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Built:
+    """A pass on its way.
+
+    Attributes:
+        stream_pass: the pass.
+        recorder: what the pass selected since its last checkpoint.
+        missed: matches that its plans have to report from before its position, each with the record that completed it.
+    """
+
+    stream_pass: StreamPass
+    recorder: Recorder = field(default_factory=Recorder)
+    missed: list[tuple[Record, MatchRecord]] = field(default_factory=list)
+
+    def take(self, record: Record) -> list[MatchRecord]:
+        """Let the pass take a record, noting what its state depends on; return the matches to report.
+
+        Raises:
+            UnreadableStreamError: the record is not what an ordered record must be; nothing of it was taken.
+            DeletionsBeganError: the pass was made for a stream without deletions; nothing was taken.
+        """
+        of = self.stream_pass
+        batch = of.decode(record)
+        if of.starts_at(record.offset):
+            self.recorder.cut(record.offset)
+        self.recorder.add(of.select(batch))
+        return [match for part in of.push(batch, record.offset) for match in part]
+
+
+class Builder:
+    """Builds the passes of one stream."""
+
+    def __init__(self, reader: LogReader, partition: TopicPartition, checkpoints: Checkpointer) -> None:
+        """Read the stream's ordered log with a reader of the builder's own."""
+        self._reader = reader
+        self._partition = partition
+        self._checkpoints = checkpoints
+
+    def build(self, running: Sequence[Running], position: int, *, deletions: bool = False) -> Built:
+        """Return a pass of these plans that stands at `position`.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        while True:
+            try:
+                return self._restored(running, position, deletions) or self._replayed(running, position, deletions)
+            except DeletionsBeganError:
+                deletions = True
+
+    def _restored(self, running: Sequence[Running], position: int, deletions: bool) -> Built | None:
+        """Go on from the checkpoint, if it serves."""
+        found = self._loaded()
+        if found is None or not found[0].serves(running) or found[0].position > position:
+            return None
+        manifest, frames = found
+        built = Built(StreamPass(running, deletions=deletions or manifest.deletions))
+        for frame in frames:
+            built.stream_pass.restore(frame.edges, frame.position)
+        built.stream_pass.position = manifest.position
+        built.stream_pass.newest = manifest.newest
+        built.stream_pass.mark_shed(manifest.shed)
+        self._follow(built, manifest.position, position)
+        return built
+
+    def _loaded(self) -> tuple[Manifest, list[Frame]] | None:
+        try:
+            return self._checkpoints.load()
+        except TransientError as error:
+            # The log has it all; only reading it takes longer.
+            _LOG.warning("checkpoint.unavailable", error=str(error), topic=self._partition.topic)
+            return None
+
+    def _replayed(self, running: Sequence[Running], position: int, deletions: bool) -> Built:
+        """Read the log from where the window of the earliest report begins."""
+        self._checkpoints.start_anew()
+        built = Built(StreamPass(running, deletions=deletions))
+        first_report = min(position, *(each.reports_from for each in running))
+        newest = newest_before(self._reader, self._partition, first_report)
+        start = first_report
+        if newest is not None:
+            alive_from = newest - built.stream_pass.window + 1
+            start = first_since(self._reader, self._partition, alive_from, first_report)
+        built.stream_pass.position = start
+        self._follow(built, start, position)
+        return built
+
+    def _follow(self, built: Built, start: int, position: int) -> None:
+        for record in between(self._reader, self._partition, start, position):
+            try:
+                built.missed += [(record, match) for match in built.take(record)]
+            except UnreadableStreamError as error:
+                _LOG.warning("ordered.unreadable", error=str(error), topic=record.topic, offset=record.offset)
+        built.stream_pass.position = position

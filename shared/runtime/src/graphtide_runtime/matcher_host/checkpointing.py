@@ -1,0 +1,202 @@
+"""Checkpoints of a pass: the edges that its state follows from, in segments, of which a new checkpoint adds the newest.
+
+A segment holds frames: the edges selected up to a position, as Arrow. Frames end where a plan starts, so that whoever restores
+them knows which matches had been told. What has left the longest window is dropped by segments; when there are many, the oldest
+are merged, so that a long window does not make many segments.
+Cost of a save: O(edges selected since the last), and now and then the merge of a pair.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_native.spec import columns
+from graphtide_query.canonical import canonical_edges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphtide_core.ports.checkpoints import CheckpointStore
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide_runtime.matcher_host.assignment import Running
+    from graphtide_runtime.matcher_host.stream_pass import StreamPass
+
+FORMAT = 1
+MOST_SEGMENTS = 64
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True):
+    """Edges that a pass selected: those before stood up to another frame's position, these up to this one's."""
+
+    position: int
+    edges: bytes
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A segment by name, and the time of the newest edge that may be in it."""
+
+    name: str
+    newest: int
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What a checkpoint is of.
+
+    Attributes:
+        position: offset of the next record when it was made.
+        newest: time of the newest edge before.
+        unit: what a tick is.
+        window: ticks for which edges were kept.
+        forms: canonical forms of the query edges of which every edge was kept.
+        attributes: attributes that the edges have.
+        deletions: whether the stream deletes edges.
+        shed: patterns whose matches are incomplete.
+        segments: oldest first.
+        format: of all this.
+    """
+
+    position: int
+    newest: int
+    unit: str
+    window: int
+    forms: frozenset[str]
+    attributes: frozenset[str]
+    deletions: bool
+    shed: frozenset[str]
+    segments: tuple[Segment, ...]
+    format: int = FORMAT
+
+    def serves(self, running: Sequence[Running]) -> bool:
+        """Whether plans can go on from here: all their state is in it, and they have nothing to report from before."""
+        units = {each.assignment.unit.value for each in running}
+        unit = running[0].assignment.unit
+        patterns = [each.assignment.plan.pattern for each in running]
+        return (
+            self.format == FORMAT
+            and units == {self.unit}
+            and all(each.reports_from >= self.position for each in running)
+            and all(pattern.window.ticks_at_least(unit) <= self.window for pattern in patterns)
+            and self.attributes.issuperset(columns(patterns))
+            and self.forms >= _forms(running)
+        )
+
+
+def _forms(running: Iterable[Running]) -> frozenset[str]:
+    return frozenset().union(*(canonical_edges(each.assignment.plan.pattern) for each in running))
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Collects what a pass selects until it is saved."""
+
+    _batches: list[EdgeBatch] = field(default_factory=list)
+    _frames: list[Frame] = field(default_factory=list)
+
+    def add(self, selected: EdgeBatch) -> None:
+        """Take edges that the pass selected."""
+        if len(selected):
+            self._batches.append(selected)
+
+    def cut(self, position: int) -> None:
+        """End the frame: what was taken stood up to this position."""
+        if self._batches:
+            first, *others = self._batches
+            self._frames.append(Frame(position, (first.followed_by(others) if others else first).to_arrow()))
+            self._batches = []
+
+    def take(self, position: int) -> list[Frame]:
+        """Return the frames since the last call, up to this position."""
+        self.cut(position)
+        frames, self._frames = self._frames, []
+        return frames
+
+
+class Checkpointer:
+    """Saves and loads the checkpoints of one stream's pass."""
+
+    def __init__(self, store: CheckpointStore, key: str) -> None:
+        """Keep them in a store under a key; segments get names that no other owner of the key gives."""
+        self._store = store
+        self._key = key
+        self._lineage = secrets.token_hex(8)
+        self._count = 0
+        self._segments: tuple[Segment, ...] = ()
+
+    def load(self) -> tuple[Manifest, list[Frame]] | None:
+        """Return the newest checkpoint, if there is one whole of a format we know; saves go on from it.
+
+        Raises:
+            TransientError: the store does not answer.
+        """
+        self._segments = ()
+        manifest = self._store.manifest(self._key)
+        try:
+            found = msgspec.msgpack.decode(manifest, type=Manifest) if manifest is not None else None
+            if found is None or found.format != FORMAT:
+                return None
+            segments = self._store.segments(self._key, [segment.name for segment in found.segments])
+            if segments is None:
+                return None
+            frames = [frame for segment in segments for frame in msgspec.msgpack.decode(segment, type=list[Frame])]
+        except msgspec.MsgspecError:
+            return None
+        self._segments = found.segments
+        return found, frames
+
+    def start_anew(self) -> None:
+        """Save whole from now on: the pass was not made from what was loaded."""
+        self._segments = ()
+
+    def save(self, of: StreamPass, frames: list[Frame]) -> None:
+        """Save what the pass selected since the last save, and that it stands where it stands.
+
+        Raises:
+            TransientError: the store does not answer or has no room; what was not saved must be given again.
+        """
+        if of.newest is None:
+            return
+        alive_from = of.newest - of.window + 1
+        kept = [segment for segment in self._segments if segment.newest >= alive_from]
+        added: dict[str, bytes] = {}
+        if frames:
+            name = self._name()
+            kept.append(Segment(name, of.newest))
+            added[name] = msgspec.msgpack.encode(frames)
+        if len(kept) > MOST_SEGMENTS:
+            kept = self._merged(kept, added)
+        manifest = Manifest(
+            position=of.position,
+            newest=of.newest,
+            unit=of.unit.value,
+            window=of.window,
+            forms=_forms(of.running),
+            attributes=frozenset(of.attributes),
+            deletions=of.deletions,
+            shed=of.shed,
+            segments=tuple(kept),
+        )
+        names = [segment.name for segment in kept if segment.name not in added]
+        self._store.save(self._key, msgspec.msgpack.encode(manifest), added, names)
+        self._segments = manifest.segments
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"{self._lineage}-{self._count}"
+
+    def _merged(self, segments: list[Segment], added: dict[str, bytes]) -> list[Segment]:
+        """Merge every two neighbours of the older half."""
+        half = len(segments) // 2 // 2 * 2
+        old, merged = segments[:half], []
+        found = self._store.segments(self._key, [segment.name for segment in old])
+        if found is None:
+            return segments
+        for place in range(0, half, 2):
+            frames = [frame for part in found[place : place + 2] for frame in msgspec.msgpack.decode(part, type=list[Frame])]
+            name = self._name()
+            added[name] = msgspec.msgpack.encode(frames)
+            merged.append(Segment(name, old[place + 1].newest))
+        return merged + segments[half:]

@@ -1,0 +1,151 @@
+"""The plans of one stream in one native pass.
+
+Invariant: the pass has taken every ordered record below `position` that its state can depend on. What it reports are the
+matches of each plan from that plan's `reports_from` on; matches before are found, to be retracted or not, and thrown away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
+from graphtide_native.spec import Limits, columns
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from graphtide_core.ids import PatternName
+    from graphtide_core.ports.log import Record
+    from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide_runtime.matcher_host.assignment import Running
+
+
+class DeletionsBeganError(Exception):
+    """The stream deletes edges, and the pass was made for one that does not; nothing of the record was taken."""
+
+
+class StreamPass:
+    """Matches ordered records with the plans of one stream.
+
+    Attributes:
+        running: the plans, in the order of the native matcher.
+        position: offset of the next record to take.
+        newest: time of the newest edge taken; None before the first.
+        deletions: whether it is made for a stream that deletes edges.
+    """
+
+    def __init__(self, running: Sequence[Running], *, deletions: bool) -> None:
+        """Make a pass that has taken nothing; all plans are of one stream, and there is at least one."""
+        self.running = tuple(running)
+        self.position = 0
+        self.newest: int | None = None
+        self.deletions = deletions
+        assignments = [each.assignment for each in self.running]
+        self.unit = assignments[0].unit
+        self.attributes = columns(each.plan.pattern for each in assignments)
+        symbols = Symbols()
+        self._matcher = Matcher(
+            [each.plan for each in assignments],
+            symbols,
+            self.attributes,
+            unit=self.unit,
+            deletions=deletions,
+            adaptive=True,
+            limits=[_lenient(each.limits) for each in assignments],
+        )
+        self._decoder = ArrowDecoder(symbols, self.attributes, {}, ticks_per_second(self.unit))
+        self._places = {each.name: place for place, each in enumerate(assignments)}
+        self._untold = set(range(len(self.running)))
+        self._shed: frozenset[PatternName] = frozenset()
+
+    @property
+    def window(self) -> int:
+        """Ticks of the longest window."""
+        return max(each.assignment.plan.pattern.window.ticks_at_least(self.unit) for each in self.running)
+
+    def decode(self, record: Record) -> EdgeBatch:
+        """Read an ordered record.
+
+        Raises:
+            UnreadableStreamError: it is not what an ordered record must be.
+            DeletionsBeganError: see there.
+        """
+        return self._decoded(record.value or b"")
+
+    def push(self, batch: EdgeBatch, offset: int) -> Iterator[list[MatchRecord]]:
+        """Take the edges of the record at an offset; yield what is to be reported, in parts."""
+        self._pass_starts(offset)
+        reporting = {each.assignment.plan.pattern.name for each in self.running if each.reports_from <= offset}
+        for matches in self._matcher.push(batch):
+            if reporting:
+                yield [match for match in matches.records() if match.pattern.name in reporting]
+        self._advance(batch, offset + 1)
+
+    @property
+    def shed(self) -> frozenset[PatternName]:
+        """Patterns that a limit made give up partial matches, here or where this pass comes from."""
+        return self._shed | {name for name, report in self.reports().items() if report.limited}
+
+    def mark_shed(self, names: Collection[PatternName]) -> None:
+        """Mark the matches of these patterns as incomplete, as they were where this pass comes from."""
+        self._shed = frozenset(name for name in names if name in self._places)
+        for name in self._shed:
+            self._matcher.mark_shed(self._places[name])
+
+    def starts_at(self, offset: int) -> bool:
+        """Whether some plan starts with the record at this offset, or began between the last one and it."""
+        return any(self.position <= each.start <= offset for each in self.running)
+
+    def restore(self, selected: bytes, position: int) -> None:
+        """Take records that `select` gave earlier; `position` is where the pass that gave them stood after them.
+
+        Raises:
+            DeletionsBeganError: see there.
+        """
+        self._pass_starts(self.position)
+        batch = self._decoded(selected)
+        for _ in self._matcher.push(batch):
+            pass
+        self._advance(batch, position)
+
+    def select(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the edges of a batch that the pass's state can depend on."""
+        return self._matcher.select(batch)
+
+    def replan(self, running: Running) -> bool:
+        """Give a pattern another plan from the next record on; says whether it has it."""
+        place = self._places[running.assignment.name]
+        if not self._matcher.replan(place, running.assignment.plan):
+            return False
+        self.running = (*self.running[:place], running, *self.running[place + 1 :])
+        return True
+
+    def reports(self) -> dict[PatternName, PatternReport]:
+        """Return the counts of every plan since the pass was made."""
+        return {each.assignment.name: found for each, found in zip(self.running, self._matcher.patterns(), strict=True)}
+
+    def _decoded(self, value: bytes) -> EdgeBatch:
+        batch = self._decoder.decode(value)
+        if self._decoder.has_operations() and not self.deletions:
+            raise DeletionsBeganError
+        return batch
+
+    def _pass_starts(self, offset: int) -> None:
+        """Let plans whose start is reached forget what was found before: nobody was told."""
+        reached = {place for place in self._untold if self.running[place].start <= offset}
+        for place in reached:
+            self._matcher.forget_reported(place)
+        self._untold -= reached
+
+    def _advance(self, batch: EdgeBatch, position: int) -> None:
+        self.position = position
+        if len(batch):
+            self.newest = batch.last_ts
+
+
+def _lenient(limits: Limits) -> Limits:
+    """One pattern's limit must not end the pass of all: where it would fail, it is paused, and the host says that it failed."""
+    return Limits(limits.partial_matches, limits.state_bytes, "pause" if limits.policy == "fail" else limits.policy)
