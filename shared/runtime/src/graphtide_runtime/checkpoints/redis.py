@@ -7,7 +7,7 @@ anything for ever: whoever finds no checkpoint reads the log instead.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import redis
 from graphtide_core.errors import FatalError, TransientError
@@ -31,7 +31,7 @@ class RedisCheckpoints:
             TransientError: Redis does not answer.
         """
         with _translated():
-            return self._client.get(self._manifest_key(key))
+            return cast("bytes | None", self._client.get(self._manifest_key(key)))
 
     def segments(self, key: str, names: Iterable[str]) -> list[bytes] | None:
         """Return these segments, in that order; None if one is gone.
@@ -43,7 +43,7 @@ class RedisCheckpoints:
         if not fields:
             return []
         with _translated():
-            found = self._client.hmget(self._segments_key(key), fields)
+            found = cast("list[bytes | None]", self._client.hmget(self._segments_key(key), fields))
         whole = [segment for segment in found if segment is not None]
         return whole if len(whole) == len(fields) else None
 
@@ -55,9 +55,10 @@ class RedisCheckpoints:
         """
         segments = self._segments_key(key)
         with _translated(), self._client.pipeline(transaction=True) as together:
-            gone = {name.decode() for name in self._client.hkeys(segments)} - set(kept) - added.keys()
-            if added:
-                together.hset(segments, mapping=dict(added))
+            before = cast("list[bytes]", self._client.hkeys(segments))
+            gone = {name.decode() for name in before} - set(kept) - added.keys()
+            for name, segment in added.items():
+                together.hset(segments, name, segment)
             if gone:
                 together.hdel(segments, *gone)
             together.set(self._manifest_key(key), manifest)

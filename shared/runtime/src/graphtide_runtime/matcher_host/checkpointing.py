@@ -30,9 +30,10 @@ MOST_SEGMENTS = 64
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True):
-    """Edges that a pass selected: those before stood up to another frame's position, these up to this one's."""
+    """Edges that a pass selected up to a position, from that of the frame before on; the time of the newest; them as Arrow."""
 
     position: int
+    newest: int
     edges: bytes
 
 
@@ -91,10 +92,14 @@ def _forms(running: Iterable[Running]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects what a pass selects until it is saved."""
+    """Collects what a pass selects until it is saved.
 
+    Attributes:
+        frames: what was collected, up to the last cut.
+    """
+
+    frames: list[Frame] = field(default_factory=list)
     _batches: list[EdgeBatch] = field(default_factory=list)
-    _frames: list[Frame] = field(default_factory=list)
 
     def add(self, selected: EdgeBatch) -> None:
         """Take edges that the pass selected."""
@@ -105,14 +110,17 @@ class Recorder:
         """End the frame: what was taken stood up to this position."""
         if self._batches:
             first, *others = self._batches
-            self._frames.append(Frame(position, (first.followed_by(others) if others else first).to_arrow()))
+            edges = (first.followed_by(others) if others else first).to_arrow()
+            self.frames.append(Frame(position, self._batches[-1].last_ts or 0, edges))
             self._batches = []
 
-    def take(self, position: int) -> list[Frame]:
-        """Return the frames since the last call, up to this position."""
-        self.cut(position)
-        frames, self._frames = self._frames, []
-        return frames
+    def expire(self, alive_from: int) -> None:
+        """Forget frames whose edges are all before a time: what could not be saved for long must not fill memory."""
+        self.frames = [frame for frame in self.frames if frame.newest >= alive_from]
+
+    def forget(self) -> None:
+        """Forget the frames: they were saved."""
+        self.frames = []
 
 
 class Checkpointer:
@@ -159,12 +167,11 @@ class Checkpointer:
         """
         if of.newest is None:
             return
-        alive_from = of.newest - of.window + 1
-        kept = [segment for segment in self._segments if segment.newest >= alive_from]
+        kept = [segment for segment in self._segments if segment.newest >= of.alive_from]
         added: dict[str, bytes] = {}
         if frames:
             name = self._name()
-            kept.append(Segment(name, of.newest))
+            kept.append(Segment(name, frames[-1].newest))
             added[name] = msgspec.msgpack.encode(frames)
         if len(kept) > MOST_SEGMENTS:
             kept = self._merged(kept, added)

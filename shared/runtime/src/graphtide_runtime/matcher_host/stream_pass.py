@@ -66,6 +66,11 @@ class StreamPass:
         """Ticks of the longest window."""
         return max(each.assignment.plan.pattern.window.ticks_at_least(self.unit) for each in self.running)
 
+    @property
+    def alive_from(self) -> int:
+        """Time of the oldest edges that are in the longest window."""
+        return -(2**63) if self.newest is None else self.newest - self.window + 1
+
     def decode(self, record: Record) -> EdgeBatch:
         """Read an ordered record.
 
@@ -89,9 +94,9 @@ class StreamPass:
         """Patterns that a limit made give up partial matches, here or where this pass comes from."""
         return self._shed | {name for name, report in self.reports().items() if report.limited}
 
-    def mark_shed(self, names: Collection[PatternName]) -> None:
+    def mark_shed(self, names: Collection[str]) -> None:
         """Mark the matches of these patterns as incomplete, as they were where this pass comes from."""
-        self._shed = frozenset(name for name in names if name in self._places)
+        self._shed = frozenset(name for name in self._places if name in names)
         for name in self._shed:
             self._matcher.mark_shed(self._places[name])
 

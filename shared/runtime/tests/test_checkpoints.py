@@ -1,0 +1,55 @@
+"""Keepers of checkpoints do what they must, Redis on a real server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import redis
+from graphtide_core.errors import FatalError, TransientError
+from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.checkpoints.redis import RedisCheckpoints
+from graphtide_testing.contracts.checkpoints import CheckpointContract
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ports.checkpoints import CheckpointStore
+
+
+class TestMemoryCheckpoints(CheckpointContract):
+    @pytest.fixture
+    def store(self) -> CheckpointStore:
+        return MemoryCheckpoints()
+
+
+class TestRedisCheckpoints(CheckpointContract):
+    @pytest.fixture
+    def store(self, redis_server: str) -> Iterator[CheckpointStore]:
+        store = RedisCheckpoints(redis_server)
+        yield store
+        store.close()
+
+    def test_without_memory_nothing_is_changed(self, redis_server: str, store: CheckpointStore, key: str) -> None:
+        store.save(key, b"1", {"a": b"1"}, [])
+        admin = redis.Redis.from_url(redis_server)
+        admin.config_set("maxmemory", 1)
+        try:
+            with pytest.raises(TransientError, match="maxmemory"):
+                store.save(key, b"2", {"b": b"2"}, [])
+        finally:
+            admin.config_set("maxmemory", 0)
+        assert (store.manifest(key), store.segments(key, ["a"])) == (b"1", [b"1"])
+
+
+def test_a_server_that_is_not_there_may_come_later() -> None:
+    store = RedisCheckpoints("redis://127.0.0.1:1", timeout=0.5)
+    for call in (store.ping, lambda: store.manifest("k"), lambda: store.save("k", b"", {}, []), lambda: store.delete("k")):
+        with pytest.raises(TransientError):
+            call()
+
+
+def test_wrong_credentials_are_fatal(redis_server: str) -> None:
+    store = RedisCheckpoints(redis_server.replace("redis://", "redis://nobody:wrong@"))
+    with pytest.raises(FatalError, match="credentials"):
+        store.ping()

@@ -1,0 +1,63 @@
+"""What a keeper of checkpoints must do.
+
+An implementation's tests subclass the suite and give it the fixture `store`. Keys are new in every test.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.checkpoints import CheckpointStore
+
+
+class CheckpointContract:
+    """Manifests and their segments, replaced together."""
+
+    @pytest.fixture
+    def key(self) -> str:
+        """A key that nobody else uses."""
+        return uuid.uuid4().hex
+
+    def test_there_is_none_before_the_first(self, store: CheckpointStore, key: str) -> None:
+        """Nor are there segments, but asking for none gives none."""
+        assert store.manifest(key) is None
+        assert store.segments(key, ["a"]) is None
+        assert store.segments(key, []) == []
+
+    def test_what_was_saved_is_given_back_in_the_order_asked(self, store: CheckpointStore, key: str) -> None:
+        """Any bytes will do, none too."""
+        store.save(key, b"m\x00\xff", {"a": b"\x00\xff", "b": b"", "c": b"3"}, [])
+        assert store.manifest(key) == b"m\x00\xff"
+        assert store.segments(key, ["c", "a", "b"]) == [b"3", b"\x00\xff", b""]
+
+    def test_segments_neither_added_nor_kept_are_dropped(self, store: CheckpointStore, key: str) -> None:
+        """One that is gone makes the whole of no use."""
+        store.save(key, b"1", {"a": b"1", "b": b"2"}, [])
+        store.save(key, b"2", {"c": b"3"}, ["b"])
+        assert store.manifest(key) == b"2"
+        assert store.segments(key, ["b", "c"]) == [b"2", b"3"]
+        assert store.segments(key, ["a", "b"]) is None
+
+    def test_a_segment_that_was_not_there_is_not_kept(self, store: CheckpointStore, key: str) -> None:
+        """Keeping makes nothing."""
+        store.save(key, b"1", {}, ["a"])
+        assert store.segments(key, ["a"]) is None
+
+    def test_a_segment_of_the_same_name_is_replaced(self, store: CheckpointStore, key: str) -> None:
+        """The last one counts."""
+        store.save(key, b"1", {"a": b"1"}, [])
+        store.save(key, b"2", {"a": b"2"}, ["a"])
+        assert store.segments(key, ["a"]) == [b"2"]
+
+    def test_what_was_deleted_is_gone_and_others_are_not(self, store: CheckpointStore, key: str) -> None:
+        """Deleting twice is no error."""
+        store.save(key, b"1", {"a": b"1"}, [])
+        store.save(f"{key}2", b"2", {"a": b"2"}, [])
+        store.delete(key)
+        store.delete(key)
+        assert (store.manifest(key), store.segments(key, ["a"])) == (None, None)
+        assert (store.manifest(f"{key}2"), store.segments(f"{key}2", ["a"])) == (b"2", [b"2"])
