@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,22 @@ if TYPE_CHECKING:
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.plan import Plan
     from graphtide_core.time import TimeUnit
+
+
+class State(Enum):
+    """How far a plan is."""
+
+    RUNNING = "running"
+    """Its matches are reported."""
+
+    PAUSED = "paused"
+    """It is not wanted for now, or a limit was reached under the policy `pause`."""
+
+    STOPPED = "stopped"
+    """It was taken from this host; whoever goes on begins at the offset."""
+
+    FAILED = "failed"
+    """It cannot run; the reason says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +43,7 @@ class Assignment:
         plan: the pattern and how it is matched.
         limits: bounds on its state.
         start: offset of the first ordered record whose matches are reported; None for the next one read.
+        desired: `RUNNING`, `PAUSED`, or `STOPPED` for another to go on.
     """
 
     name: PatternName
@@ -37,25 +54,7 @@ class Assignment:
     plan: Plan
     limits: Limits = field(default_factory=Limits)
     start: int | None = None
-
-
-class State(Enum):
-    """How far a plan is."""
-
-    WARMING = "warming"
-    """The window before its start is being read."""
-
-    RUNNING = "running"
-    """Its matches are reported."""
-
-    PAUSED = "paused"
-    """The planner wants none, or a limit was reached under the policy `pause`."""
-
-    STOPPED = "stopped"
-    """It was taken from this host; whoever goes on begins at the offset."""
-
-    FAILED = "failed"
-    """It cannot run; the reason says why."""
+    desired: State = State.RUNNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +86,13 @@ class Running:
     assignment: Assignment
     start: int
     reports_from: int
+
+    def reported_to(self, position: int) -> Running:
+        """Return the same for a pass in whose place another has reported what is before a position."""
+        return replace(self, reports_from=max(self.reports_from, position))
+
+    @property
+    def standing(self) -> Standing:
+        """What is said of it."""
+        assignment = self.assignment
+        return Standing(assignment.name, assignment.version, assignment.epoch, State.RUNNING, self.start)

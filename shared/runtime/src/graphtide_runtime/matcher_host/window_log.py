@@ -5,21 +5,24 @@ Ordered records stand in the order of their edges' times, so the first one that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_core.errors import TransientError
-from graphtide_wire.ordered import figures_of
+from graphtide_core.errors import PoisonRecordError, TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
+
+    NewestOf = Callable[[Record], int]
+    """Tells the time of the newest edge of an ordered record; raises `PoisonRecordError` where it cannot."""
 
 _MOST = 16
 _PATIENCE = 10.0
 
 
-def first_since(reader: LogReader, partition: TopicPartition, ts: int, end: int) -> int:
+def first_since(reader: LogReader, partition: TopicPartition, ts: int, end: int, newest_of: NewestOf) -> int:
     """Return an offset at or before that of the first record below `end` whose newest edge is not before `ts`.
 
     Complexity: O(log end) reads.
@@ -27,26 +30,25 @@ def first_since(reader: LogReader, partition: TopicPartition, ts: int, end: int)
     low, high = reader.ends([partition])[partition][0], end
     while low < high:
         middle = (low + high) // 2
-        record = _at(reader, partition, middle, high)
-        if record is not None and figures_of(record).last_ts < ts:
-            low = record.offset + 1
+        found = _at(reader, partition, middle, high, newest_of)
+        if found is not None and found.newest < ts:
+            low = found.offset + 1
         else:
             high = middle
     return low
 
 
-def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> int | None:
+def newest_before(reader: LogReader, partition: TopicPartition, end: int, newest_of: NewestOf) -> int | None:
     """Return the time of the newest edge of the records below `end`; None if there is none. Complexity: O(log end) reads."""
     low, high = reader.ends([partition])[partition][0], end
     newest = None
     while low < high:
         middle = (low + high) // 2
-        record = _at(reader, partition, middle, high)
-        if record is None:
+        found = _at(reader, partition, middle, high, newest_of)
+        if found is None:
             high = middle
         else:
-            newest = figures_of(record).last_ts
-            low = record.offset + 1
+            newest, low = found.newest, found.offset + 1
     return newest
 
 
@@ -72,11 +74,20 @@ def between(reader: LogReader, partition: TopicPartition, start: int, end: int) 
             raise TransientError(message)
 
 
-def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int) -> Record | None:
-    """Return the first record at or after an offset, if it is below `end`."""
+class _Found(NamedTuple):
+    offset: int
+    newest: int
+
+
+def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int, newest_of: NewestOf) -> _Found | None:
+    """Return the first record at or after an offset that can be read, if it is below `end`."""
     reader.assign({partition: offset})
-    records = reader.poll(_PATIENCE, 1)
-    if not records and not reader.at_end():
-        message = f"{partition.topic} gave nothing within {_PATIENCE:g} seconds"
-        raise TransientError(message)
-    return records[0] if records and records[0].offset < end else None
+    while True:
+        records = reader.poll(_PATIENCE, 1)
+        if not records and not reader.at_end():
+            message = f"{partition.topic} gave nothing within {_PATIENCE:g} seconds"
+            raise TransientError(message)
+        if not records or records[0].offset >= end:
+            return None
+        with suppress(PoisonRecordError):
+            return _Found(records[0].offset, newest_of(records[0]))

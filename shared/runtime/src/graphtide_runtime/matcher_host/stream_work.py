@@ -1,0 +1,132 @@
+"""One stream of a host: where it is read from, how far, its pass and its checkpoints."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import structlog
+from graphtide_core.errors import TransientError
+
+from graphtide_runtime.matcher_host.building import Builder
+from graphtide_runtime.matcher_host.checkpointing import Checkpointer
+from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.ports.checkpoints import CheckpointStore
+    from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_native.matcher import MatchRecord
+
+    from graphtide_runtime.matcher_host.assignment import Running
+    from graphtide_runtime.matcher_host.building import Built
+    from graphtide_runtime.matcher_host.stream_pass import StreamPass
+    from graphtide_runtime.matcher_host.window_log import NewestOf
+
+_LOG = structlog.get_logger()
+
+
+class StreamWork:
+    """The plans of one stream at work.
+
+    Attributes:
+        partition: of the stream's ordered edges.
+        position: offset of the next record to take.
+        built: the pass; None before plans were adopted.
+    """
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        position: int,
+        *,
+        side: LogReader,
+        store: CheckpointStore,
+        key: str,
+        newest_of: NewestOf,
+    ) -> None:
+        """Begin at a position.
+
+        Args:
+            partition: of the stream's ordered edges.
+            position: offset of the next record to take.
+            side: a reader for looking back, which nobody uses meanwhile.
+            store: where checkpoints are kept.
+            key: of this stream's checkpoints.
+            newest_of: tells the time of the newest edge of an ordered record.
+        """
+        self.partition = partition
+        self.position = position
+        self.built: Built | None = None
+        self._store = store
+        self._key = key
+        self._checkpoints = Checkpointer(store, key)
+        self._builder = Builder(side, partition, self._checkpoints, newest_of)
+        self._saved_at = 0.0
+
+    def adopt(self, running: Sequence[Running]) -> list[tuple[Record, MatchRecord]]:
+        """Bring the pass in line with these plans, of which there is at least one; return the matches that they missed.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        if self.built is not None and _takes(self.built.stream_pass, running):
+            return []
+        deletions = self.built is not None and self.built.stream_pass.deletions
+        self.built = self._builder.build(running, self.position, deletions=deletions)
+        missed, self.built.missed = self.built.missed, []
+        return missed
+
+    def take(self, record: Record) -> list[MatchRecord]:
+        """Take the next record; return the matches to report.
+
+        Raises:
+            UnreadableStreamError: it is not what an ordered record must be; it was passed over.
+            TransientError: the log does not answer.
+        """
+        if self.built is None:
+            return []
+        self.position = record.offset + 1
+        try:
+            return self.built.take(record)
+        except DeletionsBeganError:
+            # From now on matches of the window are remembered, to be retracted; so is what was found before this record.
+            running = [each.reported_to(record.offset) for each in self.built.stream_pass.running]
+            self.built = self._builder.build(running, record.offset, deletions=True)
+            return self.built.take(record)
+        finally:
+            self.built.stream_pass.position = self.position
+
+    def save(self, now: float, every: float) -> None:
+        """Save a checkpoint if `every` seconds passed since the last; without one, coming back takes longer."""
+        if self.built is None or now - self._saved_at < every:
+            return
+        self._saved_at = now
+        recorder = self.built.recorder
+        recorder.cut(self.position)
+        try:
+            self._checkpoints.save(self.built.stream_pass, recorder.frames)
+        except TransientError as error:
+            _LOG.warning("checkpoint.not_saved", error=str(error), topic=self.partition.topic)
+            recorder.expire(self.built.stream_pass.alive_from)
+        else:
+            recorder.forget()
+
+    def end(self) -> None:
+        """Drop the checkpoint: no plan is left."""
+        with suppress(TransientError):
+            self._store.delete(self._key)
+
+
+def _takes(of: StreamPass, running: Sequence[Running]) -> bool:
+    """Let a pass have these plans, if they differ from its own in how the patterns are matched and in nothing else."""
+    before = {each.assignment.name: each for each in of.running}
+    if len(before) != len(running):
+        return False
+    for each in running:
+        old = before.get(each.assignment.name)
+        same_pattern = old is not None and old.assignment.plan.pattern == each.assignment.plan.pattern
+        if old is None or not same_pattern or (old.start, old.assignment.limits) != (each.start, each.assignment.limits):
+            return False
+    return all(of.replan(each) for each in running if before[each.assignment.name].assignment != each.assignment)

@@ -1,0 +1,158 @@
+"""The records of a host in their wire forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import InvalidPatternError, PoisonRecordError
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.plan import Plan
+from graphtide_core.ports.log import Message
+from graphtide_core.time import TimeUnit
+from graphtide_native.spec import Limits
+from graphtide_query import parse
+from graphtide_wire import control, dead_letters, headers, matches, ordered
+from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
+from graphtide_wire.plan_form import plan_of
+
+from graphtide_runtime.matcher_host.assignment import Assignment, Standing, State
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Record
+    from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_wire.topics import Topics
+
+_DESIRED: Final = {"running": State.RUNNING, "paused": State.PAUSED, "stopped": State.STOPPED}
+_SAID: Final = {state.value: state for state in State}
+
+
+@dataclass(frozen=True, slots=True)
+class WireRecords:
+    """The `HostRecords` of one shard of a service."""
+
+    topics: Topics
+    service: str
+    shard: int
+    clock: Clock
+
+    @property
+    def group(self) -> str:
+        """The group whose positions the host commits; also its transactional id."""
+        return f"{self.topics.prefix}.{self.service}.{self.shard}"
+
+    @property
+    def plans(self) -> str:
+        """Topic of plans."""
+        return self.topics.plans
+
+    @property
+    def status(self) -> str:
+        """Topic of what hosts say of plans."""
+        return self.topics.status
+
+    def ordered(self, stream: StreamName) -> str:
+        """Topic of a stream's ordered edges."""
+        return self.topics.ordered(stream)
+
+    def stream_of(self, record: Record) -> StreamName:
+        """Return the stream that an ordered record is of."""
+        return StreamName(self.topics.stream_of(record.topic) or "")
+
+    def newest_of(self, record: Record) -> int:
+        """Return the time of the newest edge of an ordered record, without reading its edges."""
+        return ordered.figures(record.headers).last_ts
+
+    def name_of(self, record: Record) -> PatternName:
+        """Return the pattern that a plan is of."""
+        return PatternName((record.key or b"").decode(errors="replace"))
+
+    def assignment(self, record: Record) -> Assignment | None:
+        """Return the plan, if this shard is to run it.
+
+        Raises:
+            PoisonRecordError: it is for this shard, and cannot be read: of a format to come, damaged, of a wrong pattern.
+        """
+        if record.value is None:
+            return None
+        plan = control.decode_plan(record.value)
+        if (plan.service, plan.shard) != (self.service, self.shard):
+            return None
+        if isinstance(plan, control.PlanHead):
+            reason = f"the plan has format {plan.format}, this host knows {control.PLAN_FORMAT}: bring the host up to date"
+            raise PoisonRecordError(reason, record.value)
+        try:
+            (pattern,) = parse(plan.pattern.text)
+        except (InvalidPatternError, ValueError) as error:
+            reason = f"the plan's pattern: {error}"
+            raise PoisonRecordError(reason, record.value) from error
+        pattern = replace(pattern, version=plan.version)
+        limits = Limits(plan.limits.partial_matches, plan.limits.state_bytes, plan.limits.policy)
+        return Assignment(
+            name=PatternName(plan.name),
+            version=plan.version,
+            epoch=plan.epoch,
+            stream=pattern.stream,
+            unit=TimeUnit(plan.unit),
+            plan=Plan(pattern, *plan_of(plan.plan)),
+            limits=limits,
+            start=plan.start,
+            desired=_DESIRED[plan.desired],
+        )
+
+    def refused(self, record: Record, reason: str) -> Standing | None:
+        """Return what is to be said of a plan that cannot be read, as far as its name, version and epoch can."""
+        try:
+            head = control.decode_plan(record.value)
+        except PoisonRecordError:
+            return None
+        return Standing(PatternName(head.name), head.version, head.epoch, State.FAILED, reason=reason)
+
+    def standing(self, record: Record) -> Standing | None:
+        """Return what was said of a plan, if this shard said it."""
+        if record.value is None:
+            return None
+        try:
+            said = control.decode_status(record.value)
+        except PoisonRecordError:
+            return None
+        if (said.service, said.shard) != (self.service, self.shard) or said.state not in _SAID:
+            return None
+        return Standing(PatternName(said.name), said.version, said.epoch, _SAID[said.state], said.start, said.reason or "")
+
+    def told(self, standing: Standing, report: PatternReport | None = None, position: int | None = None) -> Message:
+        """Return what is said of a plan, with its counts and the next offset where it runs."""
+        said = control.StatusRecord(
+            name=standing.name,
+            version=standing.version,
+            epoch=standing.epoch,
+            service=self.service,
+            shard=self.shard,
+            state=standing.state.value,
+            at=self.clock.now(),
+            reason=standing.reason or None,
+            start=standing.start,
+            position=position,
+            matches=report.matches if report is not None else 0,
+            partial_matches=report.partial_matches if report is not None else 0,
+            state_bytes=report.state_bytes if report is not None else 0,
+        )
+        return Message(self.topics.status, control.status_key(said), control.encode_status(said))
+
+    def match(self, record: Record, match: MatchRecord) -> Message:
+        """Return a match that an ordered record completed."""
+        figures = ordered.figures(record.headers)
+        return matches.encode(self.topics.matches, match.json, match.pattern.version, figures.unit, figures.traceparent)
+
+    def dead_letter(self, record: Record, reason: str) -> Message:
+        """Return an ordered record that cannot be read as a dead letter."""
+        letter = DeadLetterRecord(
+            raw=record.value or b"",
+            code=ErrorCode.MALFORMED.value,
+            reason=reason,
+            time=self.clock.now().isoformat(),
+            source=Source(record.topic, record.partition, record.offset),
+            content_type=headers.text(record.headers, headers.CONTENT_TYPE),
+        )
+        return dead_letters.encode(self.topics.dead_letters(self.stream_of(record)), letter)
