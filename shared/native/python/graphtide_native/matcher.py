@@ -11,11 +11,13 @@ from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
 from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
+from graphtide_native.funnel import funnel
 from graphtide_native.spec import Concurrency, Limits, encode, encode_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from graphtide_core.funnel import Funnel
     from graphtide_core.plan import Plan
 
     from graphtide_native.records import EdgeBatch, Symbols
@@ -119,6 +121,7 @@ class Matcher:
         unit: TimeUnit = TimeUnit.MILLISECOND,
         deletions: bool = False,
         adaptive: bool = False,
+        traced: int | None = None,
         limits: Limits | None = None,
         concurrency: Concurrency | None = None,
     ) -> None:
@@ -131,12 +134,14 @@ class Matcher:
             unit: what a tick of the stream's time is.
             deletions: whether the stream may retract edges; then matches of the window are remembered to be retracted.
             adaptive: whether plans may change while the stream runs; then every edge that some query edge could be is kept.
+            traced: how many near misses of each pattern to keep while it is traced; None traces nothing and costs nothing.
+                Traced patterns keep their plans, and work on other threads is not traced.
             limits: bounds on the state of each pattern.
             concurrency: threads for each pattern under `timing`.
         """
         self._plans = list(plans)
         self._settings = (unit, tuple(projected), limits or Limits(), concurrency or Concurrency())
-        self._native = _native.Matcher(encode(self._plans, *self._settings), symbols, deletions, adaptive)
+        self._native = _native.Matcher(encode(self._plans, *self._settings), symbols, deletions, adaptive, traced)
 
     def push(self, batch: EdgeBatch, *, most: int = DEFAULT_MOST) -> Iterator[MatchBatch]:
         """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
@@ -169,7 +174,7 @@ class Matcher:
             False if the new engine reached a limit while it was warmed: then the old plan goes on.
 
         Raises:
-            ValueError: the matcher is not adaptive.
+            ValueError: the matcher is not adaptive, or is traced.
         """
         if not self._native.replan(number, encode_one(plan, *self._settings)):
             return False
@@ -192,3 +197,8 @@ class Matcher:
             )
             for report in self._native.patterns()
         )
+
+    def funnels(self) -> tuple[Funnel, ...]:
+        """Return what was told of every pattern so far, in the order of the plans; nothing if they are not traced."""
+        told = self._native.funnels() or ()
+        return tuple(funnel(native, plan.pattern) for native, plan in zip(told, self._plans, strict=False))
