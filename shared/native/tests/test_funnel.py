@@ -151,6 +151,38 @@ def test_the_counts_do_not_depend_on_the_batches(variant: Variant, pattern: Subg
     assert first.misses == second.misses
 
 
+@given(edges=edge_streams(replace(UNIQUE, self_loops=False)))
+def test_near_misses_are_those_that_came_furthest(edges: tuple[Edge, ...]) -> None:
+    """Under a total order every prefix is stored, so that the oracle's matches of the prefixes are the partial matches."""
+    path = [f"(v{number})-[e{number}:{label}]->(v{number + 1})" for number, label in enumerate("xyx")]
+    found = []
+    for length in range(1, len(path) + 1):
+        order = f"ORDER {' < '.join(f'e{number}' for number in range(length))}" if length > 1 else ""
+        (prefix,) = parse(f"PATTERN p MATCH {', '.join(path[:length])} {order} ON s WINDOW 4")
+        found.append([set(match.edges) for match in SubgraphOracle(prefix).run(edges)])
+    *partial, whole_matches = found
+    times = {record.id: record.ts for record in edges}
+    gone = [
+        parts
+        for matches in partial
+        for parts in matches
+        if min(times[EdgeId(name)] for _, name in parts) + 4 <= max(times.values())
+        and not any(parts <= match for match in whole_matches)
+    ]
+    furthest = [parts for parts in gone if not any(parts < other for other in gone)]
+
+    def rank(names: set[EdgeId]) -> tuple[int, int, int]:
+        return len(names), max(times[name] for name in names), min(times[name] for name in names)
+
+    (pattern,) = parse(f"PATTERN p MATCH {', '.join(path)} ORDER e0 < e1 < e2 ON s WINDOW 4")
+    feed = Feed(Plan(pattern, TimingPlan(((0, 1, 2),))), traced=3)
+    feed.push(*edges)
+    (funnel,) = feed.matcher.funnels()
+    shown = [rank({found for found, _ in miss.edges.values()}) for miss in funnel.misses]
+    expected = sorted((rank({EdgeId(name) for _, name in parts}) for parts in furthest), reverse=True)
+    assert shown == expected[:3]
+
+
 def test_an_untraced_matcher_has_no_funnel() -> None:
     (pattern,) = parse("PATTERN p MATCH (a)-[x]->(b) ON s WINDOW 10")
     assert Feed(plan(pattern, "timing")).matcher.funnels() == ()
