@@ -100,7 +100,7 @@ impl Node {
 
 /// Who is told what an engine does. Each candidate is told of once by `look` and once by `refuse` or `pass`.
 pub trait Tracer {
-    /// Whether someone listens: what only he needs is worked out under this.
+    /// Whether someone listens: what only a listener needs is worked out under this.
     const ON: bool = false;
 
     /// A candidate is looked at.
