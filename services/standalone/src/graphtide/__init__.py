@@ -19,8 +19,9 @@ from graphtide_core.time import Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse, print_pattern
 
+from graphtide.explaining import explain
 from graphtide.options import MatchOptions
-from graphtide.session import Session, explain, match
+from graphtide.session import Session, match
 
 __all__ = [
     "Completeness",

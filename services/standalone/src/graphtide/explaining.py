@@ -1,24 +1,135 @@
-"""Plans of a run with what the run saw."""
+"""How patterns would be matched, and how they were: plans with estimates, and with what a traced run saw."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphtide_query.explain import Actual, Explanation, explain
+from graphtide_query import explain as explanation
+from graphtide_query.explain import Actual
+from graphtide_query.planner import plan
+
+from graphtide.options import MatchOptions
+from graphtide.pipeline import Pipeline
+from graphtide.readers import ReaderOptions
+from graphtide.run import Run, tuned
+from graphtide.sampling import sample
+from graphtide.session import opened, parsed
 
 if TYPE_CHECKING:
-    from graphtide.run import Run
+    from collections.abc import Sequence
+
+    from graphtide_core.statistics import StatisticsSnapshot
+
+    from graphtide.session import Patterns, Records
+
+NEAR_MISSES = 3
+"""Near misses that are shown of each pattern unless told otherwise."""
 
 _COUNTS = ("candidates", "discarded", "matches", "retractions", "peak_partial_matches", "state_bytes")
 
 
-def explained(run: Run) -> list[Explanation]:
+class _Nowhere:
+    """A `MatchSink` that keeps nothing."""
+
+    def write(self, lines: bytes) -> None:
+        """Forget the lines."""
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
+def explain(
+    pattern: Patterns,
+    statistics_from: Records | None = None,
+    options: MatchOptions | None = None,
+    *,
+    analyze: Records | None = None,
+    near_misses: int = NEAR_MISSES,
+    format: str = "text",
+) -> str:
+    """Say how the patterns would be matched, as `text`, `json` or `dot`.
+
+    Args:
+        pattern: text of one or several patterns, or parsed patterns.
+        statistics_from: a stream whose first records tell the planner what is frequent.
+        options: see `MatchOptions`.
+        analyze: a stream to match first, traced, on one thread and by one plan: then the actual figures stand beside the
+            estimates, with the match funnel and what came near a match.
+        near_misses: how many partial matches that came near a match to show of each pattern.
+        format: `text`, `json` or `dot`.
+
+    Raises:
+        InvalidPatternError: the text is wrong, or reads an attribute that the stream to analyze does not have.
+        UnreadableStreamError: a stream cannot be read.
+        LimitExceededError: a pattern reached a bound under the policy `fail` while the stream was matched.
+        ValueError: there is no such format.
+    """
+    options = options or MatchOptions()
+    if statistics_from is not None:
+        options = replace(options, statistics=statistics_of(statistics_from, options))
+    if analyze is not None:
+        return rendered(_analyzed(pattern, analyze, options, near_misses), format)
+    plans = [
+        plan(
+            p,
+            options.engine,
+            unit=options.time_unit,
+            statistics=options.statistics,
+            storage=options.storage,
+            strategy=options.strategy,
+        )
+        for p in parsed(pattern)
+    ]
+    return rendered([explanation.explain(p) for p in plans], format)
+
+
+def _analyzed(pattern: Patterns, records: Records, options: MatchOptions, near_misses: int) -> list[explanation.Explanation]:
+    pipeline = Pipeline(parsed(pattern), options, traced=near_misses)
+    reader = opened(records, tuned(ReaderOptions(keep_raw=False), pipeline, options))
+    run = Run(pipeline, reader, _Nowhere())
+    run.execute()
+    if run.error is not None:
+        raise run.error
+    return explained(run)
+
+
+def explained(run: Run) -> list[explanation.Explanation]:
     """Lay open the plans of a run that was executed, the actual figures beside the estimates."""
+    matcher = run.pipeline.matcher
+    funnels = matcher.funnels() or [None] * len(run.pipeline.plans)
     return [
-        explain(
+        explanation.explain(
             plan,
             {item.name: Actual(item.peak, item.created) for item in report.items},
             {name: getattr(report, name) for name in _COUNTS},
+            funnel,
         )
-        for plan, report in zip(run.pipeline.plans, run.pipeline.matcher.patterns(), strict=True)
+        for plan, report, funnel in zip(run.pipeline.plans, matcher.patterns(), funnels, strict=True)
     ]
+
+
+def rendered(explanations: Sequence[explanation.Explanation], form: str) -> str:
+    """Render explanations as `text`, `json` or `dot`.
+
+    Raises:
+        ValueError: there is no such format.
+    """
+    forms = {"text": explanation.to_text, "json": explanation.to_json, "dot": explanation.to_dot}
+    if form not in forms:
+        message = f"there is no format {form!r}; one of {', '.join(forms)}"
+        raise ValueError(message)
+    return forms[form](explanations)
+
+
+def statistics_of(stream: Records, options: MatchOptions) -> StatisticsSnapshot | None:
+    """Count what a planner wants to know of a stream's first block; None if it has no record.
+
+    Raises:
+        UnreadableStreamError: the stream cannot be read.
+    """
+    reading = ReaderOptions(time_unit=options.time_unit)
+    reader = opened(stream, reading)
+    first = next(iter(reader.batches()), None)
+    reader.close()
+    return sample(first, reading.symbols) if first is not None else None

@@ -15,7 +15,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import attributes
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
-from graphtide_native.spec import columns
+from graphtide_native.spec import Concurrency, columns
 from graphtide_query.planner import AUTO, plan
 
 from graphtide.adaptation import Watch, is_worth_it
@@ -61,8 +61,15 @@ class Pipeline:
         replans: plans that changed while the stream ran.
     """
 
-    def __init__(self, patterns: Sequence[SubgraphPattern], options: MatchOptions) -> None:
-        """Prepare for patterns; nothing is planned yet."""
+    def __init__(self, patterns: Sequence[SubgraphPattern], options: MatchOptions, *, traced: int | None = None) -> None:
+        """Prepare for patterns; nothing is planned yet.
+
+        Args:
+            patterns: what to match.
+            options: how.
+            traced: how many near misses of each pattern to keep while it is traced, on one thread and by one plan; None traces
+                nothing.
+        """
         self.symbols = Symbols()
         self.projected = columns(patterns)
         self.plans: tuple[Plan, ...] = ()
@@ -71,7 +78,8 @@ class Pipeline:
         self.replans: list[Replan] = []
         self._watch: Watch | None = None
         self._patterns = tuple(patterns)
-        self._options = options
+        self._options = options if traced is None else replace(options, adapt=False, concurrency=Concurrency())
+        self._traced = traced
         self._matcher: Matcher | None = None
         self._duplicates: Duplicates | None = None
         unit = options.time_unit
@@ -182,6 +190,7 @@ class Pipeline:
             unit=options.time_unit,
             deletions=has_deletions,
             adaptive=self._watch is not None,
+            traced=self._traced,
             limits=options.limits,
             concurrency=options.concurrency,
         )

@@ -7,23 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphtide_core.pattern import SubgraphPattern
-from graphtide_query import explain as explanation
 from graphtide_query import parse
-from graphtide_query.planner import plan
 
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.run import tuned
-from graphtide.sampling import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from graphtide_core.edge import Edge
     from graphtide_core.match import SubgraphMatch
     from graphtide_core.ports.dead_letter_sink import DeadLetter
-    from graphtide_core.statistics import StatisticsSnapshot
 
     from graphtide.readers import Reader
 
@@ -112,57 +108,6 @@ class Session:
         # All pieces are one stream: ordinals, which are ids where a record gives none, go on.
         reader.start_at(self._records)
         return reader
-
-
-def explain(
-    pattern: Patterns,
-    statistics_from: Records | None = None,
-    options: MatchOptions | None = None,
-    *,
-    format: str = "text",
-) -> str:
-    """Say how the patterns would be matched, as `text`, `json` or `dot`.
-
-    Raises:
-        InvalidPatternError: the text is wrong.
-        UnreadableStreamError: the stream for statistics cannot be read.
-        ValueError: there is no such format.
-    """
-    options = options or MatchOptions()
-    statistics = options.statistics if statistics_from is None else statistics_of(statistics_from, options)
-    plans = [
-        plan(
-            p, options.engine, unit=options.time_unit, statistics=statistics, storage=options.storage, strategy=options.strategy
-        )
-        for p in parsed(pattern)
-    ]
-    return rendered([explanation.explain(p) for p in plans], format)
-
-
-def rendered(explanations: Sequence[explanation.Explanation], form: str) -> str:
-    """Render explanations as `text`, `json` or `dot`.
-
-    Raises:
-        ValueError: there is no such format.
-    """
-    forms = {"text": explanation.to_text, "json": explanation.to_json, "dot": explanation.to_dot}
-    if form not in forms:
-        message = f"there is no format {form!r}; one of {', '.join(forms)}"
-        raise ValueError(message)
-    return forms[form](explanations)
-
-
-def statistics_of(stream: Records, options: MatchOptions) -> StatisticsSnapshot | None:
-    """Count what a planner wants to know of a stream's first block; None if it has no record.
-
-    Raises:
-        UnreadableStreamError: the stream cannot be read.
-    """
-    reading = ReaderOptions(time_unit=options.time_unit)
-    reader = opened(stream, reading)
-    first = next(iter(reader.batches()), None)
-    reader.close()
-    return sample(first, reading.symbols) if first is not None else None
 
 
 def opened(records: Records, options: ReaderOptions) -> Reader:

@@ -199,3 +199,16 @@ def test_a_wrong_call_is_told_how_to_call(arguments: tuple[str, ...]) -> None:
     ended = graphtide(*arguments)
     assert ended.returncode in (1, 2)
     assert "Traceback" not in ended.stderr
+
+
+def test_analyzing_what_cannot_be_read_or_matched_says_so(tmp_path: Path) -> None:
+    pattern_file, stream_file = tmp_path / "p.gtp", tmp_path / "s.csv"
+    pattern_file.write_text(GOOD.replace("ORDER", "WHERE x.amonut > 3 ORDER"))
+    stream_file.write_text(HEADER + ROWS)
+    unknown = graphtide("explain", pattern_file, "--analyze", stream_file)
+    missing = graphtide("explain", pattern_file, "--analyze", tmp_path / "none.csv")
+    assert (unknown.returncode, missing.returncode) == (2, 3)
+    assert "the stream has no attribute 'amonut'" in unknown.stderr
+    assert any(line.strip() == "^" for line in unknown.stderr.splitlines())
+    assert "no such file" in missing.stderr
+    assert "Traceback" not in unknown.stderr + missing.stderr

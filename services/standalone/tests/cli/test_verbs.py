@@ -66,6 +66,7 @@ def test_explain_shows_estimates_and_after_a_run_what_was(files: tuple[Path, Pat
     assert "actual" not in before.output
     after = run("explain", files[0], "--engine", "timing", "--analyze", files[1])
     assert "actual peak" in after.output
+    assert "match funnel" in after.output
     nodes = json.loads(run("explain", files[0], "--engine", "timing", "--format", "json").output)[0]["nodes"]
     assert [node["name"] for node in nodes] == ["L1.1", "L1.2", "match"]
     assert run("explain", files[0], "--format", "dot").output.startswith("digraph plans {")

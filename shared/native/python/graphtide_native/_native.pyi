@@ -7,6 +7,8 @@ Every `decode`, `finish`, `push` and `filter` releases the GIL for the batch. A 
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+from graphtide_native.funnel import NativeFunnel
+
 __all__ = [
     "ArrowDecoder",
     "CsvDecoder",
@@ -170,7 +172,7 @@ class MatchBatch:
 class Matcher:
     """The engines of many patterns; wrapped by `graphtide_native.matcher.Matcher`."""
 
-    def __new__(cls, patterns: bytes, symbols: Symbols, deletions: bool, adaptive: bool) -> Matcher: ...
+    def __new__(cls, patterns: bytes, symbols: Symbols, deletions: bool, adaptive: bool, traced: int | None) -> Matcher: ...
     def push(self, batch: EdgeBatch, start: int, most: int) -> tuple[MatchBatch, int, tuple[str, str] | None]:
         """Take records from `start`; return matches, how many records were taken, and the limit that stopped the run."""
 
@@ -191,6 +193,9 @@ class Matcher:
 
     def mark_shed(self, number: int) -> None:
         """Mark a pattern's matches as incomplete from now on."""
+
+    def funnels(self) -> list[NativeFunnel] | None:
+        """Return what was told of every pattern; None if they are not traced."""
 
 @final
 class Sequencer:

@@ -11,11 +11,13 @@ from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
 from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
+from graphtide_native.funnel import funnel
 from graphtide_native.spec import Concurrency, Limits, encode, encode_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from graphtide_core.funnel import Funnel
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plan import Plan
 
@@ -134,6 +136,7 @@ class Matcher:
         unit: TimeUnit = TimeUnit.MILLISECOND,
         deletions: bool = False,
         adaptive: bool = False,
+        traced: int | None = None,
         limits: Limits | Sequence[Limits] | None = None,
         concurrency: Concurrency | None = None,
     ) -> None:
@@ -146,6 +149,8 @@ class Matcher:
             unit: what a tick of the stream's time is.
             deletions: whether the stream may retract edges; then matches of the window are remembered to be retracted.
             adaptive: whether plans may change while the stream runs; then every edge that some query edge could be is kept.
+            traced: how many near misses of each pattern to keep while it is traced; None traces nothing and costs nothing.
+                Traced patterns keep their plans, and work on other threads is not traced.
             limits: bounds on the state of each pattern: the same for all, or one for each.
             concurrency: threads for each pattern under `timing`.
         """
@@ -155,7 +160,7 @@ class Matcher:
             limits = [limits or Limits()] * len(self._plans)
         self._limits = list(limits)
         encoded = encode(self._plans, unit, self._projected, self._limits, self._concurrency)
-        self._native = _native.Matcher(encoded, symbols, deletions, adaptive)
+        self._native = _native.Matcher(encoded, symbols, deletions, adaptive, traced)
 
     def push(self, batch: EdgeBatch, *, most: int = DEFAULT_MOST) -> Iterator[MatchBatch]:
         """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
@@ -188,7 +193,7 @@ class Matcher:
             False if the new engine reached a limit while it was warmed: then the old plan goes on.
 
         Raises:
-            ValueError: the matcher is not adaptive.
+            ValueError: the matcher is not adaptive, or is traced.
         """
         encoded = encode_one(plan, self._unit, self._projected, self._limits[number], self._concurrency)
         if not self._native.replan(number, encoded):
@@ -228,3 +233,8 @@ class Matcher:
             )
             for report in self._native.patterns()
         )
+
+    def funnels(self) -> tuple[Funnel, ...]:
+        """Return what was told of every pattern so far, in the order of the plans; nothing if they are not traced."""
+        told = self._native.funnels() or ()
+        return tuple(funnel(native, plan.pattern) for native, plan in zip(told, self._plans, strict=False))

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 
+from graphtide_query.funnel import Told, funnel_object, node_lines, table_lines, why_not_lines, why_not_object
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from graphtide_core.funnel import Funnel
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
     from graphtide_core.plan import Plan
 
@@ -55,6 +58,7 @@ class Explanation:
         settings: what else was chosen, by name.
         nodes: the steps, inputs first.
         counts: counts of a run, by name; empty before one.
+        told: what was told of a run that was traced.
     """
 
     pattern: str
@@ -62,10 +66,16 @@ class Explanation:
     settings: Mapping[str, str]
     nodes: tuple[Node, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
+    told: Told | None = None
 
 
-def explain(plan: Plan, actuals: Mapping[str, Actual] | None = None, counts: Mapping[str, int] | None = None) -> Explanation:
-    """Lay a plan open; `actuals` by item name and `counts` come from a run."""
+def explain(
+    plan: Plan,
+    actuals: Mapping[str, Actual] | None = None,
+    counts: Mapping[str, int] | None = None,
+    funnel: Funnel | None = None,
+) -> Explanation:
+    """Lay a plan open; `actuals` by item name, `counts` with that of `matches`, and `funnel` come from a run."""
     match plan.physical:
         case TimingPlan() as timing:
             settings = {
@@ -89,7 +99,12 @@ def explain(plan: Plan, actuals: Mapping[str, Actual] | None = None, counts: Map
     if plan.considered:
         estimates = (f"{c.physical.name} {c.nanoseconds:,.1f} ns an edge" for c in plan.considered)
         settings["considered"] = ", ".join(estimates)
-    return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts or {})
+    counts = counts or {}
+    told = None
+    if funnel is not None:
+        edges = {edge.name: _edge(plan.pattern, edge) for edge in plan.pattern.edges}
+        told = Told(funnel, edges, tuple(node.name for node in nodes), counts["matches"])
+    return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told)
 
 
 def to_text(explanations: Sequence[Explanation]) -> str:
@@ -116,12 +131,17 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                     for node in explanation.nodes
                 ],
                 "counts": dict(explanation.counts),
+                **_told(explanation.told),
             }
             for explanation in explanations
         ],
         indent=2,
         ensure_ascii=False,
     )
+
+
+def _told(told: Told | None) -> dict[str, object]:
+    return {} if told is None else {"funnel": funnel_object(told), "why_not": why_not_object(told)}
 
 
 def to_dot(explanations: Sequence[Explanation]) -> str:
@@ -131,9 +151,14 @@ def to_dot(explanations: Sequence[Explanation]) -> str:
         lines.append(f"  subgraph cluster_{number} {{")
         lines.append(f"    label={_quoted(f'{explanation.pattern} ({explanation.engine})')};")
         for node in explanation.nodes:
-            label = "\n".join([node.name, node.does, *_figures(node)])
+            told = node_lines(explanation.told, node.name) if explanation.told is not None else []
+            label = "\n".join([node.name, node.does, *_figures(node), *told])
             lines.append(f"    {_quoted(f'{number}/{node.name}')} [label={_quoted(label)}];")
             lines += [f"    {_quoted(f'{number}/{i}')} -> {_quoted(f'{number}/{node.name}')};" for i in node.inputs]
+        if explanation.told is not None and (reasons := why_not_lines(explanation.told)):
+            # In a label, \\l ends a line that starts at the left.
+            text = _quoted("\n".join(["why not", *reasons])).replace("\\n", "\\l")
+            lines.append(f'    {_quoted(f"{number}/why not")} [shape=note, label={text[:-1]}\\l"];')
         lines.append("  }")
     return "\n".join([*lines, "}"])
 
@@ -148,6 +173,10 @@ def _text_lines(explanation: Explanation) -> list[str]:
         figures = "  ".join(_figures(node))
         lines.append(f"  {node.name:<{width}}  {node.does:<{does}}  {figures}{reads}".rstrip())
     lines += [f"  {name.replace('_', ' ')}: {value:,}" for name, value in explanation.counts.items()]
+    if explanation.told is not None:
+        lines += ["", "  match funnel", *(f"    {line}".rstrip() for line in table_lines(explanation.told))]
+        if reasons := why_not_lines(explanation.told):
+            lines += ["", "  why not", *(f"    {line}" for line in reasons)]
     return [*lines, ""]
 
 

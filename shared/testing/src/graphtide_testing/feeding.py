@@ -36,8 +36,9 @@ class Feed:
         concurrency: Concurrency | None = None,
         deletions: bool = True,
         adaptive: bool = False,
+        traced: int | None = None,
     ) -> None:
-        """Make the stages; the stream may delete unless told otherwise."""
+        """Make the stages; the stream may delete unless told otherwise, and nothing is traced."""
         patterns = [plan.pattern for plan in plans]
         projected = columns(patterns)
         symbols = Symbols()
@@ -48,6 +49,7 @@ class Feed:
             unit=TimeUnit.MILLISECOND,
             deletions=deletions,
             adaptive=adaptive,
+            traced=traced,
             limits=limits,
             concurrency=concurrency,
         )

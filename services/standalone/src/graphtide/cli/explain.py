@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from graphtide_core.errors import InvalidPatternError
 from graphtide_query.planner import AUTO
 
 from graphtide.cli.arguments import (
@@ -18,24 +19,11 @@ from graphtide.cli.arguments import (
     read_patterns,
     time_unit,
     variant,
+    with_source,
 )
-from graphtide.cli.status import status_of
-from graphtide.explaining import explained
+from graphtide.explaining import NEAR_MISSES
+from graphtide.explaining import explain as explain_patterns
 from graphtide.options import MatchOptions
-from graphtide.readers import ReaderOptions
-from graphtide.run import prepare
-from graphtide.session import explain as explain_patterns
-from graphtide.session import rendered
-
-
-class _Nowhere:
-    """A `MatchSink` that keeps nothing."""
-
-    def write(self, lines: bytes) -> None:
-        """Forget the lines."""
-
-    def flush(self) -> None:
-        """Do nothing."""
 
 
 def explain(
@@ -45,12 +33,19 @@ def explain(
     plan: Plan = None,
     statistics_from: StatisticsFrom = None,
     analyze: Annotated[
-        str | None, typer.Option(help="Match this stream first, and show actual figures beside the estimates.")
+        str | None, typer.Option(help="Match this stream first, and show actual figures, the match funnel and near misses.")
     ] = None,
+    near_misses: Annotated[
+        int, typer.Option(min=0, help="With --analyze: how many partial matches that came near a match to show.")
+    ] = NEAR_MISSES,
     format: Annotated[str, typer.Option(help="text, json or dot.")] = "text",
     unit: TimeUnitOption = "ms",
 ) -> None:
-    """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities."""
+    """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities.
+
+    With --analyze also the match funnel, what each step of the plan looked at and why it refused it, and why there was no
+    match or not one more.
+    """
     patterns = read_patterns(pattern_file)
     form = choice(format, {name: name for name in ("text", "json", "dot")}, "--format")
     chosen = variant(plan, engine_name(engine))
@@ -60,12 +55,8 @@ def explain(
         strategy=chosen.strategy,
         time_unit=time_unit(unit),
     )
-    if analyze is None:
-        typer.echo(explain_patterns(patterns, statistics_from, options, format=form))
-        return
-    run = prepare(patterns, analyze, options, reading=ReaderOptions(keep_raw=False), matches=_Nowhere())
-    run.execute()
-    if run.error is not None:
-        typer.echo(f"graphtide: {run.error}", err=True)
-        raise typer.Exit(status_of(run.error))
-    typer.echo(rendered(explained(run), form))
+    try:
+        text = explain_patterns(patterns, statistics_from, options, analyze=analyze, near_misses=near_misses, format=form)
+    except InvalidPatternError as error:
+        raise with_source(error, pattern_file) from error
+    typer.echo(text)

@@ -33,11 +33,10 @@ from graphtide.cli.arguments import (
 from graphtide.cli.output import MatchFile
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, say, status_of
-from graphtide.explaining import explained
+from graphtide.explaining import explained, rendered, statistics_of
 from graphtide.options import MatchOptions
 from graphtide.readers import DeadLetterFile, ReaderOptions, StreamFormat
 from graphtide.run import Run, prepare
-from graphtide.session import rendered, statistics_of
 
 _OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED}
 

@@ -18,6 +18,7 @@ use rustc_hash::FxBuildHasher;
 use crate::expression::{Bindings, Expression, LABEL};
 use crate::plan::PatternSpec;
 use crate::search::gate::Gate;
+use crate::trace::Reason;
 
 /// A signature's position.
 pub type SignatureId = u32;
@@ -212,7 +213,9 @@ impl Dispatch {
     }
 
     /// Returns the class of a triple of labels; [`NO_CLASS`] if no query edge has such labels.
-    #[inline]
+    // Compiled with tracing and without, it would else be a call in both.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub fn class(&mut self, labels: [Symbol; 3]) -> u32 {
         let codes = [self.code(0, labels[0]), self.code(1, labels[1]), self.code(2, labels[2])];
         if self.dense.is_empty() {
@@ -270,10 +273,21 @@ impl Dispatch {
         let (source, target) = (batch.source(row), batch.target(row));
         let fixed = [class.by_source.get(source), class.by_target.get(target)];
         for &id in class.free.iter().chain(fixed[0]).chain(fixed[1]) {
-            if self.signatures[id as usize].accepts(record, source, target) {
+            if self.signatures[id as usize].misfit(record, source, target).is_none() {
                 f(id);
             }
         }
+    }
+
+    /// Why a record does not satisfy a signature; none if it does.
+    pub fn refusal(&self, signature: SignatureId, record: &Record<'_>) -> Option<Reason> {
+        let signature = &self.signatures[signature as usize];
+        let labels = record.batch.labels()[record.row];
+        let (source, target) = (record.batch.source(record.row), record.batch.target(record.row));
+        if signature.labels.iter().zip(labels).any(|(asked, label)| asked.is_some_and(|asked| asked != label)) {
+            return Some(Reason::Label);
+        }
+        signature.misfit(record, source, target)
     }
 
     /// Calls `f` with every signature of the class, satisfied or not.
@@ -285,18 +299,24 @@ impl Dispatch {
 }
 
 impl Signature {
-    #[inline]
-    fn accepts(&self, record: &Record<'_>, source: KeyRef<'_>, target: KeyRef<'_>) -> bool {
+    /// Why a record whose labels fit does not satisfy the signature; none if it does.
+    // Compiled with tracing and without, it would else be a call in both.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn misfit(&self, record: &Record<'_>, source: KeyRef<'_>, target: KeyRef<'_>) -> Option<Reason> {
         let loops = match self.loops {
             Loops::Any => true,
             Loops::Only => source == target,
             Loops::Never => source != target,
         };
+        if !loops {
+            return Some(Reason::Ends);
+        }
         let fits = |key: &Option<Box<str>>, vertex| key.as_deref().is_none_or(|key| KeyRef::parse(key) == vertex);
-        loops
-            && fits(&self.source_key, source)
-            && fits(&self.target_key, target)
-            && self.predicates.iter().all(|predicate| predicate.holds(record))
+        if !fits(&self.source_key, source) || !fits(&self.target_key, target) {
+            return Some(Reason::VertexId);
+        }
+        (!self.predicates.iter().all(|predicate| predicate.holds(record))).then_some(Reason::Predicate)
     }
 }
 

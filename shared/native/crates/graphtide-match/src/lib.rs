@@ -15,3 +15,4 @@ pub mod search;
 pub mod shape;
 pub mod sj_tree;
 pub mod timing;
+pub mod trace;

@@ -2,6 +2,7 @@
 
 mod decode;
 mod errors;
+mod funnel;
 mod matcher;
 mod order;
 mod records;

@@ -23,8 +23,8 @@ type Stopped = Option<(String, String)>;
 #[pymethods]
 impl PyMatcher {
     #[new]
-    fn new(patterns: &[u8], symbols: &PySymbols, deletions: bool, adaptive: bool) -> PyResult<Self> {
-        let options = Options { deletions, adaptive };
+    fn new(patterns: &[u8], symbols: &PySymbols, deletions: bool, adaptive: bool, traced: Option<usize>) -> PyResult<Self> {
+        let options = Options { deletions, adaptive, traced };
         let specs: Vec<PatternSpec> =
             serde_json::from_slice(patterns).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let inner = Matcher::new(specs, &symbols.inner, options).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -73,6 +73,11 @@ impl PyMatcher {
     fn patterns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let describe = |pattern| self.describe(py, pattern);
         self.inner.patterns().iter().map(describe).collect()
+    }
+
+    fn funnels<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
+        let funnels: Option<Vec<_>> = self.inner.patterns().iter().map(|pattern| self.inner.funnel(pattern)).collect();
+        funnels.map(|funnels| funnels.iter().map(|funnel| crate::funnel::to_dict(py, funnel)).collect()).transpose()
     }
 }
 

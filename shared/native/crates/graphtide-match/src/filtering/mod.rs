@@ -18,8 +18,10 @@ use crate::dispatch::SignatureId;
 use crate::output::Rows;
 use crate::search::gate::Gate;
 use crate::search::postings::{Access, Entry, Postings, RingId};
+use crate::search::step::too_old;
 use crate::shape::{Bound, Shape, bits};
 use crate::timing::Arrival;
+use crate::trace::{Node, Reason, Tracer};
 use candidates::{Part, access, parts};
 
 /// One pattern's search.
@@ -71,6 +73,21 @@ impl Filtering {
         self.parts.iter().map(|part| part.ring)
     }
 
+    /// Whether candidates of a query edge are kept: some search looks it up.
+    pub fn keeps(&self, query_edge: u8) -> bool {
+        self.parts[usize::from(query_edge)].read.contains(&true)
+    }
+
+    /// The list of a query edge's candidates.
+    pub fn list(&self, query_edge: u8) -> RingId {
+        self.parts[usize::from(query_edge)].ring
+    }
+
+    /// Place of a query edge in the planned order of the searches from another.
+    pub fn place(&self, start: u8, edge: u8) -> usize {
+        self.orders[usize::from(start)].iter().position(|&other| other == edge).unwrap_or_default()
+    }
+
     /// Whether a match can be complete when this query edge arrives.
     pub fn completes(&self, query_edge: u8) -> bool {
         self.parts[usize::from(query_edge)].completes()
@@ -93,7 +110,7 @@ impl Filtering {
     }
 
     /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows) {
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows, tracer: impl Tracer) {
         let number = usize::from(query_edge);
         if !self.parts[number].completes() {
             return;
@@ -106,6 +123,7 @@ impl Filtering {
         self.times[number] = arrival.ts;
         let mut run = Run {
             pattern: self.pattern,
+            start: query_edge,
             shape: &self.shape,
             parts: &self.parts,
             order: &self.orders[number],
@@ -118,11 +136,17 @@ impl Filtering {
             arrival,
             postings,
             rows,
+            tracer,
             alive_from: arrival.ts.saturating_sub(self.shape.window - 1),
         };
         let bound = 1 << number;
+        let started = run.node(number).arrival(query_edge);
+        run.tracer.look(started);
         if run.reaches(source, bound) && (source == target || run.reaches(target, bound)) {
+            run.tracer.pass(started);
             run.descend(bound);
+        } else {
+            run.tracer.refuse(started, Reason::Partner, None);
         }
     }
 }
@@ -165,8 +189,9 @@ struct Choice {
     latest: Time,
 }
 
-struct Run<'r, 'a> {
+struct Run<'r, 'a, T> {
     pattern: u32,
+    start: u8,
     shape: &'r Shape,
     parts: &'r [Part],
     order: &'r [u8],
@@ -179,10 +204,36 @@ struct Run<'r, 'a> {
     arrival: &'r Arrival<'a>,
     postings: &'r Postings,
     rows: &'r mut Rows,
+    tracer: T,
     alive_from: Time,
 }
 
-impl Run<'_, '_> {
+impl<T: Tracer> Run<'_, '_, T> {
+    #[inline]
+    fn node(&self, edge: usize) -> Node {
+        Node::Search { start: self.start, edge: edge as u8 }
+    }
+
+    /// The search ends here: none was found for an edge.
+    #[inline]
+    fn sought(&mut self, edge: usize, bound: u64) {
+        let node = self.node(edge);
+        let bound = bits(bound).map(|edge| (edge as u8, self.edges[edge]));
+        self.tracer.sought(node, edge as u8, bound, self.arrival.ts);
+    }
+
+    /// The search ends here: an edge has no candidate, or its newest is of no use for that reason.
+    #[inline]
+    fn ends_before(&mut self, edge: usize, bound: u64, newest: Option<Reason>) {
+        self.tracer.seek();
+        if let Some(reason) = newest {
+            let told = self.node(edge).look_up(edge as u8);
+            self.tracer.look(told);
+            self.tracer.refuse(told, reason, None);
+        }
+        self.sought(edge, bound);
+    }
+
     #[inline]
     fn vertex(&self, vertex: u8) -> Vertex {
         self.vertices[usize::from(vertex)]
@@ -211,7 +262,8 @@ impl Run<'_, '_> {
     /// Looks up the newest candidates at a vertex that was just bound; says whether no open query edge is without.
     #[inline]
     fn reaches(&mut self, vertex: u8, bound: u64) -> bool {
-        for link in &self.incident[usize::from(vertex)] {
+        let incident = self.incident;
+        for link in &incident[usize::from(vertex)] {
             if bound >> link.edge & 1 == 1 {
                 continue;
             }
@@ -222,7 +274,10 @@ impl Run<'_, '_> {
                 Some(entry) if entry.ts >= self.alive_from => {
                     self.newest[usize::from(link.edge) * 3 + access as usize] = Some(*entry);
                 }
-                _ => return false,
+                newest => {
+                    self.ends_before(usize::from(link.edge), bound, newest.map(|_| Reason::Window));
+                    return false;
+                }
             }
         }
         true
@@ -243,7 +298,7 @@ impl Run<'_, '_> {
 
     /// Picks the query edge to bind next: one that has a single candidate, else the first in the planned order. None if an open
     /// edge has no candidate left.
-    fn choose(&self, bound: u64) -> Option<Choice> {
+    fn choose(&mut self, bound: u64) -> Option<Choice> {
         let mut chosen: Option<Choice> = None;
         let mut is_single = false;
         for &edge in self.order {
@@ -253,16 +308,21 @@ impl Run<'_, '_> {
             }
             let part = &self.parts[edge];
             let Some(access) = self.access(part) else { continue };
-            let (earliest, latest) = self.range(part, bound)?;
-            let newest = self.newest[edge * 3 + access as usize].as_ref()?;
+            let newest = self.newest[edge * 3 + access as usize]?;
+            let Some((earliest, latest)) = self.range(part, bound) else {
+                self.ends_before(edge, bound, Some(Reason::Order));
+                return None;
+            };
             if newest.ts < earliest {
+                self.ends_before(edge, bound, Some(too_old(&newest, self.alive_from)));
                 return None;
             }
             if is_single {
                 continue;
             }
-            is_single = !self.postings.has_older(part.ring, access, newest);
+            is_single = !self.postings.has_older(part.ring, access, &newest);
             if is_single && newest.ts > latest {
+                self.ends_before(edge, bound, Some(Reason::Order));
                 return None;
             }
             if is_single || chosen.is_none() {
@@ -274,10 +334,23 @@ impl Run<'_, '_> {
 
     fn descend(&mut self, bound: u64) {
         if bound == self.all {
+            self.tracer.matched(self.arrival.ts, self.edges);
             self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
             return;
         }
-        let Some(Choice { edge, access, earliest, latest }) = self.choose(bound) else { return };
+        let Some(choice) = self.choose(bound) else { return };
+        self.tracer.seek();
+        self.look_up(&choice, bound);
+        self.sought(choice.edge, bound);
+    }
+
+    /// Binds each candidate that was chosen, newest first, and goes on.
+    // Compiled with tracing and without, it would else be a call in both.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn look_up(&mut self, choice: &Choice, bound: u64) {
+        let &Choice { edge, access, earliest, latest } = choice;
+        let told = self.node(edge).look_up(edge as u8);
         let Some(newest) = self.newest[edge * 3 + access as usize] else { return };
         let (parts, postings) = (self.parts, self.postings);
         let part = &parts[edge];
@@ -286,11 +359,14 @@ impl Run<'_, '_> {
         let mut next =
             if newest.ts > latest { postings.older_until(part.ring, access, &newest, latest) } else { Some(&newest) };
         while let Some(entry) = next {
+            self.tracer.look(told);
             if entry.ts < earliest {
+                self.tracer.refuse(told, too_old(entry, self.alive_from), None);
                 return;
             }
             next = postings.older(part.ring, access, entry);
-            if entry.deleted || !self.fits(part, kept, entry, bound) {
+            if let Some(reason) = self.misfit(part, kept, entry, bound) {
+                self.tracer.refuse(told, reason, None);
                 continue;
             }
             self.edges[edge] = entry.edge;
@@ -304,27 +380,39 @@ impl Run<'_, '_> {
             } else {
                 true
             };
-            if is_open && self.predicates_hold(bound, edge) {
+            if !is_open {
+                self.tracer.refuse(told, Reason::Partner, None);
+            } else if self.predicates_hold(bound, edge) {
+                self.tracer.pass(told);
                 self.descend(bound);
+            } else {
+                self.tracer.refuse(told, Reason::Predicate, None);
             }
             self.vertices[usize::from(part.ends.0)] = kept.0;
             self.vertices[usize::from(part.ends.1)] = kept.1;
         }
     }
 
-    /// Whether the edge lies at the bound vertices, the vertex that it brings is new, and it is none of the edges bound.
-    #[inline]
-    fn fits(&self, part: &Part, kept: (Vertex, Vertex), entry: &Entry, bound: u64) -> bool {
-        let lies = |kept: Vertex, vertex: Vertex| {
-            if kept == Vertex::NONE {
-                self.shape.vertices_may_coincide || !self.vertices.contains(&vertex)
-            } else {
-                kept == vertex
-            }
+    /// Why a candidate cannot be the edge: it is deleted, does not lie at the bound vertices, the vertex that it brings is not new,
+    /// or it is bound already.
+    // Compiled with tracing and without, it would else be a call in both.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn misfit(&self, part: &Part, kept: (Vertex, Vertex), entry: &Entry, bound: u64) -> Option<Reason> {
+        if entry.deleted {
+            return Some(Reason::Deleted);
+        }
+        let lies = |kept: Vertex, vertex: Vertex| kept == Vertex::NONE || kept == vertex;
+        if !(lies(kept.0, entry.source) && lies(kept.1, entry.target)) {
+            return Some(Reason::Ends);
+        }
+        let is_new = |kept: Vertex, vertex: Vertex| {
+            kept != Vertex::NONE || self.shape.vertices_may_coincide || !self.vertices.contains(&vertex)
         };
-        lies(kept.0, entry.source)
-            && lies(kept.1, entry.target)
-            && bits(part.coincide & bound).all(|other| self.edges[other] != entry.edge)
+        let is_distinct = is_new(kept.0, entry.source)
+            && is_new(kept.1, entry.target)
+            && bits(part.coincide & bound).all(|other| self.edges[other] != entry.edge);
+        (!is_distinct).then_some(Reason::Distinct)
     }
 
     fn predicates_hold(&self, bound: u64, edge: usize) -> bool {

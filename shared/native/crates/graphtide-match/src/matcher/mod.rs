@@ -9,6 +9,7 @@ mod recovery;
 mod registered;
 mod replan;
 mod reported;
+mod traced;
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -35,9 +36,11 @@ use crate::search::postings::Postings;
 use crate::shape::Shape;
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
+use crate::trace::{Tally, Trace, Untraced};
 pub use registered::{Counts, Engine, LimitReached, Registered};
 use replan::{Replay, postings_for, set_gates};
 use reported::Reported;
+pub use traced::{Funnel, FunnelStep};
 
 /// Records between two hand-overs of rows and expiries of the store.
 const CHUNK: usize = 4096;
@@ -77,6 +80,8 @@ pub struct Options {
     pub deletions: bool,
     /// Plans may change while the stream runs: every edge that some query edge could be is kept, to be replayed.
     pub adaptive: bool,
+    /// Patterns are traced, each with so many near misses; plans must then not change.
+    pub traced: Option<usize>,
 }
 
 /// Patterns and what they share.
@@ -103,12 +108,14 @@ pub struct Matcher {
     chunks: u64,
     has_threads: bool,
     replay: Option<Replay>,
+    /// For every signature, the insertions seen; if patterns are traced.
+    seen: Option<Vec<Tally>>,
 }
 
 impl Matcher {
     /// Makes a matcher of checked patterns.
     pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
-        let Options { deletions, adaptive } = options;
+        let Options { deletions, adaptive, traced } = options;
         let mut table = symbols.lock();
         let mut reads_labels = false;
         let mut dispatch = Dispatch::default();
@@ -134,13 +141,16 @@ impl Matcher {
             if adaptive {
                 replay.blueprints.push((spec.clone(), across.clone()));
             }
-            patterns.push(register(number as u32, spec, across, signatures));
+            let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
+            let trace = traced.map(|misses| Box::new(Trace::new(spec.window, ends, misses)));
+            patterns.push(Registered { trace, ..register(number as u32, spec, across, signatures) });
         }
         dispatch.seal();
         let postings = postings_for(&dispatch, &mut patterns);
         set_gates(&mut dispatch, &patterns);
         drop(table);
         let hits = vec![0; dispatch.len()];
+        let seen = traced.map(|_| vec![Tally::default(); dispatch.len()]);
         let has_threads = patterns.iter().any(Registered::has_threads);
         Ok(Self {
             symbols: symbols.clone(),
@@ -164,6 +174,7 @@ impl Matcher {
             chunks: 0,
             has_threads,
             replay: adaptive.then_some(replay),
+            seen,
         })
     }
 
@@ -171,6 +182,10 @@ impl Matcher {
     ///
     /// Records come in order of time over all calls: the sequencer's work.
     pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize) -> Progress {
+        if self.seen.is_some() { self.take_all::<true>(batch, from, most) } else { self.take_all::<false>(batch, from, most) }
+    }
+
+    fn take_all<const TRACED: bool>(&mut self, batch: &EdgeBatch, from: usize, most: usize) -> Progress {
         if let Some(labels) = &mut self.labels {
             self.symbols.lock().copy_new_names(labels);
         }
@@ -179,7 +194,7 @@ impl Matcher {
         while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() {
             let end = batch.len().min(row + CHUNK);
             while row < end && self.rows.len() < most {
-                if let Err(limit) = self.take(batch, row, &mut progress.matches) {
+                if let Err(limit) = self.take::<TRACED>(batch, row, &mut progress.matches) {
                     progress.stopped = Some(limit);
                     break;
                 }
@@ -195,13 +210,16 @@ impl Matcher {
     }
 
     #[inline]
-    fn take(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch) -> Result<(), LimitReached> {
+    fn take<const TRACED: bool>(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch) -> Result<(), LimitReached> {
         self.totals.records += 1;
         let ts = batch.ts()[row];
         self.now = self.now.max(ts);
         if batch.operations()[row] == Operation::Delete {
             self.delete(batch.id(row), ts, out);
             return Ok(());
+        }
+        if TRACED {
+            self.see(batch, row);
         }
         let class = self.dispatch.class(batch.labels()[row]);
         if class == NO_CLASS {
@@ -211,10 +229,16 @@ impl Matcher {
         let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
         self.dispatch.satisfied(class, &record, |signature| satisfied.push(signature));
-        if satisfied.is_empty() { Ok(()) } else { self.insert(batch, row, class, &satisfied) }
+        if satisfied.is_empty() { Ok(()) } else { self.insert::<TRACED>(batch, row, class, &satisfied) }
     }
 
-    fn insert(&mut self, batch: &EdgeBatch, row: usize, class: u32, satisfied: &[SignatureId]) -> Result<(), LimitReached> {
+    fn insert<const TRACED: bool>(
+        &mut self,
+        batch: &EdgeBatch,
+        row: usize,
+        class: u32,
+        satisfied: &[SignatureId],
+    ) -> Result<(), LimitReached> {
         let ts = batch.ts()[row];
         let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
@@ -227,12 +251,17 @@ impl Matcher {
             self.hits[signature as usize] += 1;
             for target in self.dispatch.targets(signature) {
                 let is_shut = |gate: Gate| !gate.is_open(&self.postings, ends.0, ends.1);
-                if !target.is_wanted || target.gates.iter().any(|gate| gate.is_some_and(is_shut)) {
+                // A traced search says itself what it lacks.
+                if !target.is_wanted || (!TRACED && target.gates.iter().any(|gate| gate.is_some_and(is_shut))) {
                     continue;
                 }
                 let pattern = &mut self.patterns[target.pattern as usize];
                 let before = pattern.live();
-                let inserted = pattern.insert(&arrival, target.edge, &self.postings, &mut self.rows);
+                let inserted = if TRACED {
+                    pattern.insert_traced(&arrival, target.edge, &self.postings, &mut self.rows)
+                } else {
+                    pattern.insert(&arrival, target.edge, &self.postings, &mut self.rows, Untraced)
+                };
                 // Patterns on other threads are counted when they are drained.
                 if !self.has_threads {
                     self.live = self.live + pattern.live() - before;
@@ -250,6 +279,9 @@ impl Matcher {
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(self.live as u64);
         for &signature in satisfied {
             held |= self.postings.add(signature, ts, ends, edge);
+        }
+        if TRACED {
+            self.patterns.iter_mut().for_each(|pattern| pattern.trace_kept(satisfied, edge, &self.postings));
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
         if let Some(replay) = &mut self.replay {
@@ -352,6 +384,9 @@ impl Matcher {
     fn end_chunk(&mut self) {
         self.chunks += 1;
         let alive_from = self.now.saturating_sub(self.window - 1);
+        if self.seen.is_some() {
+            self.expire_traces();
+        }
         if self.swept < alive_from {
             self.sweep();
         }
@@ -456,6 +491,7 @@ fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures:
         counts: Counts::default(),
         paused: false,
         shed: false,
+        trace: None,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::search::gate::Gate;
 use crate::search::postings::{Access, Postings, RingId};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
+use crate::trace::{Node, Trace, Tracer, Untraced};
 
 /// The engine of a pattern.
 #[derive(Debug)]
@@ -63,6 +64,8 @@ pub struct Registered {
     pub paused: bool,
     /// Whether a limit made it give up partial matches.
     pub shed: bool,
+    /// What is told of it, if it is traced.
+    pub trace: Option<Box<Trace>>,
 }
 
 /// A bound that was reached under the policy to fail.
@@ -76,26 +79,27 @@ pub struct LimitReached {
 }
 
 impl Registered {
-    /// Inserts an edge as one query edge; says whether the edge is held now.
+    /// Inserts an edge as one query edge, telling the tracer; says whether the edge is held now.
     #[inline]
-    pub fn insert(
+    pub fn insert<T: Tracer>(
         &mut self,
         arrival: &Arrival<'_>,
         query_edge: u8,
         postings: &Postings,
         rows: &mut Rows,
+        tracer: T,
     ) -> Result<bool, LimitReached> {
         if self.paused {
             return Ok(false);
         }
         match &mut self.engine {
             Engine::Search(search) => {
-                search.insert(arrival, query_edge, postings, rows);
+                search.insert(arrival, query_edge, postings, rows, tracer);
                 self.check_bytes(postings)?;
                 Ok(false)
             }
             Engine::Filtering(filtering) => {
-                filtering.insert(arrival, query_edge, postings, rows);
+                filtering.insert(arrival, query_edge, postings, rows, tracer);
                 self.check_bytes(postings)?;
                 Ok(false)
             }
@@ -105,16 +109,69 @@ impl Registered {
                 Ok(true)
             }
             Engine::Timing(timing) => {
-                let outcome = timing.insert(arrival, query_edge, rows);
+                let outcome = timing.insert(arrival, query_edge, rows, tracer);
                 self.settle(outcome)
             }
             Engine::SjTree(tree) => {
-                let outcome = tree.insert(arrival, query_edge, postings, rows);
+                let outcome = tree.insert(arrival, query_edge, postings, rows, tracer);
                 if self.limits.state_bytes.is_some() {
                     self.check_bytes(postings)?;
                 }
                 self.settle(outcome)
             }
+        }
+    }
+
+    /// As [`insert`](Self::insert), telling the pattern's trace.
+    pub fn insert_traced(
+        &mut self,
+        arrival: &Arrival<'_>,
+        query_edge: u8,
+        postings: &Postings,
+        rows: &mut Rows,
+    ) -> Result<bool, LimitReached> {
+        let Some(mut trace) = self.trace.take() else {
+            return self.insert(arrival, query_edge, postings, rows, Untraced);
+        };
+        trace.expire(arrival.ts, arrival.store, arrival.names);
+        let (discarded, was_paused) = (self.counts.discarded, self.paused);
+        let inserted = self.insert(arrival, query_edge, postings, rows, &mut *trace);
+        let is_remembered = trace.arrived(arrival.store);
+        if self.counts.discarded > discarded {
+            trace.discard(query_edge);
+        }
+        if self.paused && !was_paused {
+            trace.clear();
+        }
+        self.trace = Some(trace);
+        inserted.map(|is_held| is_held || is_remembered)
+    }
+
+    /// Tells the trace for which query edges an edge was kept that has these signatures.
+    pub fn trace_kept(&mut self, satisfied: &[SignatureId], edge: EdgeRef, postings: &Postings) {
+        let (Some(trace), Engine::Filtering(filtering)) = (&mut self.trace, &self.engine) else { return };
+        for (query_edge, signature) in (0..).zip(&self.signatures) {
+            if satisfied.contains(signature) && filtering.keeps(query_edge) {
+                trace.keep(query_edge, postings.has_just(filtering.list(query_edge), edge));
+            }
+        }
+    }
+
+    /// Place of a query edge in the searches from another.
+    pub fn place(&self, start: u8, edge: u8) -> usize {
+        match &self.engine {
+            Engine::Search(search) => search.place(start, edge),
+            Engine::Filtering(filtering) => filtering.place(start, edge),
+            _ => 0,
+        }
+    }
+
+    /// The query edges that a partial match stored at a node waits for.
+    pub fn waits_for(&self, node: Node) -> Vec<u8> {
+        match &self.engine {
+            Engine::Timing(timing) => timing.waits_for(node),
+            Engine::SjTree(tree) => tree.waits_for(node),
+            _ => Vec::new(),
         }
     }
 

@@ -16,6 +16,7 @@ use crate::expression::Expression;
 use crate::output::Rows;
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::timing::Arrival;
+use crate::trace::Untraced;
 
 /// What a change of plan needs.
 #[derive(Debug, Default)]
@@ -33,6 +34,9 @@ impl Matcher {
         let Some((spec, across)) = self.replay.as_ref().and_then(|replay| replay.blueprints.get(number)) else {
             return Err(InvalidPlan { pattern: number.to_string(), reason: "its matcher keeps no edges to replay".into() });
         };
+        if self.seen.is_some() {
+            return Err(InvalidPlan { pattern: spec.name.clone(), reason: "it is traced, step by step of its plan".into() });
+        }
         let spec = PatternSpec { plan, ..spec.clone() };
         spec.check()?;
         let signatures = self.patterns[number].signatures.clone();
@@ -73,7 +77,7 @@ impl Matcher {
             for &signature in satisfied {
                 let targets = self.dispatch.targets(signature).iter();
                 for target in targets.filter(|target| target.pattern as usize == number && stored.ts >= alive_from) {
-                    pattern.insert(&arrival, target.edge, &postings, &mut known).ok()?;
+                    pattern.insert(&arrival, target.edge, &postings, &mut known, Untraced).ok()?;
                 }
             }
             for &signature in satisfied {

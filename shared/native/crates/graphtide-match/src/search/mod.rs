@@ -19,9 +19,10 @@ use crate::dispatch::SignatureId;
 use crate::output::Rows;
 use crate::shape::{Bound, Shape};
 use crate::timing::Arrival;
+use crate::trace::{Node, Reason, Tracer};
 use gate::Gate;
 use postings::{Access, Postings};
-use step::Step;
+use step::{Step, too_old};
 
 /// One pattern's search.
 #[derive(Debug)]
@@ -53,6 +54,11 @@ impl Search {
         self.steps.iter().flatten().map(|step| (step.signature, step.access))
     }
 
+    /// Place of a query edge in the searches from another.
+    pub fn place(&self, start: u8, edge: u8) -> usize {
+        self.steps[usize::from(start)].iter().position(|step| step.edge == edge).map_or(0, |place| place + 1)
+    }
+
     /// What the first look-up from a query edge needs: without it, no match can be found from there.
     pub fn gate(&self, query_edge: u8) -> Option<Gate> {
         let step = self.steps[usize::from(query_edge)].first()?;
@@ -61,7 +67,7 @@ impl Search {
     }
 
     /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows) {
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows, tracer: impl Tracer) {
         let (source, target) = self.shape.ends[usize::from(query_edge)];
         self.vertices.fill(Vertex::NONE);
         self.vertices[usize::from(source)] = arrival.source;
@@ -70,6 +76,7 @@ impl Search {
         self.times[usize::from(query_edge)] = arrival.ts;
         let mut run = Run {
             pattern: self.pattern,
+            start: query_edge,
             shape: &self.shape,
             steps: &self.steps[usize::from(query_edge)],
             edges: &mut self.edges,
@@ -78,8 +85,12 @@ impl Search {
             arrival,
             postings,
             rows,
+            tracer,
             alive_from: arrival.ts.saturating_sub(self.shape.window - 1),
         };
+        let started = run.node(query_edge).arrival(query_edge);
+        run.tracer.look(started);
+        run.tracer.pass(started);
         run.descend(0);
     }
 }
@@ -94,8 +105,9 @@ fn steps(shape: &Shape, order: &[u8], signatures: &[SignatureId]) -> Vec<Step> {
         .collect()
 }
 
-struct Run<'r, 'a> {
+struct Run<'r, 'a, T> {
     pattern: u32,
+    start: u8,
     shape: &'r Shape,
     steps: &'r [Step],
     edges: &'r mut [EdgeRef],
@@ -104,26 +116,49 @@ struct Run<'r, 'a> {
     arrival: &'r Arrival<'a>,
     postings: &'r Postings,
     rows: &'r mut Rows,
+    tracer: T,
     alive_from: Time,
 }
 
-impl Run<'_, '_> {
+impl<T: Tracer> Run<'_, '_, T> {
+    #[inline]
+    fn node(&self, edge: u8) -> Node {
+        Node::Search { start: self.start, edge }
+    }
+
     fn descend(&mut self, depth: usize) {
         let steps = self.steps;
         let Some(step) = steps.get(depth) else {
+            self.tracer.matched(self.arrival.ts, self.edges);
             self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
             return;
         };
+        self.tracer.seek();
+        self.look_up(depth, step);
+        let bound = std::iter::once(self.start).chain(steps[..depth].iter().map(|step| step.edge));
+        let bound = bound.map(|edge| (edge, self.edges[usize::from(edge)]));
+        self.tracer.sought(Node::Search { start: self.start, edge: step.edge }, step.edge, bound, self.arrival.ts);
+    }
+
+    /// Binds each older edge that the step allows, newest first, and goes on with the next step.
+    // Compiled with tracing and without, it would else be a call in both.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn look_up(&mut self, depth: usize, step: &Step) {
         let lists = self.postings;
+        let told = self.node(step.edge).look_up(step.edge);
         let (source, target) = (usize::from(step.source), usize::from(step.target));
         let Some((earliest, latest)) = step.range(self.alive_from, |edge| self.times[usize::from(edge)]) else { return };
         let mut next = lists.newest(step.signature, step.access, self.vertices[source], self.vertices[target]);
         while let Some(entry) = next {
+            self.tracer.look(told);
             if entry.ts < earliest {
+                self.tracer.refuse(told, too_old(entry, self.alive_from), None);
                 return;
             }
             next = lists.older(step.signature, step.access, entry);
-            if entry.ts > latest || entry.deleted || !step.fits(entry, self.edges, self.vertices) {
+            if let Some(reason) = step.misfit(entry, latest, self.edges, self.vertices) {
+                self.tracer.refuse(told, reason, None);
                 continue;
             }
             self.edges[usize::from(step.edge)] = entry.edge;
@@ -132,7 +167,10 @@ impl Run<'_, '_> {
             self.vertices[source] = entry.source;
             self.vertices[target] = entry.target;
             if self.predicates_hold(&step.predicates) {
+                self.tracer.pass(told);
                 self.descend(depth + 1);
+            } else {
+                self.tracer.refuse(told, Reason::Predicate, None);
             }
             (self.vertices[source], self.vertices[target]) = kept;
         }

@@ -239,6 +239,11 @@ impl Postings {
         self.heads.find(hash(list, key), |head| head.key == key && head.list == list).is_some()
     }
 
+    /// Whether the newest entry of any of these lists is that edge.
+    pub fn has_just(&self, ring: RingId, edge: EdgeRef) -> bool {
+        self.ring(ring).entries.back().is_some_and(|entry| entry.edge == edge)
+    }
+
     /// Newest entry of a list.
     #[inline]
     pub fn newest(&self, ring: RingId, access: Access, source: Vertex, target: Vertex) -> Option<&Entry> {

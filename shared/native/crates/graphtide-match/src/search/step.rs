@@ -1,6 +1,6 @@
 //! One edge to look up in the postings, given the edges bound before it: where to look, and what a candidate must satisfy.
 //!
-//! Invariant: a candidate of [`Step::range`] that [`Step::fits`] and whose predicates hold extends the bound edges to a match of the
+//! Invariant: a candidate of [`Step::range`] that [`Step::misfit`] lets pass and whose predicates hold extends the bound edges to a match of the
 //! sub-pattern over them and the step's edge.
 //! Cost: O(1) a candidate for patterns of bounded size.
 
@@ -11,6 +11,7 @@ use graphtide_graph::vertex::Vertex;
 use super::postings::{Access, Entry};
 use crate::dispatch::SignatureId;
 use crate::shape::{Shape, bits};
+use crate::trace::Reason;
 
 /// One edge to bind, given those before it.
 #[derive(Clone, Debug)]
@@ -81,15 +82,31 @@ impl Step {
         (earliest <= latest).then_some((earliest, latest))
     }
 
-    /// Whether the vertex that the edge brings is new, and the edge is none of those bound.
-    #[inline]
-    pub fn fits(&self, entry: &Entry, edges: &[EdgeRef], vertices: &[Vertex]) -> bool {
+    /// Why an edge of the list, not too old, cannot be this one: it is later than `latest`, deleted, brings a vertex that is not
+    /// new, or is bound already.
+    // Compiled with tracing and without, it would else be a call in both.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub fn misfit(&self, entry: &Entry, latest: Time, edges: &[EdgeRef], vertices: &[Vertex]) -> Option<Reason> {
+        if entry.ts > latest {
+            return Some(Reason::Order);
+        }
+        if entry.deleted {
+            return Some(Reason::Deleted);
+        }
         let brought = match self.access {
             Access::Source => entry.target,
             Access::Target => entry.source,
             Access::Both => Vertex::NONE,
         };
-        self.differ.iter().all(|&other| vertices[usize::from(other)] != brought)
-            && self.distinct.iter().all(|&other| edges[usize::from(other)] != entry.edge)
+        let is_new = self.differ.iter().all(|&other| vertices[usize::from(other)] != brought)
+            && self.distinct.iter().all(|&other| edges[usize::from(other)] != entry.edge);
+        (!is_new).then_some(Reason::Distinct)
     }
+}
+
+/// Why an edge of a list is too old: for the window, or else for the order.
+#[inline]
+pub fn too_old(entry: &Entry, alive_from: Time) -> Reason {
+    if entry.ts < alive_from { Reason::Window } else { Reason::Order }
 }

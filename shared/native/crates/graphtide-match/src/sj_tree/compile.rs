@@ -94,6 +94,8 @@ pub struct Join {
 pub struct Compiled {
     /// Plan position of every query edge.
     pub edge_places: Vec<u8>,
+    /// Query edge at every plan position.
+    query_edges: Vec<u8>,
     /// Plan position of every query vertex.
     pub vertex_places: Vec<u8>,
     /// Leaf of every edge.
@@ -135,6 +137,7 @@ impl Compiled {
         let signatures: Vec<SignatureId> = edges.iter().map(|&edge| signatures[usize::from(edge)]).collect();
         let mut plan = Self {
             edge_places: inverse(&edges),
+            query_edges: edges,
             vertex_places: inverse(&brought),
             leaf_of: leaves.iter().enumerate().flat_map(|(leaf, edges)| edges.iter().map(move |_| leaf)).collect(),
             leaves: Vec::new(),
@@ -152,6 +155,12 @@ impl Compiled {
             plan.leaves.push(Leaf { edges: own, arrives });
         }
         (shape, plan)
+    }
+
+    /// The query edge at a plan position.
+    #[inline]
+    pub fn query_edge(&self, place: u8) -> u8 {
+        self.query_edges[usize::from(place)]
     }
 
     fn add_table(&mut self, name: String, payload: usize) -> TableId {

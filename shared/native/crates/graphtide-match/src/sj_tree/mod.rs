@@ -36,6 +36,7 @@ use crate::search::step::Step;
 use crate::shape::Shape;
 use crate::timing::arena::{Item, NIL};
 use crate::timing::{Arrival, Bounds, KeyVertices, Outcome};
+use crate::trace::{Node, Tracer};
 use compile::{Arrives, Compiled, TableId};
 use enabled::Enabled;
 use run::Run;
@@ -135,7 +136,14 @@ impl SjTree {
 
     /// Inserts an edge as one query edge, reporting the matches it completes. The edge is not in the postings yet.
     #[inline]
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows) -> Outcome {
+    pub fn insert(
+        &mut self,
+        arrival: &Arrival<'_>,
+        query_edge: u8,
+        postings: &Postings,
+        rows: &mut Rows,
+        tracer: impl Tracer,
+    ) -> Outcome {
         let edge = usize::from(self.plan.edge_places[usize::from(query_edge)]);
         let level = self.plan.leaf_of[edge];
         let leaf = &self.plan.leaves[level];
@@ -160,11 +168,12 @@ impl SjTree {
             arrival,
             postings,
             rows,
+            tracer,
             alive_from,
             has_deleted: arrival.store.has_deleted(),
             used: false,
         };
-        run.arrived(level, arrives);
+        run.arrived(level, query_edge, arrives);
         match (run.used, self.state.limited) {
             (_, true) => Outcome::Limited(self.state.bounds),
             (true, false) => Outcome::Used,
@@ -195,6 +204,17 @@ impl SjTree {
     /// Bytes of state alive, without the postings that patterns share.
     pub fn bytes(&self) -> usize {
         self.state.tables.iter().map(Item::bytes).sum::<usize>() + self.state.wheel.bytes() + self.state.enabled.bytes()
+    }
+
+    /// The query edges of what a node's partial matches are to be extended by.
+    pub fn waits_for(&self, node: Node) -> Vec<u8> {
+        let places = match node {
+            Node::Leaf { level: 0 } => self.plan.leaves.get(1).map_or(0..0, |next| next.edges.clone()),
+            Node::Leaf { level } => 0..self.plan.leaves[usize::from(level)].edges.start,
+            Node::Join { level } => self.plan.leaves.get(usize::from(level) + 1).map_or(0..0, |next| next.edges.clone()),
+            _ => 0..0,
+        };
+        places.map(|place| self.plan.query_edge(place as u8)).collect()
     }
 
     /// What each table holds and held.
@@ -237,22 +257,29 @@ impl State {
         }
     }
 
-    /// Stores a row at its oldest edge; false at the limit.
+    /// A row and its table in one word.
     #[inline]
-    fn store(&mut self, table: TableId, key: u64, oldest: Time, parts: impl Iterator<Item = u32>) -> bool {
+    fn word(&self, table: TableId, node: u32) -> u32 {
+        (table as u32) << self.node_bits | node
+    }
+
+    /// Stores a row at its oldest edge; returns it with its table in one word, none at the limit.
+    #[inline]
+    fn store(&mut self, table: TableId, key: u64, oldest: Time, parts: impl Iterator<Item = u32>) -> Option<u32> {
         let bytes = self.row_bytes + self.tables[table].node_bytes();
         let fixed = self.wheel.bytes() + self.enabled.bytes();
         if self.live as u64 >= self.bounds.partial_matches || (bytes + fixed) as u64 > self.bounds.bytes {
             self.limited = true;
-            return false;
+            return None;
         }
         self.row_bytes = bytes;
         let chain = self.wheel.chain(oldest);
         let node = self.tables[table].add(key, *chain, words(oldest).into_iter().chain(parts));
-        *chain = (table as u32) << self.node_bits | node;
+        let word = (table as u32) << self.node_bits | node;
+        *chain = word;
         self.live += 1;
         self.peak = self.peak.max(self.live);
-        true
+        Some(word)
     }
 }
 

@@ -11,6 +11,7 @@
 pub mod arena;
 mod compile;
 mod edges;
+mod run;
 
 use std::fmt;
 
@@ -20,11 +21,13 @@ use graphtide_graph::vertex::{Vertex, VertexTable};
 
 use crate::output::{ItemReport, Rows};
 use crate::plan::{Limits, Storage};
-use crate::shape::{Bound, Shape};
+use crate::shape::Shape;
+use crate::trace::{Node, Tracer};
 use arena::{Item, NIL};
+use compile::ItemKind;
 pub use compile::{Compiled, ItemId, Join, KeyVertices};
-use compile::{Extension, ItemKind};
 use edges::{HeldEdges, LocalEdge};
+use run::Run;
 
 /// An edge on its way into the engines, with what they share.
 #[derive(Clone, Copy)]
@@ -170,12 +173,12 @@ impl Timing {
     }
 
     /// Inserts an edge as one query edge, reporting the matches it completes.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, rows: &mut Rows) -> Outcome {
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, rows: &mut Rows, tracer: impl Tracer) -> Outcome {
         let Some(mut scratch) = self.scratch.take() else { return Outcome::Discarded };
         self.expire(arrival.ts.saturating_sub(self.shape.window - 1));
         self.limited = false;
         let (local, fresh) = self.edges.hold(arrival.ts, arrival.source, arrival.target, arrival.edge);
-        let mut run = Run { engine: self, arrival, rows, local, used: false };
+        let mut run = Run { engine: self, arrival, rows, tracer, local, used: false };
         run.insert(query_edge, &mut scratch);
         let used = run.used;
         if fresh && !used {
@@ -240,6 +243,34 @@ impl Timing {
                 node_bytes: item.node_bytes() as u64,
             })
             .collect()
+    }
+
+    /// The query edges that partial matches of a node bind.
+    fn bound_by(&self, node: Node) -> impl Iterator<Item = u8> {
+        let subqueries = &self.plan.subqueries;
+        let (whole, part) = match node {
+            Node::Prefix { subquery, depth } => (0..0, &subqueries[usize::from(subquery)][..=usize::from(depth)]),
+            Node::Union { level } => (0..usize::from(level) + 1, &[][..]),
+            _ => (0..0, &[][..]),
+        };
+        subqueries[whole].iter().flatten().chain(part).copied()
+    }
+
+    /// The query edges of what a node's partial matches are to be extended by.
+    pub fn waits_for(&self, node: Node) -> Vec<u8> {
+        let subqueries = &self.plan.subqueries;
+        match node {
+            Node::Prefix { subquery, depth } => {
+                let (subquery, next) = (usize::from(subquery), usize::from(depth) + 1);
+                match subqueries[subquery].get(next) {
+                    Some(&edge) => vec![edge],
+                    None if subquery == 0 => subqueries.get(1).cloned().unwrap_or_default(),
+                    None => subqueries[..subquery].concat(),
+                }
+            }
+            Node::Union { level } => subqueries.get(usize::from(level) + 1).cloned().unwrap_or_default(),
+            _ => Vec::new(),
+        }
     }
 
     #[inline]
@@ -340,222 +371,5 @@ impl Timing {
         self.live += 1;
         self.peak = self.peak.max(self.live);
         Some(node)
-    }
-}
-
-/// One insertion under way.
-struct Run<'r, 'a> {
-    engine: &'r mut Timing,
-    arrival: &'r Arrival<'a>,
-    rows: &'r mut Rows,
-    local: LocalEdge,
-    used: bool,
-}
-
-impl Run<'_, '_> {
-    /// Algorithm 1, lines 1 to 10.
-    fn insert(&mut self, query_edge: u8, scratch: &mut Scratch) {
-        let (subquery, depth) = self.engine.plan.positions[usize::from(query_edge)];
-        if depth == 0 {
-            self.engine.bind(&mut scratch.leaf, query_edge, self.local);
-            self.extended(subquery, 0, None, scratch);
-            return;
-        }
-        let prefix_item = self.extension(query_edge).prefix;
-        let (mut source, mut target) = (self.arrival.source.0, self.arrival.target.0);
-        let bound = self.extension(query_edge).bound;
-        if !bound.0 {
-            source = Vertex::NONE.0;
-        }
-        if !bound.1 {
-            target = Vertex::NONE.0;
-        }
-        let mut node = self.engine.items[prefix_item].first(pack(source, target));
-        while node != NIL {
-            let next = self.engine.items[prefix_item].next(node);
-            if self.engine.load(prefix_item, node, &mut scratch.leaf)
-                && self.extends(query_edge, subquery, depth, &scratch.leaf)
-            {
-                self.engine.bind(&mut scratch.leaf, query_edge, self.local);
-                if self.predicates_hold(&self.extension(query_edge).predicates, &scratch.leaf) {
-                    let parent = self.engine.join_ref(prefix_item, node);
-                    self.extended(subquery, depth, Some(parent), scratch);
-                }
-            }
-            node = next;
-        }
-    }
-
-    #[inline]
-    fn extension(&self, query_edge: u8) -> &Extension {
-        // Every edge beyond the first of its subquery has one.
-        match &self.engine.plan.extensions[usize::from(query_edge)] {
-            Some(extension) => extension,
-            None => unreachable!("edge {query_edge} begins its subquery"),
-        }
-    }
-
-    /// Whether the edge is later than the prefix's last, and a vertex it brings is new.
-    #[inline]
-    fn extends(&self, query_edge: u8, subquery: usize, depth: usize, prefix: &Binding) -> bool {
-        let last = self.engine.plan.subqueries[subquery][depth - 1];
-        if self.engine.edges.get(prefix.edges[usize::from(last)]).ts >= self.arrival.ts {
-            return false;
-        }
-        let extension = self.extension(query_edge);
-        let taken = |vertex: Vertex| extension.differ.iter().any(|&other| prefix.vertices[usize::from(other)] == vertex);
-        (extension.bound.0 || !taken(self.arrival.source)) && (extension.bound.1 || !taken(self.arrival.target))
-    }
-
-    fn predicates_hold(&self, predicates: &[u16], binding: &Binding) -> bool {
-        if predicates.is_empty() {
-            return true;
-        }
-        let bound =
-            Bound { store: self.arrival.store, names: self.arrival.names, edges: &binding.stored, vertices: &binding.vertices };
-        predicates.iter().all(|&index| self.engine.shape.across[usize::from(index)].predicate.holds(&bound))
-    }
-
-    /// `scratch.leaf` is a new match of a prefix: stores it, and joins it if the subquery is whole (lines 11 to 16).
-    fn extended(&mut self, subquery: usize, depth: usize, parent: Option<NodeRef>, scratch: &mut Scratch) {
-        let Some(item) = self.engine.plan.prefixes[subquery][depth] else {
-            self.report(&scratch.leaf);
-            return;
-        };
-        let sequence = &self.engine.plan.subqueries[subquery];
-        let whole = depth + 1 == sequence.len();
-        let oldest = scratch.leaf.edges[usize::from(sequence[0])];
-        let node = if self.engine.plan.storage == Storage::Independent {
-            let row: smallvec::SmallVec<[u32; 16]> =
-                sequence[..=depth].iter().map(|&edge| scratch.leaf.edges[usize::from(edge)].0).collect();
-            self.engine.add(item, &scratch.leaf, oldest, row)
-        } else {
-            let parent = parent.map_or(NIL, |parent| parent.0);
-            self.engine.add(item, &scratch.leaf, oldest, [self.local.0, parent])
-        };
-        let Some(node) = node else { return };
-        self.used = true;
-        if !whole {
-            return;
-        }
-        if subquery == 0 {
-            scratch.unions[0].copy_from(&scratch.leaf);
-            if let Some(union) = self.store_union(0, (NodeRef(NIL), node), scratch) {
-                self.join_right(0, union, scratch);
-            }
-        } else {
-            self.join_left(subquery, node, scratch);
-        }
-    }
-
-    /// Joins the new match of a subquery, `scratch.leaf`, with the union before it (lines 15 and 16).
-    fn join_left(&mut self, level: usize, leaf: NodeRef, scratch: &mut Scratch) {
-        let join = &self.engine.plan.joins[level - 1];
-        let left = join.left;
-        let mut node = self.engine.items[left].first(scratch.leaf.key(join.key));
-        while node != NIL {
-            let next = self.engine.items[left].next(node);
-            if self.engine.load(left, node, &mut scratch.unions[level - 1])
-                && self.compatible(level, &scratch.unions[level - 1], &scratch.leaf)
-            {
-                let (before, after) = scratch.unions.split_at_mut(level);
-                after[0].copy_from(&before[level - 1]);
-                self.engine.merge(level, &mut after[0], &scratch.leaf);
-                let parent = self.engine.join_ref(left, node);
-                self.joined(level, (parent, leaf), scratch);
-            }
-            node = next;
-        }
-    }
-
-    /// Joins the new union `scratch.unions[level]` with the matches of the next subquery (lines 17 to 22).
-    fn join_right(&mut self, level: usize, union: NodeRef, scratch: &mut Scratch) {
-        let join = &self.engine.plan.joins[level];
-        let right = join.right;
-        let mut node = self.engine.items[right].first(scratch.unions[level].key(join.key));
-        while node != NIL {
-            let next = self.engine.items[right].next(node);
-            if self.engine.load(right, node, &mut scratch.other)
-                && self.compatible(level + 1, &scratch.unions[level], &scratch.other)
-            {
-                let (before, after) = scratch.unions.split_at_mut(level + 1);
-                after[0].copy_from(&before[level]);
-                self.engine.merge(level + 1, &mut after[0], &scratch.other);
-                let leaf = self.engine.join_ref(right, node);
-                self.joined(level + 1, (union, leaf), scratch);
-            }
-            node = next;
-        }
-    }
-
-    /// `scratch.unions[level]` is new: checks its predicates, then reports it, or stores it and goes on.
-    fn joined(&mut self, level: usize, parts: (NodeRef, NodeRef), scratch: &mut Scratch) {
-        if !self.predicates_hold(&self.engine.plan.joins[level - 1].predicates, &scratch.unions[level]) {
-            return;
-        }
-        if level + 1 == self.engine.plan.subqueries.len() {
-            self.report(&scratch.unions[level]);
-        } else if let Some(union) = self.store_union(level, parts, scratch) {
-            self.join_right(level, union, scratch);
-        }
-    }
-
-    fn store_union(&mut self, level: usize, (parent, leaf): (NodeRef, NodeRef), scratch: &Scratch) -> Option<NodeRef> {
-        let plan = &self.engine.plan;
-        let binding = &scratch.unions[level];
-        let item = plan.unions[level]?;
-        let firsts = plan.subqueries[..=level].iter().map(|sequence| binding.edges[usize::from(sequence[0])]);
-        let oldest = firsts.min_by_key(|&edge| self.engine.edges.age_rank(edge))?;
-        let row = |sequences: &[Vec<u8>]| -> smallvec::SmallVec<[u32; 16]> {
-            sequences.iter().flatten().map(|&edge| binding.edges[usize::from(edge)].0).collect()
-        };
-        match plan.storage {
-            Storage::MsDag if level == 0 => Some(leaf),
-            Storage::MsDag => self.engine.add(item, binding, oldest, [parent.0, leaf.0]),
-            Storage::MsTree => {
-                let edges = row(&plan.subqueries[level..=level]);
-                self.engine.add(item, binding, oldest, std::iter::once(parent.0).chain(edges))
-            }
-            Storage::Independent => {
-                let edges = row(&plan.subqueries[..=level]);
-                self.engine.add(item, binding, oldest, edges)
-            }
-        }
-    }
-
-    /// Algorithm 2: structure, order, and what the key left open.
-    #[inline]
-    fn compatible(&self, level: usize, left: &Binding, right: &Binding) -> bool {
-        let join: &Join = &self.engine.plan.joins[level - 1];
-        let ts = |edge: u8, is_right: bool| {
-            let binding = if is_right { right } else { left };
-            self.engine.edges.get(binding.edges[usize::from(edge)]).ts
-        };
-        let on_right = |edge: u8| self.engine.plan.positions[usize::from(edge)].0 == level;
-        join.equal.iter().all(|&vertex| left.vertices[usize::from(vertex)] == right.vertices[usize::from(vertex)])
-            && join.differ.iter().all(|&(a, b)| left.vertices[usize::from(a)] != right.vertices[usize::from(b)])
-            && join.order.iter().all(|&(earlier, later)| ts(earlier, on_right(earlier)) < ts(later, on_right(later)))
-            && join.distinct.iter().all(|&(a, b)| left.edges[usize::from(a)] != right.edges[usize::from(b)])
-    }
-
-    fn report(&mut self, binding: &Binding) {
-        self.used = true;
-        self.rows.push(self.engine.pattern, self.arrival.ts, &binding.stored, &binding.vertices);
-    }
-}
-
-impl Timing {
-    /// Overlays subquery `level` of `right` on a union.
-    #[inline]
-    fn merge(&self, level: usize, union: &mut Binding, right: &Binding) {
-        for &edge in &self.plan.subqueries[level] {
-            let (source, target) = self.shape.ends[usize::from(edge)];
-            let edge = usize::from(edge);
-            union.edges[edge] = right.edges[edge];
-            union.stored[edge] = right.stored[edge];
-            for vertex in [usize::from(source), usize::from(target)] {
-                union.vertices[vertex] = right.vertices[vertex];
-            }
-        }
     }
 }

@@ -1,0 +1,124 @@
+"""What `explain` says of a run that was analyzed: the example of the documents, every format, bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import graphtide
+import pytest
+from graphtide import Concurrency, InvalidPatternError, LimitExceededError, Limits, MatchOptions, UnreadableStreamError
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "command-line.md"
+PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) WHERE y.amount > 3 ORDER x < y ON payments WINDOW 10"
+ENGINES = ("timing", "sj-tree", "re-search", "filtering")
+
+
+def payment(ts: int, source: str, target: str, amount: int, label: str = "pays") -> dict[str, object]:
+    return {"ts": ts, "src": source, "dst": target, "label": label, "id": f"p{ts}", "amount": amount}
+
+
+RECORDS = [
+    payment(1, "ann", "bob", 5),
+    payment(2, "bob", "ann", 9),
+    payment(3, "bob", "cem", 2),
+    payment(40, "dan", "eve", 1),
+]
+
+
+def analyzed(pattern: str, records: object, engine: str = "timing", **options: object) -> str:
+    return graphtide.explain(pattern, options=MatchOptions(engine=engine), analyze=records, **options)  # type: ignore[arg-type] # a test's table of options
+
+
+def test_the_documented_example_is_what_is_said(tmp_path: Path) -> None:
+    section = PAGE.read_text("utf-8").partition("## The match funnel\n")[2]
+    blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL))
+    stream = tmp_path / "payments.csv"
+    stream.write_text(blocks["csv"])
+    _, _, said = analyzed(blocks["graphtide"], stream).partition("  match funnel\n")
+    assert "  match funnel\n" + said.rstrip() == blocks["text"].rstrip()
+
+
+def test_json_has_the_funnel_and_why_not() -> None:
+    (told,) = json.loads(analyzed(PATTERN, RECORDS, format="json", near_misses=1))
+    assert told["funnel"]["edges"]["y"] == {
+        "looked_at": 4,
+        "refused": {"predicate": 2},
+        "passed": 2,
+        "discarded": 2,
+    }
+    assert told["funnel"]["steps"] == [
+        {"node": "L1.1", "part": "whole", "edge": None, "looked_at": 4, "refused": {}, "passed": 4},
+        {"node": "L1.2", "part": "whole", "edge": None, "looked_at": 1, "refused": {"distinct": 1}, "passed": 0},
+    ]
+    assert told["funnel"]["stores"] == {"L1.1": {"created": 4, "alive": 1, "expired": 3, "deleted": 0, "given_up": 0}}
+    assert told["why_not"] == {
+        "matches": 0,
+        "edges_without_candidates": [],
+        "near_misses": [
+            {
+                "node": "L1.1",
+                "edges": {"x": {"id": "p3", "ts": 3}},
+                "vertices": {"a": "bob", "b": "cem"},
+                "waited_for": ["y"],
+                "expired_at": 13,
+                "searched_at": None,
+                "refused": {},
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_format_and_engine_says_first_what_edge_no_record_could_be(engine: str) -> None:
+    pattern = PATTERN.replace("y:pays", "y:lends")
+    reason = "edge y: no record has the labels of (b)-[y:lends]->(c)"
+    lines = [line.strip() for line in analyzed(pattern, RECORDS, engine).splitlines()]
+    assert lines[lines.index("why not") + 1 :][:2] == ["the pattern has no match", reason]
+    assert reason in analyzed(pattern, RECORDS, engine, format="dot")
+    (told,) = json.loads(analyzed(pattern, RECORDS, engine, format="json"))
+    assert told["why_not"]["edges_without_candidates"] == ["y"]
+
+
+def test_a_query_edge_that_predicates_refuse_is_said_with_its_counts() -> None:
+    text = analyzed(PATTERN.replace("> 3", "> 100"), RECORDS)
+    assert "edge y: 4 records have the labels of (b)-[y:pays]->(c), none is one: predicate 4" in text
+
+
+def test_as_many_near_misses_as_asked_for() -> None:
+    counts = [analyzed(PATTERN, RECORDS, near_misses=number).count("expired at") for number in (0, 2, 9)]
+    assert counts == [0, 2, 3]
+
+
+def test_a_stream_without_records_is_said_once() -> None:
+    lines = [line.strip() for line in analyzed(PATTERN, []).splitlines()]
+    assert lines[lines.index("why not") + 1 :][:2] == ["the pattern has no match", "the stream has no record"]
+
+
+def test_a_traced_run_has_one_thread_and_one_plan() -> None:
+    options = MatchOptions(engine="timing", concurrency=Concurrency(3))
+    assert graphtide.explain(PATTERN, options=options, analyze=RECORDS) == analyzed(PATTERN, RECORDS)
+    (told,) = json.loads(graphtide.explain(PATTERN, analyze=RECORDS, format="json"))
+    assert told["funnel"]["edges"]["x"]["passed"] == 4
+
+
+def test_partial_matches_given_up_at_a_limit_are_counted() -> None:
+    options = MatchOptions(engine="timing", limits=Limits(partial_matches=2, policy="pause"))
+    (told,) = json.loads(graphtide.explain(PATTERN, options=options, analyze=RECORDS, format="json"))
+    assert told["funnel"]["stores"]["L1.1"] == {"created": 2, "alive": 0, "expired": 0, "deleted": 0, "given_up": 2}
+    assert told["funnel"]["steps"][0]["refused"] == {"limit": 1}
+
+
+def test_what_cannot_be_analyzed_is_refused(tmp_path: Path) -> None:
+    bare = tmp_path / "bare.csv"
+    bare.write_text("ts,src,dst,label\n1,a,b,pays\n")
+    bounded = MatchOptions(engine="timing", limits=Limits(partial_matches=2))
+    with pytest.raises(UnreadableStreamError, match="no such file"):
+        analyzed(PATTERN, tmp_path / "none.csv")
+    with pytest.raises(InvalidPatternError, match="no attribute 'amount'"):
+        analyzed(PATTERN, bare)
+    with pytest.raises(LimitExceededError):
+        graphtide.explain(PATTERN, options=bounded, analyze=RECORDS)
+    with pytest.raises(ValueError, match="there is no format 'xml'"):
+        analyzed(PATTERN, RECORDS, format="xml")

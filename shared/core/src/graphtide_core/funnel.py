@@ -1,0 +1,143 @@
+"""The match funnel of a run: what each step of a plan looked at and refused, and what came furthest.
+
+For every `Step`: looked at = refused, over all reasons, + passed.
+For every `Store`: created = alive + expired + deleted + given up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphtide_core.ids import EdgeId, VertexId
+    from graphtide_core.time import EventTime
+
+
+class Reason(Enum):
+    """Why a candidate was refused: the first that held, in the order in which the step asks."""
+
+    LABEL = "label"
+    """The labels of the edge or of its ends are not those asked for."""
+
+    VERTEX_ID = "vertex_id"
+    """An end is not the vertex asked for."""
+
+    ENDS = "ends"
+    """The edges do not meet where they should, or an edge is a loop and should not be, or the other way round."""
+
+    PREDICATE = "predicate"
+    """A predicate is not true."""
+
+    ORDER = "order"
+    """The timing order forbids it."""
+
+    WINDOW = "window"
+    """An edge has left the window."""
+
+    DISTINCT = "distinct"
+    """Two query vertices would be one data vertex, or two query edges one data edge."""
+
+    DELETED = "deleted"
+    """An edge was deleted."""
+
+    PARTNER = "partner"
+    """A query edge beside it has no candidate."""
+
+    LIMIT = "limit"
+    """A limit kept the partial match from being stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step did with its candidates: edges, or pairs of an edge or partial match with one that is stored.
+
+    Attributes:
+        looked_at: candidates.
+        refused: those that it refused, by reason; reasons that never held are missing.
+        passed: those that went on.
+    """
+
+    looked_at: int = 0
+    refused: Mapping[Reason, int] = field(default_factory=dict)
+    passed: int = 0
+
+
+class Part(Enum):
+    """What a node does with a candidate, where it does more than one thing."""
+
+    WHOLE = "whole"
+    """The one thing it does."""
+
+    ARRIVAL = "arrival"
+    """It takes an arriving edge for a query edge."""
+
+    LOOK_UP = "look_up"
+    """It looks an earlier edge up for a query edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """What became of the partial matches of one node.
+
+    Attributes:
+        created: stored in all.
+        alive: in the window at the end of the stream.
+        expired: passed by the window.
+        deleted: of which an edge was deleted; they take no further part.
+        given_up: given up at a limit.
+    """
+
+    created: int
+    alive: int
+    expired: int
+    deleted: int
+    given_up: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A partial match that the window passed, with no reported match around it and no edge of it deleted.
+
+    Attributes:
+        node: name of the node that stored it, or of the step at which a search for more ended.
+        edges: id and time of its edges, by their names in the pattern.
+        vertices: its vertices, by their names in the pattern.
+        waited_for: names of the query edges that it was to be extended by.
+        expired_at: the first time at which its oldest edge is not in the window.
+        searched_at: when the search ended that bound it; None for engines that store partial matches. An edge that it lacked
+            then may have come later.
+        refused: what it was tried with in vain, by reason: edges, or stored partial matches.
+    """
+
+    node: str
+    edges: Mapping[str, tuple[EdgeId, EventTime]]
+    vertices: Mapping[str, VertexId]
+    waited_for: tuple[str, ...]
+    expired_at: EventTime
+    searched_at: EventTime | None
+    refused: Mapping[Reason, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """What was told of one pattern while it was traced.
+
+    Attributes:
+        edges: for each query edge, by name, the insertions of the stream and why they could not be it by themselves; those
+            that passed are its candidates.
+        discarded: for each query edge, by name, the candidates that extended no partial match on arrival and started none.
+        steps: by node, part and, unless the part is the whole, name of the query edge; steps that never looked at anything
+            are missing.
+        stores: by node; nodes that stored nothing are missing.
+        misses: the partial matches that came furthest, the furthest first.
+    """
+
+    edges: Mapping[str, Step]
+    discarded: Mapping[str, int]
+    steps: Mapping[tuple[str, Part, str | None], Step]
+    stores: Mapping[str, Store]
+    misses: tuple[NearMiss, ...]

@@ -1,0 +1,74 @@
+//! Counts of what a step looked at, and the reasons for which it refuses.
+
+/// Why a candidate was refused: the first of these that held, in the order in which the step asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The labels of the edge or of its ends are not those asked for.
+    Label,
+    /// An end is not the vertex asked for.
+    VertexId,
+    /// The edges do not meet where they should, or an edge is a loop and should not be, or the other way round.
+    Ends,
+    /// A predicate is not true.
+    Predicate,
+    /// The timing order forbids it.
+    Order,
+    /// An edge has left the window.
+    Window,
+    /// Two query vertices would be one data vertex, or two query edges one data edge.
+    Distinct,
+    /// An edge was deleted.
+    Deleted,
+    /// A query edge beside it has no candidate.
+    Partner,
+    /// A limit kept the partial match from being stored.
+    Limit,
+}
+
+/// How many reasons there are.
+pub const REASONS: usize = 10;
+
+impl Reason {
+    /// Every reason with its name in reports.
+    pub const ALL: [(Self, &'static str); REASONS] = [
+        (Self::Label, "label"),
+        (Self::VertexId, "vertex_id"),
+        (Self::Ends, "ends"),
+        (Self::Predicate, "predicate"),
+        (Self::Order, "order"),
+        (Self::Window, "window"),
+        (Self::Distinct, "distinct"),
+        (Self::Deleted, "deleted"),
+        (Self::Partner, "partner"),
+        (Self::Limit, "limit"),
+    ];
+}
+
+/// Candidates refused, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused([u64; REASONS]);
+
+impl Refused {
+    /// Counts one.
+    #[inline]
+    pub fn add(&mut self, reason: Reason) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// The counts above zero, by name.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = Reason::ALL.iter().map(|&(reason, name)| (name, self.0[reason as usize]));
+        counts.filter(|&(_, count)| count > 0)
+    }
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Candidates looked at.
+    pub looked_at: u64,
+    /// Those refused.
+    pub refused: Refused,
+    /// Those that went on.
+    pub passed: u64,
+}

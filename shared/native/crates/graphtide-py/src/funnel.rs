@@ -1,0 +1,58 @@
+//! What was told of a traced pattern, as Python sees it.
+
+use graphtide_match::matcher::Funnel;
+use graphtide_match::trace::{NearMiss, Part, Refused, Tally};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A funnel with query edges and vertices by position.
+pub(crate) fn to_dict<'py>(py: Python<'py>, funnel: &Funnel<'_>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let edges = funnel.edges.iter().map(|tally| counts(py, tally)).collect::<PyResult<Vec<_>>>()?;
+    dict.set_item("edges", edges)?;
+    dict.set_item("discarded", funnel.discarded)?;
+    let steps = funnel.steps.iter().map(|step| {
+        let (part, edge) = match step.part {
+            Part::Whole => ("whole", None),
+            Part::Arrival(edge) => ("arrival", Some(edge)),
+            Part::LookUp(edge) => ("look_up", Some(edge)),
+        };
+        Ok((step.node.as_str(), part, edge, counts(py, &step.tally)?))
+    });
+    dict.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
+    let stores = funnel
+        .stores
+        .iter()
+        .map(|(node, fates)| (node.as_str(), fates.created, fates.alive, fates.expired, fates.deleted, fates.given_up));
+    dict.set_item("stores", stores.collect::<Vec<_>>())?;
+    let misses = funnel.misses.iter().map(|(node, waits_for, miss)| near_miss(py, node, waits_for, miss));
+    dict.set_item("misses", misses.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(dict)
+}
+
+/// Looked at, refused by reason, passed.
+type Counts<'py> = (u64, Bound<'py, PyDict>, u64);
+
+fn counts<'py>(py: Python<'py>, tally: &Tally) -> PyResult<Counts<'py>> {
+    Ok((tally.looked_at, refused(py, &tally.refused)?, tally.passed))
+}
+
+fn refused<'py>(py: Python<'py>, refused: &Refused) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (reason, count) in refused.named() {
+        dict.set_item(reason, count)?;
+    }
+    Ok(dict)
+}
+
+fn near_miss<'py>(py: Python<'py>, node: &str, waits_for: &[u8], miss: &NearMiss) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("node", node)?;
+    dict.set_item("edges", &miss.edges)?;
+    dict.set_item("vertices", &miss.vertices)?;
+    dict.set_item("waits_for", waits_for.iter().map(|&edge| u32::from(edge)).collect::<Vec<_>>())?;
+    dict.set_item("expired_at", miss.expired_at)?;
+    dict.set_item("searched_at", miss.dead_end.map(|dead_end| dead_end.at))?;
+    dict.set_item("refused", refused(py, &miss.refused)?)?;
+    Ok(dict)
+}

@@ -1,0 +1,195 @@
+"""A match funnel for people and programs: a table of what each step refused, and why there was no match or not more of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_core.funnel import Part, Reason, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from graphtide_core.funnel import Funnel, NearMiss, Store
+
+_PARTS = {Part.WHOLE: "", Part.ARRIVAL: " {} arrives", Part.LOOK_UP: " look up {}"}
+_REPORT = "match"
+_FATES = ("created", "alive", "expired", "deleted", "given_up")
+_ALWAYS = ("looked at", "passed", "created", "alive", "expired")
+"""Figures that are said even if they are zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was told of a pattern, with what is needed to say it.
+
+    Attributes:
+        funnel: what was told.
+        edges: the query edges as they are drawn, by name.
+        nodes: names of the plan's nodes, inputs first.
+        matches: matches reported.
+    """
+
+    funnel: Funnel
+    edges: Mapping[str, str]
+    nodes: tuple[str, ...]
+    matches: int
+
+    @property
+    def without_candidates(self) -> tuple[str, ...]:
+        """Names of the query edges that no record could be."""
+        return tuple(name for name, step in self.funnel.edges.items() if step.passed == 0)
+
+
+def table_lines(told: Told) -> list[str]:
+    """Return the funnel as an aligned table: the records, then the plan's steps; columns without a figure are left out."""
+    rows = list(_rows(told))
+    columns = _columns(rows)
+    head = ["step", *columns]
+    body = [[name, *(_figure(figures.get(column)) for column in columns)] for name, figures in rows]
+    widths = [max(len(line[place]) for line in (head, *body)) for place in range(len(head))]
+    return [
+        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])
+        for line in (head, *body)
+    ]
+
+
+def why_not_lines(told: Told) -> list[str]:
+    """Say why there was no match, or what came near another one: first the query edges that no record could be."""
+    lines = [] if told.matches else ["the pattern has no match"]
+    if not any(step.looked_at for step in told.funnel.edges.values()):
+        return [*lines, "the stream has no record"]
+    lines += [f"edge {name}: {_lack(told.edges[name], told.funnel.edges[name])}" for name in told.without_candidates]
+    for miss in told.funnel.misses:
+        lines += _miss_lines(miss, len(told.edges))
+    return lines
+
+
+def node_lines(told: Told, node: str) -> list[str]:
+    """Say what one node looked at and what became of its partial matches, in a line for each step."""
+    lines = []
+    for part, edge, step in _steps(told.funnel, node):
+        verb = _PARTS[part].format(edge).strip()
+        refused = f" ({_reasons(step.refused)})" if step.refused else ""
+        lines.append(f"{verb}{': ' if verb else ''}looked at {step.looked_at:,}, passed {step.passed:,}{refused}")
+    store = told.funnel.stores.get(node)
+    if store is not None:
+        fates = _fates(store).items()
+        lines.append(", ".join(f"{_words(name)} {count:,}" for name, count in fates if count or name in _ALWAYS))
+    return lines
+
+
+def funnel_object(told: Told) -> dict[str, object]:
+    """Return the funnel for JSON: counts by query edge, by step and by node that stores partial matches."""
+    funnel = told.funnel
+    return {
+        "edges": {name: {**_counts(step), "discarded": funnel.discarded[name]} for name, step in funnel.edges.items()},
+        "steps": [
+            {"node": node, "part": part.value, "edge": edge, **_counts(step)}
+            for node in told.nodes
+            for part, edge, step in _steps(funnel, node)
+        ],
+        "stores": {node: _fates(funnel.stores[node]) for node in told.nodes if node in funnel.stores},
+    }
+
+
+def why_not_object(told: Told) -> dict[str, object]:
+    """Return for JSON why there was no match, or what came near another one."""
+    return {
+        "matches": told.matches,
+        "edges_without_candidates": list(told.without_candidates),
+        "near_misses": [
+            {
+                "node": miss.node,
+                "edges": {name: {"id": found, "ts": ts} for name, (found, ts) in miss.edges.items()},
+                "vertices": dict(miss.vertices),
+                "waited_for": list(miss.waited_for),
+                "expired_at": miss.expired_at,
+                "searched_at": miss.searched_at,
+                "refused": {reason.value: count for reason, count in miss.refused.items()},
+            }
+            for miss in told.funnel.misses
+        ],
+    }
+
+
+def _rows(told: Told) -> Iterator[tuple[str, dict[str, int]]]:
+    funnel = told.funnel
+    for name, step in funnel.edges.items():
+        discarded = funnel.discarded[name]
+        yield f"records as {name}", {**_row(step), **({"discarded": discarded} if discarded else {})}
+    for node in told.nodes:
+        steps = list(_steps(funnel, node))
+        if not steps and node != _REPORT:
+            yield node, _row(Step())
+        for number, (part, edge, step) in enumerate(steps, start=1):
+            store = funnel.stores.get(node) if number == len(steps) else None
+            yield node + _PARTS[part].format(edge), {**_row(step), **(_fates(store) if store is not None else {})}
+    yield _REPORT, {"passed": told.matches}
+
+
+def _steps(funnel: Funnel, node: str) -> Iterator[tuple[Part, str | None, Step]]:
+    """Yield the steps of a node: an arrival before the look-ups, edges in the order of the pattern."""
+    keys = [(node, part, edge) for part in Part for edge in (None, *funnel.edges)]
+    return ((part, edge, funnel.steps[node, part, edge]) for _, part, edge in keys if (node, part, edge) in funnel.steps)
+
+
+def _row(step: Step) -> dict[str, int]:
+    refused = {_words(reason.value): count for reason, count in step.refused.items()}
+    return {"looked at": step.looked_at, **refused, "passed": step.passed}
+
+
+def _columns(rows: Iterable[tuple[str, Mapping[str, int]]]) -> list[str]:
+    order = ["looked at", *(_words(reason.value) for reason in Reason), "passed", "discarded", *map(_words, _FATES)]
+    used = {name for _, figures in rows for name, count in figures.items() if count}
+    return [name for name in order if name in used or (name in _ALWAYS and ("created" in used or name not in _FATES))]
+
+
+def _figure(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _fates(store: Store) -> dict[str, int]:
+    return {name: getattr(store, name) for name in _FATES}
+
+
+def _counts(step: Step) -> dict[str, object]:
+    refused = {reason.value: count for reason, count in step.refused.items()}
+    return {"looked_at": step.looked_at, "refused": refused, "passed": step.passed}
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _reasons(refused: Mapping[Reason, int]) -> str:
+    return ", ".join(f"{_words(reason.value)} {count:,}" for reason, count in refused.items())
+
+
+def _lack(drawn: str, step: Step) -> str:
+    """Say why no record could be a query edge."""
+    labelled = step.looked_at - step.refused.get(Reason.LABEL, 0)
+    if labelled == 0:
+        return f"no record has the labels of {drawn}"
+    others: dict[Reason, int] = {reason: count for reason, count in step.refused.items() if reason is not Reason.LABEL}
+    return f"{labelled:,} records have the labels of {drawn}, none is one: {_reasons(others)}"
+
+
+def _miss_lines(miss: NearMiss, edges: int) -> list[str]:
+    waited = ", ".join(miss.waited_for)
+    tried = _reasons(miss.refused)
+    if miss.searched_at is None:
+        ended = f"waited for {waited} at {miss.node}: " + (f"tried in vain: {tried}" if tried else "nothing met it")
+    else:
+        looked = f"looked at in vain: {tried}" if tried else "nothing there"
+        ended = f"search at {miss.searched_at} found no {waited} at {miss.node}: {looked}; it may have come later"
+    return [
+        f"{len(miss.edges)} of {edges} edges, expired at {miss.expired_at}",
+        *(f"  {line}" for line in _edge_lines(miss)),
+        f"  {ended}",
+    ]
+
+
+def _edge_lines(miss: NearMiss) -> Sequence[str]:
+    edges = ", ".join(f"{name} = {found} at {ts}" for name, (found, ts) in miss.edges.items())
+    return edges, ", ".join(f"{name} = {found}" for name, found in miss.vertices.items())
