@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import pyarrow as pa
 import pytest
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.plan import (
@@ -49,6 +50,13 @@ PHYSICAL: st.SearchStrategy[PhysicalPlan] = st.one_of(
 
 def sent(value: bytes, *headers: tuple[str, bytes]) -> Record:
     return Record("t", 0, 0, 0, None, value, headers)
+
+
+def stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
 
 
 @given(PHYSICAL, st.lists(st.builds(Candidate, PHYSICAL, FLOATS, FLOATS), max_size=2).map(tuple))
@@ -167,6 +175,15 @@ def test_ordered_edges_come_back_with_their_types() -> None:
 def test_a_batch_without_deletions_has_no_operations() -> None:
     inserted = {name: values for name, values in COLUMNS.items() if name != "op"}
     assert "op" not in ordered.decode_body(ordered.encode_body(inserted)).column_names
+
+
+def test_a_writer_may_number_labels_its_own_way() -> None:
+    table = ordered.decode_body(ordered.encode_body(COLUMNS))
+    narrow = table.set_column(3, "label", table.column("label").cast(pa.dictionary(pa.int8(), pa.utf8())))
+    plain = table.set_column(3, "label", table.column("label").cast(pa.utf8()))
+    assert ordered.decode_body(stream(narrow)).to_pydict() == COLUMNS
+    with pytest.raises(PoisonRecordError, match="the column label"):
+        ordered.decode_body(stream(plain))
 
 
 @pytest.mark.parametrize("name", ["ts", "src", "label", "id"])

@@ -36,11 +36,11 @@ _COLUMNS: Final = {
     "ts": pa.field("ts", pa.int64(), nullable=False),
     "src": pa.field("src", pa.utf8(), nullable=False),
     "dst": pa.field("dst", pa.utf8(), nullable=False),
-    "label": pa.field("label", _LABEL, nullable=False),
+    "label": pa.field("label", _LABEL),
     "src_label": pa.field("src_label", _LABEL),
     "dst_label": pa.field("dst_label", _LABEL),
     "id": pa.field("id", pa.utf8(), nullable=False),
-    "op": pa.field("op", _LABEL, nullable=False),
+    "op": pa.field("op", _LABEL),
 }
 """The columns that mean something, in their order; `op` only where something is deleted. Attributes follow."""
 
@@ -113,7 +113,7 @@ def decode_body(body: bytes) -> pa.Table:
                 continue
             reason = f"ordered edges without the column {name}"
             raise PoisonRecordError(reason, body)
-        if table.column_names.count(name) != 1 or table.schema.field(name).type != field.type:
+        if table.column_names.count(name) != 1 or not _fits(table.schema.field(name).type, field.type):
             reason = f"the column {name} of ordered edges is not one of {field.type}"
             raise PoisonRecordError(reason, body)
         if not field.nullable and table.column(name).null_count:
@@ -164,3 +164,10 @@ def figures(headers: Headers) -> OrderedFigures:
         reason = "the headers of ordered edges contradict each other"
         raise PoisonRecordError(reason)
     return found
+
+
+def _fits(given: pa.DataType, asked: pa.DataType) -> bool:
+    """Return whether the types are one, but for how a dictionary numbers its labels."""
+    if pa.types.is_dictionary(given) and pa.types.is_dictionary(asked):
+        return bool(given.value_type == asked.value_type)
+    return bool(given == asked)
