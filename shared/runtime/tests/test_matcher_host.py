@@ -17,7 +17,7 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.wire_records import WireRecords
 from graphtide_runtime.memory import MemoryLog
-from graphtide_testing.found import from_json_lines
+from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
@@ -152,7 +152,7 @@ class World:
         reader = self.log.reader(None)
         reader.assign({TopicPartition(TOPICS.matches, 0): 0})
         lines = [record.value or b"" for record in reader.poll(0, 10**6)]
-        return sorted(map(repr, from_json_lines(b"\n".join(lines))))
+        return sorted(map(repr, keys_in_json_lines(b"\n".join(lines))))
 
     def expected(self, pattern: SubgraphPattern, start: int, end: int | None = None) -> list[str]:
         """Return what is to be reported of a pattern that runs from an offset on, up to another."""
