@@ -255,7 +255,8 @@ def pairs_that_changed(then: dict[str, int], now: dict[str, int]) -> float:
 
     pairs = list(combinations(kinds, 2))
     changed = sum(share[a] * share[b] for a, b in pairs if clear(then, a, b) * clear(now, a, b) < 0)
-    return changed / sum(share[a] * share[b] for a, b in pairs) if pairs else 0.0
+    every = sum(share[a] * share[b] for a, b in pairs)
+    return changed / every if every else 0.0
 
 
 LABEL_COUNTS = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 300), min_size=1).filter(
