@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.errors import FencedError, InvalidPatternError
-from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
@@ -32,7 +32,6 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from graphtide_core.ids import StreamName
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.ports.log import Log
 
@@ -126,8 +125,9 @@ class World:
     def new_host(self, service: str = "matcher_timing") -> MatcherHost:
         """Return a host whose calls burn the fuse."""
         records = WireRecords(TOPICS, service, 0, SystemClock())
-        mortal: Any = Mortal(self.log, self.fuse)
-        return MatcherHost(mortal, Mortal(self.checkpoints, self.fuse), records, SystemClock(), FAST)  # type: ignore[arg-type]
+        log: Any = Mortal(self.log, self.fuse)
+        checkpoints: Any = Mortal(self.checkpoints, self.fuse)
+        return MatcherHost(log, checkpoints, records, SystemClock(), FAST)
 
     def live(self, rounds: int) -> None:
         """Let the host do rounds; where it is killed, another takes its place."""
@@ -179,6 +179,10 @@ def is_in_the_language(pattern: SubgraphPattern) -> bool:
     return True
 
 
+def named(pattern: SubgraphPattern, name: str) -> SubgraphPattern:
+    return replace(pattern, name=PatternName(name), stream=StreamName("s"))
+
+
 PATTERNS = patterns().filter(is_in_the_language)
 STREAMS = edge_streams(StreamShape(duplicates=False), min_records=4)
 CHOICES = st.randoms(use_true_random=False)
@@ -188,7 +192,7 @@ CHOICES = st.randoms(use_true_random=False)
 def test_every_match_is_reported_once_whenever_the_host_is_killed(
     edges: tuple[Edge, ...], first: SubgraphPattern, second: SubgraphPattern, rng: Any
 ) -> None:
-    first, second = replace(first, name="one", stream="s"), replace(second, name="two", stream="s", version=3)
+    first, second = named(first, "one"), replace(named(second, "two"), version=3)
     world = World(first.stream)
     starts: dict[str, int] = {}
     rest = list(edges)
@@ -216,7 +220,7 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
 def test_a_pattern_that_moves_to_another_host_is_matched_without_a_gap(
     edges: tuple[Edge, ...], pattern: SubgraphPattern, rng: Any
 ) -> None:
-    pattern = replace(pattern, name="one", stream="s")
+    pattern = named(pattern, "one")
     world = World(pattern.stream)
     cut = rng.randint(0, len(edges))
     world.plan(pattern, "timing", start=0)

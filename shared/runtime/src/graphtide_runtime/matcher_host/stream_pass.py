@@ -105,7 +105,7 @@ class StreamPass:
         return any(self.position <= each.start <= offset for each in self.running)
 
     def restore(self, selected: bytes, first: int) -> None:
-        """Take edges that `select` gave earlier, of records from an offset on, and none from before a plan's start and after it.
+        """Take edges that `select` gave earlier, of records from an offset on; no plan starts between two of them.
 
         Raises:
             DeletionsBeganError: see there.
