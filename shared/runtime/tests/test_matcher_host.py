@@ -103,7 +103,13 @@ class World:
         self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])
 
     def plan(
-        self, pattern: SubgraphPattern, engine: str, *, service: str = "matcher_timing", desired: str = "running", start: int | None = None
+        self,
+        pattern: SubgraphPattern,
+        engine: str,
+        *,
+        service: str = "matcher_timing",
+        desired: str = "running",
+        start: int | None = None,
     ) -> None:
         """Write a plan as the planner would."""
         self.epoch += 1
