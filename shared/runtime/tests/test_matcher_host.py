@@ -20,6 +20,7 @@ from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.wire_records import WireRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.found import keys_in_json_lines
+from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
@@ -30,7 +31,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.ports.log import Log
@@ -38,31 +39,6 @@ if TYPE_CHECKING:
 TOPICS = Topics("test")
 FAST = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, figures_seconds=0.0)
 ATTRIBUTES = ["n", "m", "s", "t"]
-
-
-class KilledError(Exception):
-    """The process is gone."""
-
-
-@dataclass
-class Mortal:
-    """A log, or something it gave, whose user is killed before its n-th call from now, or right after it took effect."""
-
-    of: Any
-    fuse: list[int]
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(*arguments: Any, **named: Any) -> Any:
-            self.fuse[0] -= 1
-            if self.fuse[0] == 0:
-                raise KilledError
-            given = getattr(self.of, name)(*arguments, **named)
-            self.fuse[0] -= 1
-            if self.fuse[0] == 0:
-                raise KilledError
-            return Mortal(given, self.fuse) if name in {"reader", "transactor", "writer"} else given
-
-        return call
 
 
 @dataclass
@@ -74,7 +50,7 @@ class World:
     checkpoints: MemoryCheckpoints = field(default_factory=MemoryCheckpoints)
     symbols: Symbols = field(default_factory=Symbols)
     sent: list[tuple[int, Edge]] = field(default_factory=list)
-    fuse: list[int] = field(default_factory=lambda: [0])
+    fuse: Fuse = field(default_factory=Fuse)
     host: MatcherHost | None = None
     epoch: int = 0
 
@@ -142,7 +118,7 @@ class World:
 
     def settle(self) -> None:
         """Let the host do all there is to do, and live."""
-        self.fuse[0] = 0
+        self.fuse.length = 0
         self.live(len(self.sent) + 4)
 
     def matches(self) -> list[str]:
@@ -207,7 +183,7 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
             elif pattern.name in starts and rng.random() < 0.15:
                 # Another engine, in place.
                 world.plan(pattern, rng.choice(ENGINES), start=starts[pattern.name])
-        world.fuse[0] = rng.randint(1, 60)
+        world.fuse.length = rng.randint(1, 60)
         world.live(rng.randint(0, 3))
     world.settle()
 

@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot, should_replan
 from graphtide_native.statistics import StreamStatistics
-from graphtide_query.search.choice import cost
-from graphtide_query.search.cost_model import CostModel
 
 if TYPE_CHECKING:
-    from graphtide_core.plan import Plan
     from graphtide_native.records import EdgeBatch, Symbols
 
 
@@ -87,19 +84,3 @@ class Watch:
             return None
         self._planned_on = now
         return now
-
-
-def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, margin: float) -> bool:
-    """Whether the new plan is estimated cheaper than the old one by the margin, on the stream as it is known now.
-
-    Args:
-        old: the plan that runs.
-        new: the plan that would.
-        known: statistics of the stream now.
-        ticks: the pattern's window in ticks.
-        margin: share of the old cost that the new one must stay below.
-    """
-    if new.physical == old.physical:
-        return False
-    model = CostModel(old.pattern, known, ticks)
-    return cost(model, new.physical).nanoseconds < margin * cost(model, old.physical).nanoseconds
