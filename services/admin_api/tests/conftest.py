@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from fastapi.testclient import TestClient
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from graphtide_core.ports.log import Log
+
+    State = Literal["running", "paused", "stopped", "failed"]
 
 TOPICS = Topics()
 AT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -57,7 +59,7 @@ class Deployment:
         records = reader.poll(0, 1000)
         return [control.decode_pattern(each.value) if each.value is not None else None for each in records]
 
-    def publish(self, version: int = 1, **changes: object) -> control.PlanRecord:
+    def publish(self, version: int = 1) -> None:
         """Publish a plan of the pattern, as the planner would."""
         (pattern,) = parse(TEXT)
         record = control.PlanRecord(
@@ -65,9 +67,8 @@ class Deployment:
             control.PatternText(TEXT), "running",
         )  # fmt: skip
         self.write(TOPICS.plans, b"p", control.encode_plan(record))
-        return record
 
-    def say(self, state: str, *, version: int = 1, reason: str | None = None, service: str = "matcher_timing") -> None:
+    def say(self, state: State, *, version: int = 1, reason: str | None = None, service: str = "matcher_timing") -> None:
         """Say how the pattern's plan stands, as a host would."""
         status = control.StatusRecord(
             "p",
@@ -82,7 +83,7 @@ class Deployment:
             3,
             matches=2,
             partial_matches=5,
-            state_bytes=700,  # type: ignore[arg-type] - tests say what hosts can
+            state_bytes=700,
         )
         self.write(TOPICS.status, control.status_key(status), control.encode_status(status))
 

@@ -85,7 +85,7 @@ def test_a_token_that_is_not_for_us_proves_nothing(key: rsa.RSAPrivateKey, chang
 def test_a_token_that_someone_else_signed_proves_nothing(key: rsa.RSAPrivateKey) -> None:
     other = rsa.generate_private_key(65537, 2048)
     tokens = Tokens(ISSUER, AUDIENCE, Provider(key))
-    unsigned = jwt.encode({"sub": "ann", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60}, None, "none")
+    unsigned = jwt.encode({"sub": "ann", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60}, "", "none")
     for forged in (token(other), unsigned, "no token", ""):
         assert tokens.caller(None, forged) is None
 

@@ -109,7 +109,7 @@ def test_events_carry_their_place_and_the_match(log: MemoryLog) -> None:
         found.append(await anext(events))
         with pytest.raises(ProblemError, match="1 streams of events"):
             streams.check()
-        await events.aclose()  # type: ignore[attr-defined] - it is a generator
+        await events.aclose()
         streams.check()
         return found
 

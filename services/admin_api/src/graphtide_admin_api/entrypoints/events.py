@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from graphtide_admin_api.domain.problems import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from graphtide_admin_api.application.following import Following
 
@@ -37,7 +37,7 @@ class EventStreams:
             detail = f"{self._most} streams of events are open already"
             raise ProblemError(429, "too-many-streams", detail, headers={"Retry-After": "30"})
 
-    async def events(self, following: Following) -> AsyncIterator[bytes]:
+    async def events(self, following: Following) -> AsyncGenerator[bytes]:
         """Yield the events of what is followed, and a comment now and then where there are none; it never ends by itself."""
         self._open += 1
         try:
