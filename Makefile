@@ -96,5 +96,6 @@ $(STAMPS)/python: constraints.txt $(PYPROJECTS)
 $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime \
-	  --editable services/planner --editable services/statistics --editable services/admin_api --editable services/standalone
+	  --editable services/planner --editable services/statistics --editable services/admin_api \
+	  --editable services/matcher_timing --editable services/matcher_sjtree --editable services/standalone
 	@touch $@

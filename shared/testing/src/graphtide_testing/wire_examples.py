@@ -116,6 +116,7 @@ PLANS = {
         unit="ms",
         limits=PATTERN.limits,
         start=4711,
+        reported_to=4720,
     )
     for engine, physical in PHYSICAL.items()
 }

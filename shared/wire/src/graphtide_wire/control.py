@@ -67,7 +67,11 @@ class PlanHead(msgspec.Struct, frozen=True):
 
 
 class PlanRecord(msgspec.Struct, frozen=True):
-    """How a pattern is to be matched, by whom, and from which offset of the ordered stream on; null is from now on."""
+    """How a pattern is to be matched, and by whom.
+
+    `start` is the offset of the first ordered record whose matches are reported; null is from now on. `reported_to` is the
+    offset below which another host has reported them, where the plan moved.
+    """
 
     name: Name
     version: Count
@@ -81,14 +85,15 @@ class PlanRecord(msgspec.Struct, frozen=True):
     unit: Literal["s", "ms", "us", "ns"] = "ms"
     limits: LimitsForm = LimitsForm()
     start: Count | None = None
+    reported_to: Count | None = None
     format: Count = PLAN_FORMAT
 
 
 class StatusRecord(msgspec.Struct, frozen=True):
     """What a host says of a plan: how far it is, and how large its state.
 
-    `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the first
-    whose are not. `position` is the offset that the host reads next.
+    `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
+    first whose are not. `position` is the offset that the host reads next.
     """
 
     name: Name
