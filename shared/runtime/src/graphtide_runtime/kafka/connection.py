@@ -45,7 +45,7 @@ class KafkaConnection:
         most_message_bytes: no writer takes a larger message; topics made without a bound of their own get this one.
         read_ahead_bytes: how much a reader fetches ahead for all its partitions.
         write_buffer_bytes: how much a writer holds until the cluster has it; `write` waits when that is full.
-        request_seconds: how long one call may take before it counts as failed, to be tried again.
+        request_seconds: how long one request may take before it counts as failed, to be tried again; a call may make a few.
         transaction_seconds: the cluster aborts a transaction that stays open longer.
     """
 
@@ -60,15 +60,20 @@ class KafkaConnection:
     request_seconds: float = 30.0
     transaction_seconds: float = 60.0
 
+    @property
+    def _request_milliseconds(self) -> int:
+        return int(self.request_seconds * 1000)
+
     def common(self) -> Config:
         """Return what every client is told."""
         config: Config = {
             "bootstrap.servers": self.bootstrap,
             "client.id": self.client_id,
             "security.protocol": ("sasl_" if self.login else "") + ("ssl" if self.tls else "plaintext"),
+            "socket.timeout.ms": self._request_milliseconds,
             "allow.auto.create.topics": False,
-            "reconnect.backoff.ms": 50,
-            "reconnect.backoff.max.ms": 1000,
+            "reconnect.backoff.ms": 200,
+            "reconnect.backoff.max.ms": 2000,
             "log.connection.close": False,
         }
         if self.login is not None:
@@ -126,10 +131,16 @@ class KafkaConnection:
         }
 
     def transacting(self, id: str) -> Config:
-        """Return what a transactor is told."""
+        """Return what a transactor is told.
+
+        A transaction that begins while the end of the last is still being written is told to try again. So the time until then
+        counts in every transaction of a busy transactor: librdkafka's own 100 ms would be most of it.
+        """
         milliseconds = int(self.transaction_seconds * 1000)
         return self.writing() | {
             "transactional.id": id,
             "transaction.timeout.ms": milliseconds,
-            "message.timeout.ms": milliseconds,
+            "message.timeout.ms": min(milliseconds, self._request_milliseconds),
+            "linger.ms": 0,
+            "retry.backoff.ms": 1,
         }

@@ -105,11 +105,14 @@ class Beside:
         if not fatal and (error.fatal() or error.code() in _LOUD):
             self._error = translate(error, self._doing)
 
+    def forget(self) -> None:
+        """Let go of an error that has mended itself: what it kept from being done is done."""
+        if not isinstance(self._error, FatalError):
+            self._error = None
+
     def check(self) -> None:
         """Raise what was noted; what stops the client is raised at every call, the rest once."""
         error = self._error
-        if error is None:
-            return
-        if not isinstance(error, FatalError):
-            self._error = None
-        raise error
+        self.forget()
+        if error is not None:
+            raise error

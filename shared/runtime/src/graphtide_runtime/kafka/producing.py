@@ -53,12 +53,14 @@ class Producing:
         """Wait until the cluster has everything, and return how many messages it lacks after `timeout` seconds.
 
         Raises:
-            GraphtideError: a message was refused, or something else went wrong since the last call.
+            GraphtideError: a message was refused, or messages are left because of what went wrong since the last call.
         """
         try:
             left = self.producer.flush(timeout)
         except KafkaException as raised:
             raise self.failure(raised, "writing") from raised
+        if left == 0:
+            self._beside.forget()
         self.check()
         return left
 

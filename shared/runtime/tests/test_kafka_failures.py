@@ -1,0 +1,134 @@
+"""A broker that crashes and comes back costs time, no record; what cannot be mended says so."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.errors import FatalError, TransientError
+from graphtide_core.ports.log import Position, TopicPartition, TopicSpec
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_testing.contracts.log import PATIENCE, messages, new_topic, read, values
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import LogReader
+    from graphtide_testing.servers import KafkaServer
+
+SOON = 3.0
+
+
+def read_on(reader: LogReader, count: int) -> list[bytes | None]:
+    """Read on through what mends itself."""
+    found: list[bytes | None] = []
+    while len(found) < count:
+        try:
+            records = read(reader, count - len(found))
+        except TransientError:
+            continue
+        assert records, f"only {len(found)} records within {PATIENCE} s"
+        found += values(records)
+    return found
+
+
+def test_reader_and_writer_go_on_when_the_broker_is_back(kafka_to_crash: KafkaServer) -> None:
+    log = KafkaLog(KafkaConnection(kafka_to_crash.bootstrap))
+    topic = new_topic(log)
+    texts = [b"%d" % number for number in range(2000)]
+    writer, reader = log.writer(), log.reader(None)
+    reader.assign({TopicPartition(topic, 0): 0})
+    writer.write(messages(topic, *texts[:1000]))
+    writer.flush(PATIENCE)
+    assert values(read(reader, 500))[:500] == texts[:500]
+    kafka_to_crash.kill()
+    writer.write(messages(topic, *texts[1000:]))
+    with pytest.raises(TransientError):
+        writer.flush(SOON)
+    kafka_to_crash.start()
+    writer.write(messages(topic, b"end"))
+    writer.flush(PATIENCE)
+    reader.assign({TopicPartition(topic, 0): 500})
+    assert read_on(reader, 1501) == [*texts[500:], b"end"]
+    writer.close()
+    reader.close()
+
+
+def test_a_transactor_opens_again_when_the_broker_is_back(kafka_to_crash: KafkaServer) -> None:
+    log = KafkaLog(KafkaConnection(kafka_to_crash.bootstrap, request_seconds=SOON))
+    patient = KafkaLog(KafkaConnection(kafka_to_crash.bootstrap))
+    topic = new_topic(log)
+    place = TopicPartition(topic, 0)
+    transactor, reader = log.transactor("id"), patient.reader("group")
+    transactor.open()
+    transactor.begin()
+    transactor.write(messages(topic, b"first"))
+    transactor.commit("group", {place: Position(1, "one")})
+    reader.assign({place: 0})
+    assert read_on(reader, 1) == [b"first"]
+    transactor.begin()
+    transactor.write(messages(topic, b"lost"))
+    kafka_to_crash.kill()
+    with pytest.raises(TransientError):
+        transactor.commit("group", {place: Position(2, "two")})
+    with pytest.raises(TransientError):
+        transactor.open()
+    kafka_to_crash.start()
+    transactor = patient.transactor("id")
+    transactor.open()
+    assert reader.committed([place]) == {place: Position(1, "one")}
+    transactor.begin()
+    transactor.write(messages(topic, b"again"))
+    transactor.commit("group", {place: Position(2, "two again")})
+    assert read_on(reader, 1) == [b"again"]
+    assert reader.committed([place]) == {place: Position(2, "two again")}
+    transactor.close()
+    reader.close()
+
+
+def test_without_a_broker_calls_end_in_time(kafka_to_crash: KafkaServer) -> None:
+    log = KafkaLog(KafkaConnection(kafka_to_crash.bootstrap, request_seconds=1.0))
+    kafka_to_crash.kill()
+    place = TopicPartition("topic", 0)
+    reader = log.reader("group")
+    with pytest.raises(TransientError):
+        log.ping()
+    with pytest.raises(TransientError):
+        log.admin().topics()
+    with pytest.raises(TransientError):
+        log.admin().ensure([TopicSpec("topic")])
+    with pytest.raises(TransientError):
+        reader.ends([place])
+    with pytest.raises(TransientError):
+        reader.committed([place])
+    with pytest.raises(TransientError):
+        reader.partitions("topic")
+    reader.assign({place: 0})
+    with pytest.raises(TransientError):
+        read(reader, 1)
+    reader.close()
+
+
+def test_a_record_that_the_topic_refuses_stops_who_wrote_it(kafka: str) -> None:
+    log = KafkaLog(KafkaConnection(kafka))
+    topic = f"{new_topic(log)}.small"
+    log.admin().ensure([TopicSpec(topic, most_bytes=1000)])
+    refused = messages(topic, random.Random(1).randbytes(20_000))
+    writer, transactor, reader = log.writer(), log.transactor(topic), log.reader(topic)
+    writer.write(refused)
+    with pytest.raises(FatalError, match="MSG_SIZE_TOO_LARGE"):
+        writer.flush(PATIENCE)
+    transactor.open()
+    transactor.begin()
+    transactor.write(refused)
+    with pytest.raises(FatalError, match="MSG_SIZE_TOO_LARGE"):
+        transactor.commit(topic, {TopicPartition(topic, 0): Position(1)})
+    transactor.open()
+    assert reader.committed([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): None}
+    for each in (writer, transactor, reader):
+        each.close()
+
+
+def test_a_transactor_that_is_not_open_does_nothing(kafka: str) -> None:
+    transactor = KafkaLog(KafkaConnection(kafka)).transactor("id")
+    with pytest.raises(FatalError, match="not open"):
+        transactor.begin()

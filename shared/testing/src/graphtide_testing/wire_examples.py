@@ -1,0 +1,200 @@
+"""One example of every record, with its codec: what golden vectors pin and damaged bytes are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from graphtide_core.ids import MatchId, PatternName
+from graphtide_core.match import MatchKind
+from graphtide_core.plan import (
+    Candidate,
+    FilteringPlan,
+    PhysicalPlan,
+    SearchPlan,
+    SjTreePlan,
+    SjTreeStrategy,
+    Storage,
+    TimingPlan,
+)
+from graphtide_core.ports.log import Message, Record
+from graphtide_core.statistics.snapshot import (
+    DegreeMoments,
+    Direction,
+    EdgeEnd,
+    EdgeType,
+    PathType,
+    StatisticsSnapshot,
+    TimeRange,
+)
+from graphtide_core.time import EventTime, TimeUnit
+from graphtide_wire import control, dead_letters, matches, ordered, raw, statistics
+from graphtide_wire.plan_form import form_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+AT = datetime(2024, 1, 1, 12, 0, 0, 250_000, tzinfo=UTC)
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A message, the value it carries, and what reads it."""
+
+    name: str
+    message: Message
+    value: object
+    decode: Callable[[Record], object]
+
+
+def record_of(message: Message) -> Record:
+    """Return the message as a reader gets it."""
+    return Record(message.topic, message.partition or 0, 0, 0, message.key, message.value, message.headers)
+
+
+RAW = raw.RawEdges(b'{"ts":1,"src":"a","dst":"b","label":"x"}\n{"ts":2}', producer="gate-7", line=3, traceparent=TRACE)
+CSV = raw.RawEdges(b"1,a,b,x\n", raw.RawFormat.CSV, columns="ts,src,dst,label")
+LETTER = dead_letters.DeadLetterRecord(
+    raw=b"1,a\xff",
+    code=dead_letters.ErrorCode.MALFORMED.value,
+    reason="2 fields where 4 are named: größer",
+    time="2024-01-01T12:00:00.250Z",
+    source=dead_letters.Source("graphtide.in.flows.v1", 3, 41, 7),
+    content_type="text/csv",
+    producer="gate-7",
+    traceparent=TRACE,
+)
+BODY = (
+    b'{"match_id":"4232d89a8d4c036f868a7bc9f0d7cb5f","query":"exfiltration","kind":"match","detected_at":1704121186924,'
+    b'"first_ts":1704120796793,"last_ts":1704121186924,"edges":{"a":"f1"},"vertices":{"v":"10.0.0.1"}}'
+)
+RETRACTED = BODY.replace(b'"kind":"match"', b'"kind":"retract"')
+FIGURES = ordered.OrderedFigures(EventTime(-5), EventTime(9), 2, 100, EventTime(8), TimeUnit.MILLISECOND, TRACE)
+COLUMNS: dict[str, list[bool | int | float | str | None]] = {
+    "ts": [-5, 9],
+    "src": ["a", "b"],
+    "dst": ["b", "c"],
+    "label": ["http", "http"],
+    "src_label": ["ip", None],
+    "dst_label": [None, None],
+    "id": ["100", "e7"],
+    "op": ["insert", "delete"],
+    "bytes": [12, None],
+}
+PATTERN = control.PatternRecord(
+    name="exfiltration",
+    version=2,
+    text="PATTERN exfiltration\nMATCH (a)-[e]->(b)\nON flows WINDOW 10m",
+    stream="flows",
+    state="active",
+    created_at=AT,
+    updated_at=AT,
+    etag="2-9f",
+    limits=control.LimitsForm(partial_matches=1000, policy="shed"),
+)
+PHYSICAL: dict[str, PhysicalPlan] = {
+    "timing": TimingPlan(((0, 1), (2,)), Storage.MS_TREE, (("L1.1", 2.5), ("L0.1", 0.0))),
+    "re-search": SearchPlan(((0, 1, 2), (1, 0, 2), (2, 1, 0)), ((1.0, 2.0, 4.0),)),
+    "sj-tree": SjTreePlan(((0, 1), (2,)), SjTreeStrategy.PATH_LAZY, (("P1", 3.0),)),
+    "filtering": FilteringPlan(((0, 1, 2),), (2,), (1.0, 2.0, 3.0), ((1.0, 1.5, 2.0),)),
+}
+CONSIDERED = tuple(Candidate(physical, 120.5, 3.0) for physical in PHYSICAL.values())
+PLANS = {
+    engine: control.PlanRecord(
+        name="exfiltration",
+        version=2,
+        epoch=5,
+        engine=engine,
+        service="matcher_timing",
+        shard=0,
+        plan=form_of(physical, CONSIDERED if engine == "timing" else ()),
+        pattern=control.PatternText(PATTERN.text),
+        desired="running",
+        unit="ms",
+        start=4711,
+    )
+    for engine, physical in PHYSICAL.items()
+}
+STATUS = control.StatusRecord(
+    name="exfiltration",
+    version=2,
+    epoch=5,
+    service="matcher_timing",
+    shard=0,
+    state="failed",
+    at=AT,
+    reason="pattern 'exfiltration' reached its limit of 1000 partial matches",
+    offset=4712,
+    matches=17,
+    partial_matches=1000,
+    state_bytes=65536,
+)
+HTTP, DNS = EdgeType("ip", "http", "ip"), EdgeType(None, "dns", None, 3)
+SNAPSHOT = statistics.StatisticsRecord(
+    "flows",
+    12,
+    StatisticsSnapshot(
+        version=12,
+        window=TimeRange(EventTime(0), EventTime(1000)),
+        first_ts=EventTime(1),
+        last_ts=EventTime(999),
+        edges=10,
+        vertices=7,
+        types={HTTP: 8, DNS: 2},
+        paths={PathType.of(EdgeEnd(HTTP, Direction.OUT), EdgeEnd(DNS, Direction.IN)): 4},
+        out_degrees=DegreeMoments(5, 10, 30, 4),
+        in_degrees=DegreeMoments(6, 10, 20, 3),
+    ),
+    0.25,
+)
+
+
+def match_event(body: bytes, kind: MatchKind, traceparent: str | None = None) -> matches.MatchEvent:
+    """Return the event of the example match."""
+    return matches.MatchEvent(
+        MatchId("4232d89a8d4c036f868a7bc9f0d7cb5f"), PatternName("exfiltration"), 2, kind, body, traceparent
+    )
+
+
+EXAMPLES = [
+    Example("raw-json", raw.encode("t", RAW, b"k"), RAW, raw.decode),
+    Example("raw-csv", raw.encode("t", CSV), CSV, raw.decode),
+    Example("dead-letter", dead_letters.encode("t", LETTER), LETTER, dead_letters.decode),
+    Example(
+        "match",
+        matches.encode("t", BODY + b"\n", 2, TimeUnit.MILLISECOND, TRACE),
+        match_event(BODY, MatchKind.MATCH, TRACE),
+        matches.decode,
+    ),
+    Example("retraction", matches.encode("t", RETRACTED, 2, None), match_event(RETRACTED, MatchKind.RETRACT), matches.decode),
+    Example("ordered-headers", ordered.encode("t", FIGURES, b"any"), FIGURES, lambda record: ordered.figures(record.headers)),
+    Example(
+        "pattern",
+        Message("t", b"exfiltration", control.encode_pattern(PATTERN)),
+        PATTERN,
+        lambda record: control.decode_pattern(record.value),
+    ),
+    *(
+        Example(
+            f"plan-{engine}",
+            Message("t", b"exfiltration", control.encode_plan(plan)),
+            plan,
+            lambda record: control.decode_plan(record.value),
+        )
+        for engine, plan in PLANS.items()
+    ),
+    Example(
+        "status",
+        Message("t", b"exfiltration", control.encode_status(STATUS)),
+        STATUS,
+        lambda record: control.decode_status(record.value),
+    ),
+    Example(
+        "statistics",
+        Message("t", b"flows", statistics.encode_statistics(SNAPSHOT)),
+        SNAPSHOT,
+        lambda record: statistics.decode_statistics(record.value),
+    ),
+]

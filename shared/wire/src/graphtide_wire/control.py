@@ -1,0 +1,139 @@
+"""What steers a deployment: patterns, plans and their status, as JSON. A record without a value deletes its key.
+
+Readers leave out fields they do not know. What a reader must not overlook raises the `format` of plans.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from graphtide_wire.json_form import Count, Instant, Int64, Name, decode, encode
+from graphtide_wire.plan_form import PlanForm
+
+PLAN_FORMAT: Final = 1
+"""The newest form of plans that this code understands."""
+
+
+class LimitsForm(msgspec.Struct, frozen=True):
+    """Bounds on a pattern's state; null does not bound."""
+
+    partial_matches: Count | None = None
+    state_bytes: Count | None = None
+    policy: Literal["fail", "pause", "shed"] = "fail"
+
+
+class PatternOptions(msgspec.Struct, frozen=True):
+    """What the user asks of the planner."""
+
+    engine: str = "auto"
+
+
+class PatternRecord(msgspec.Struct, frozen=True):
+    """A pattern as it was registered; `etag` changes with every change."""
+
+    name: Name
+    version: Count
+    text: str
+    stream: Name
+    state: Literal["active", "paused"]
+    created_at: Instant
+    updated_at: Instant
+    etag: str
+    limits: LimitsForm = LimitsForm()
+    options: PatternOptions = PatternOptions()
+
+
+class PatternText(msgspec.Struct, frozen=True):
+    """The pattern that a plan is for."""
+
+    text: str
+
+
+class PlanHead(msgspec.Struct, frozen=True):
+    """Whose plan it is and for whom: what can be read of every plan, of newer formats, too."""
+
+    name: Name
+    version: Count
+    epoch: Count
+    service: Name
+    shard: Count
+    format: Count
+
+
+class PlanRecord(msgspec.Struct, frozen=True):
+    """How a pattern is to be matched, by whom, and from which offset of the ordered stream on; null is from now on."""
+
+    name: Name
+    version: Count
+    epoch: Count
+    engine: str
+    service: Name
+    shard: Count
+    plan: PlanForm
+    pattern: PatternText
+    desired: Literal["running", "paused"]
+    unit: Literal["s", "ms", "us", "ns"] | None = None
+    start: Count | None = None
+    format: Count = PLAN_FORMAT
+
+
+class StatusRecord(msgspec.Struct, frozen=True):
+    """What a host says of a plan: how far it is, and how large its state."""
+
+    name: Name
+    version: Count
+    epoch: Count
+    service: Name
+    shard: Count
+    state: Literal["pending", "warming", "running", "paused", "stopped", "failed"]
+    at: Instant
+    reason: str | None = None
+    offset: Int64 | None = None
+    matches: Count = 0
+    partial_matches: Count = 0
+    state_bytes: Count = 0
+
+
+def encode_pattern(record: PatternRecord) -> bytes:
+    """Return the pattern as JSON."""
+    return encode(record)
+
+
+def decode_pattern(value: bytes | None) -> PatternRecord:
+    """Return the pattern.
+
+    Raises:
+        PoisonRecordError: the value is none.
+    """
+    return decode(value, PatternRecord, "registered pattern")
+
+
+def encode_plan(record: PlanRecord) -> bytes:
+    """Return the plan as JSON."""
+    return encode(record)
+
+
+def decode_plan(value: bytes | None) -> PlanRecord | PlanHead:
+    """Return the plan; of one in a format newer than this code, only whose it is, so that it can be refused by name.
+
+    Raises:
+        PoisonRecordError: the value is no plan.
+    """
+    head = decode(value, PlanHead, "plan")
+    return head if head.format > PLAN_FORMAT else decode(value, PlanRecord, "plan")
+
+
+def encode_status(record: StatusRecord) -> bytes:
+    """Return the status as JSON."""
+    return encode(record)
+
+
+def decode_status(value: bytes | None) -> StatusRecord:
+    """Return the status.
+
+    Raises:
+        PoisonRecordError: the value is none.
+    """
+    return decode(value, StatusRecord, "status of a plan")

@@ -1,0 +1,76 @@
+"""Names of headers, and reading their values."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import PoisonRecordError
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import Headers
+
+CONTENT_TYPE: Final = "content-type"
+TRACEPARENT: Final = "traceparent"
+"""W3C Trace Context of what brought the record about."""
+
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+
+
+def text(headers: Headers, name: str) -> str | None:
+    """Return the last value of the header; None if it is not there.
+
+    Raises:
+        PoisonRecordError: it is not UTF-8.
+    """
+    found = next((value for given, value in reversed(headers) if given == name), None)
+    if found is None:
+        return None
+    try:
+        return found.decode()
+    except UnicodeDecodeError as error:
+        reason = f"the header {name} is not UTF-8"
+        raise PoisonRecordError(reason) from error
+
+
+def required(headers: Headers, name: str) -> str:
+    """Return the last value of the header.
+
+    Raises:
+        PoisonRecordError: it is not there, or not UTF-8.
+    """
+    found = text(headers, name)
+    if found is None:
+        reason = f"the header {name} is missing"
+        raise PoisonRecordError(reason)
+    return found
+
+
+def integer(headers: Headers, name: str) -> int | None:
+    """Return the last value of the header as a signed integer of 64 bits; None if it is not there.
+
+    Raises:
+        PoisonRecordError: it is none.
+    """
+    found = text(headers, name)
+    if found is None:
+        return None
+    if not _INTEGER.fullmatch(found) or not -(2**63) <= int(found) < 2**63:
+        reason = f"the header {name} is no integer of 64 bits: {found[:40]!r}"
+        raise PoisonRecordError(reason)
+    return int(found)
+
+
+def required_integer(headers: Headers, name: str) -> int:
+    """Return the last value of the header as a signed integer of 64 bits.
+
+    Raises:
+        PoisonRecordError: it is not there, or no such integer.
+    """
+    required(headers, name)
+    return integer(headers, name) or 0
+
+
+def given(*pairs: tuple[str, str | int | None]) -> Headers:
+    """Return the headers that have a value."""
+    return tuple((name, str(value).encode()) for name, value in pairs if value is not None)

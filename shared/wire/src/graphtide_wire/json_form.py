@@ -1,0 +1,39 @@
+"""JSON by types: one line of it to and from frozen structs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypeVar
+
+import msgspec
+from graphtide_core.errors import PoisonRecordError
+from msgspec import Meta
+
+Form = TypeVar("Form")
+
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Name = Annotated[str, Meta(min_length=1, max_length=1000)]
+Instant = Annotated[datetime, Meta(tz=True)]
+"""An instant of the wall clock, with its offset from UTC, as RFC 3339 writes it."""
+
+
+def encode(value: object) -> bytes:
+    """Return the struct as one line of JSON; fields are in the order of the struct."""
+    return msgspec.json.encode(value)
+
+
+def decode(value: bytes | None, form: type[Form], what: str) -> Form:
+    """Return the struct that the JSON holds; fields it does not know are left out, so that newer writers may add some.
+
+    Raises:
+        PoisonRecordError: the bytes are no JSON, or not of this form.
+    """
+    if value is None:
+        reason = f"{what} without a value"
+        raise PoisonRecordError(reason)
+    try:
+        return msgspec.json.decode(value, type=form)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = f"no {what}: {error}"
+        raise PoisonRecordError(reason, value) from error

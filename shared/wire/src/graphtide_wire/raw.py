@@ -1,0 +1,138 @@
+"""Raw edges: what producers send, one or more a record, before anybody has looked inside.
+
+A record says in `content-type` how its edges are written; one that does not is JSON, an edge a line. CloudEvents are understood
+in both modes: in binary mode the value is an edge, in structured mode `data` is one or a list of them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.errors import PoisonRecordError
+from graphtide_core.ports.log import Message
+
+from graphtide_wire import headers as names
+from graphtide_wire.headers import CONTENT_TYPE, TRACEPARENT
+from graphtide_wire.json_form import decode as decode_json
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import Record
+
+PRODUCER: Final = "graphtide-producer"
+"""Name of who sent the edges, if it wants a watermark of its own."""
+
+LINE: Final = "graphtide-line"
+"""1-based line of the record's first edge in what its sender sent."""
+
+COLUMNS: Final = "graphtide-columns"
+"""Names of the columns, as a header line of CSV."""
+
+_CLOUD_EVENTS: Final = "application/cloudevents+json"
+_BINARY_MODE: Final = "ce_specversion"
+
+
+class RawFormat(Enum):
+    """How edges are written: one a line."""
+
+    JSON_LINES = "application/x-ndjson"
+    CSV = "text/csv"
+    """Without a header line; the columns stand beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawEdges:
+    """Edges as bytes, and what is known of them.
+
+    Attributes:
+        body: the edges.
+        format: how to read them.
+        columns: of CSV, its header line; None for JSON.
+        producer: who sent them, if it said so.
+        line: 1-based line of the first in what the sender sent.
+        traceparent: trace they belong to.
+    """
+
+    body: bytes
+    format: RawFormat = RawFormat.JSON_LINES
+    columns: str | None = None
+    producer: str | None = None
+    line: int | None = None
+    traceparent: str | None = None
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    """A CloudEvent in structured mode, as far as edges need it."""
+
+    specversion: str
+    data: msgspec.Raw
+
+
+def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
+    """Return the message that carries the edges."""
+    headers = names.given(
+        (CONTENT_TYPE, edges.format.value),
+        (COLUMNS, edges.columns),
+        (PRODUCER, edges.producer),
+        (LINE, edges.line),
+        (TRACEPARENT, edges.traceparent),
+    )
+    return Message(topic, key, edges.body, headers)
+
+
+def decode(record: Record) -> RawEdges:
+    """Return the edges of a record; their bytes are looked at only in a CloudEvent in structured mode.
+
+    Raises:
+        PoisonRecordError: the record has no value, a type of content that is no edges', or damaged headers.
+    """
+    if record.value is None:
+        reason = "a record without a value"
+        raise PoisonRecordError(reason)
+    declared = names.text(record.headers, CONTENT_TYPE) or RawFormat.JSON_LINES.value
+    kind = declared.partition(";")[0].strip().lower()
+    columns = names.text(record.headers, COLUMNS)
+    if kind == RawFormat.CSV.value and columns is None:
+        reason = f"edges as {kind} without the header {COLUMNS}"
+        raise PoisonRecordError(reason, record.value)
+    return RawEdges(
+        body=_body(record.value, kind, is_event=names.text(record.headers, _BINARY_MODE) is not None),
+        format=RawFormat.CSV if kind == RawFormat.CSV.value else RawFormat.JSON_LINES,
+        columns=columns if kind == RawFormat.CSV.value else None,
+        producer=names.text(record.headers, PRODUCER),
+        line=names.integer(record.headers, LINE),
+        traceparent=names.text(record.headers, TRACEPARENT),
+    )
+
+
+def _body(value: bytes, kind: str, *, is_event: bool) -> bytes:
+    """Return the edges one a line."""
+    if kind == _CLOUD_EVENTS:
+        return _data(value)
+    if kind == "application/json" or (is_event and kind.endswith("+json")):
+        return _one_line(value)
+    if kind in {RawFormat.JSON_LINES.value, RawFormat.CSV.value}:
+        return value
+    reason = f"the content type {kind[:100]!r} is not one of edges"
+    raise PoisonRecordError(reason, value)
+
+
+def _data(value: bytes) -> bytes:
+    data = bytes(decode_json(value, _Envelope, "CloudEvent in structured mode").data)
+    if not data.startswith(b"["):
+        return _one_line(data)
+    return b"\n".join(_one_line(bytes(each)) for each in decode_json(data, list[msgspec.Raw], "list of edges"))
+
+
+def _one_line(value: bytes) -> bytes:
+    """Return the JSON without line breaks; a value that has none, or is several lines of JSON, is left as it is."""
+    if b"\n" not in value.strip() and b"\r" not in value.strip():
+        return value.strip()
+    try:
+        json.loads(value)
+        return msgspec.json.format(value, indent=-1)
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return value

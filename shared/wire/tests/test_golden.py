@@ -1,0 +1,59 @@
+"""Every record keeps its bytes: what an older release wrote is read by a newer one, and the other way round.
+
+A vector holds the headers, one a line, and after an empty line the value.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.ports.log import Message
+from graphtide_testing.wire_examples import COLUMNS, EXAMPLES, Example, record_of
+from graphtide_wire import ordered
+from graphtide_wire.schemas import schemas
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import Headers
+
+FIXTURES = Path(__file__).parent / "fixtures"
+SCHEMAS = Path(__file__).parents[3] / "docs" / "reference" / "schemas"
+
+
+def vector(message: Message) -> bytes:
+    lines = [name.encode() + b": " + value + b"\n" for name, value in message.headers]
+    return b"".join(lines) + b"\n" + (message.value or b"")
+
+
+def message_of(vector: bytes) -> Message:
+    head, _, value = (b"\n" + vector).partition(b"\n\n")
+    headers: Headers = tuple(
+        (name.decode(), text) for name, _, text in (line.partition(b": ") for line in head.splitlines() if line)
+    )
+    return Message("t", None, value, headers)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_records_are_written_as_ever(example: Example) -> None:
+    assert vector(example.message) == (FIXTURES / f"{example.name}.txt").read_bytes()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_records_of_ever_are_read(example: Example) -> None:
+    message = message_of((FIXTURES / f"{example.name}.txt").read_bytes())
+    assert example.decode(record_of(message)) == example.value
+
+
+def test_there_is_no_vector_without_an_example() -> None:
+    assert {path.stem for path in FIXTURES.glob("*.txt")} == {example.name for example in EXAMPLES}
+
+
+def test_ordered_edges_of_ever_are_read() -> None:
+    table = ordered.decode_body((FIXTURES / "ordered-body.arrow").read_bytes())
+    assert table.to_pydict() == COLUMNS
+    assert table.schema == ordered.decode_body(ordered.encode_body(COLUMNS)).schema
+
+
+def test_the_documented_schemas_are_those_of_the_code() -> None:
+    assert {path.name: path.read_text("utf-8") for path in SCHEMAS.glob("*.json")} == schemas()
