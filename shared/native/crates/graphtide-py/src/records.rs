@@ -74,14 +74,11 @@ impl PyEdgeBatch {
 
     fn later_than(slf: PyRef<'_, Self>, py: Python<'_>, ts: i64) -> PyResult<Py<Self>> {
         let inner = &slf.inner;
-        let kept = py.detach(|| match inner.ts().iter().all(|&each| each > ts) {
-            true => None,
-            false => Some(inner.at((0..inner.len()).filter(|&index| inner.ts()[index] > ts))),
-        });
-        match kept {
-            None => Ok(slf.into()),
-            Some(records) => Py::new(py, slf.with(records)),
+        if inner.ts().iter().all(|&each| each > ts) {
+            return Ok(slf.into());
         }
+        let kept = py.detach(|| inner.at((0..inner.len()).filter(|&index| inner.ts()[index] > ts)));
+        Py::new(py, slf.with(kept))
     }
 
     fn part(&self, py: Python<'_>, start: usize, stop: usize) -> Self {
@@ -98,7 +95,7 @@ impl PyEdgeBatch {
         if others.iter().any(|other| other.inner.width() != self.inner.width()) {
             return Err(PyValueError::new_err("the batches have other attributes"));
         }
-        let others: Vec<_> = others.iter().map(|other| Arc::clone(&other.inner)).collect();
+        let others: Vec<_> = others.into_iter().map(|other| Arc::clone(&other.inner)).collect();
         Ok(self.with(py.detach(|| {
             let mut joined = EdgeBatch::clone(&self.inner);
             for other in others {
