@@ -16,7 +16,7 @@ from graphtide_ingestion.domain.sequencing import Ordering
 from graphtide_native.records import ArrowDecoder, CsvDecoder, Sequencer, Symbols, take_dead_letters
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.clock import ManualClock
-from graphtide_testing.mortal import KilledError, Mortal
+from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_wire import control, dead_letters, ordered, raw
 from graphtide_wire.raw import RawEdges, RawFormat
 from graphtide_wire.topics import Topics
@@ -55,7 +55,7 @@ class Stage:
     linger: float = 0.0
     log: Log = field(default_factory=MemoryLog)
     clock: ManualClock = field(default_factory=ManualClock)
-    fuse: list[int] = field(default_factory=lambda: [0])
+    fuse: Fuse = field(default_factory=Fuse)
 
     def __post_init__(self) -> None:
         self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(FLOWS, partitions=self.partitions)])
@@ -318,7 +318,7 @@ def play(stage: Stage, bodies: Sequence[bytes], kills: Sequence[int]) -> object:
     for number, body in enumerate(bodies):
         stage.send(body)
         if number % 2:
-            stage.fuse[0] = kills[number // 2] if number // 2 < len(kills) else 0
+            stage.fuse.length = kills[number // 2] if number // 2 < len(kills) else 0
             stage.run(3)
     stage.fall_silent()
     return outcome(stage)
@@ -333,7 +333,7 @@ def test_a_crash_at_any_call_changes_nothing(lateness: int) -> None:
         kill += 1
         stage = Stage(lateness)
         assert play(stage, BODIES, [0, 0, kill]) == expected, f"killed at {kill}"
-        survived = stage.fuse[0] > 0
+        survived = stage.fuse.length > 0
     assert kill > 40
 
 
@@ -377,7 +377,7 @@ def test_with_many_partitions_no_edge_is_lost_none_repeated_and_order_holds(
         sent += ids
         stage.send(lines(*(edge(ts, id) for ts, id in zip(times, ids, strict=True))), partition)
         if number % 3 == 2 and kills:
-            stage.fuse[0] = kills[number % len(kills)]
+            stage.fuse.length = kills[number % len(kills)]
             stage.run(2)
     stage.fall_silent()
     late = [json.loads(each.raw)["id"] for each in stage.letters()]

@@ -6,7 +6,10 @@ from random import Random
 
 import graphtide
 from graphtide import MatchOptions, Session
-from graphtide.adaptation import AdaptationPolicy
+from graphtide.adaptation import AdaptationPolicy, Watch
+from graphtide.bench.stream import StreamRecipe, generate
+from graphtide.readers import ReaderOptions, from_edges
+from graphtide.sampling import sample
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.statistics import DriftPolicy
@@ -15,7 +18,7 @@ from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 
 CHAIN = "PATTERN p MATCH (v)-[x:a]->(w)-[y:b]->(s)-[z:c]->(t) ON s WINDOW 60"
-EAGER = AdaptationPolicy(every=400, sample=300, drift=DriftPolicy(fewest_edges=100))
+EAGER = AdaptationPolicy(every=400, glance=150, sample=300, drift=DriftPolicy(fewest_edges=100))
 
 
 def swapping_stream(records: int, seed: int = 3) -> list[Edge]:
@@ -60,3 +63,63 @@ def test_plans_stay_if_told_to() -> None:
     for start in range(0, len(edges), 100):
         session.push(edges[start : start + 100])
     assert session.replans == []
+
+
+def test_a_generated_stream_that_swaps_is_matched_as_the_oracle_does_it() -> None:
+    recipe = StreamRecipe(
+        seed=5,
+        edges=4_000,
+        vertices=40,
+        vertex_labels=1,
+        edge_labels=4,
+        alpha=0.5,
+        closing=0.1,
+        label_skew=2.0,
+        swap_after=2_000,
+    )
+    edges = [
+        Edge(EdgeId(f"e{number}"), EventTime(edge.ts), VertexId(str(edge.source)), VertexId(str(edge.target)), f"E{edge.label}")
+        for number, edge in enumerate(generate(recipe))
+    ]
+    (pattern,) = graphtide.parse("PATTERN p MATCH (u)-[x:E0]->(v)-[y:E0]->(w)-[z:E3]->(t) ON s WINDOW 60")
+    session = Session(pattern, MatchOptions(adaptation=EAGER))
+    found = [match for start in range(0, len(edges), 100) for match in session.push(edges[start : start + 100])]
+    found += session.finish()
+    expected = sorted(SubgraphOracle(pattern).run(edges))
+    assert len(expected) > 20
+    assert keys(found) == expected
+    assert session.replans
+
+
+def watched(batches: list[list[Edge]], policy: AdaptationPolicy) -> list[int]:
+    """Return the places of the batches after which a watch, started on the first, has something to plan on."""
+    options = ReaderOptions()
+    decoded = [batch for records in batches for batch in from_edges(records, options).batches()]
+    watch = Watch(options.symbols, sample(decoded[0], options.symbols), policy)
+    return [place for place, batch in enumerate(decoded) if watch.look(batch) is not None]
+
+
+def test_a_change_of_types_is_seen_at_a_glance_and_planned_on_a_sample_right_after() -> None:
+    edges = swapping_stream(4_000)
+    batches = [edges[start : start + 200] for start in range(0, len(edges), 200)]
+    policy = AdaptationPolicy(every=400, glance=150, sample=300, drift=DriftPolicy(fewest_edges=100))
+    # Glances fall on every second batch; the one at batch 11 is the first after the swap, and a sample takes two batches more.
+    assert watched(batches, policy) == [13]
+
+
+def test_paths_that_change_while_types_stay_are_seen_by_the_next_sample() -> None:
+    def edge(number: int, source: str, target: str, label: str) -> Edge:
+        return Edge(EdgeId(f"e{number}"), EventTime(number), VertexId(source), VertexId(target), label)
+
+    def chain(number: int) -> list[Edge]:
+        return [edge(3 * number, "u", f"x{number}", "a"), edge(3 * number + 1, f"x{number}", "w", "b")]
+
+    def fork(number: int) -> list[Edge]:
+        return [edge(3 * number, f"y{number}", "u", "a"), edge(3 * number + 1, f"y{number}", "w", "b")]
+
+    chains = [[one for number in range(100 * part, 100 * part + 100) for one in chain(number)] for part in range(6)]
+    forks = [[one for number in range(100 * part, 100 * part + 100) for one in fork(number)] for part in range(6, 30)]
+    policy = AdaptationPolicy(
+        every=200, glance=100, sample=200, paths_every=5, drift=DriftPolicy(path_order=0.01, fewest_edges=50)
+    )
+    assert watched([*chains, *forks], policy) == [9]

@@ -57,3 +57,23 @@ def test_what_cannot_be_stacked_is_refused() -> None:
         drawn(chart(Series("a", ((0, 1),)), Series("b", ((1, 1),)), kind=Kind.STACKED))
     with pytest.raises(ValueError, match="stack on a linear one"):
         drawn(chart(Series("a", ((1, 1),)), kind=Kind.STACKED, logarithmic=True))
+
+
+def tick_labels(one: Chart) -> set[str]:
+    return {text.text or "" for text in drawn(one).iter(f"{SVG}text")}
+
+
+def test_a_short_logarithmic_axis_has_ticks_at_two_and_five_and_a_long_one_at_powers_alone() -> None:
+    short = Chart("t", Axis("x"), Axis("y", logarithmic=True), (Series("s", ((0.5, 0.013), (0.7, 0.11))),))
+    assert {"0.01", "0.02", "0.05", "0.1", "0.2"} <= tick_labels(short)
+    long = Chart("t", Axis("x"), Axis("y", logarithmic=True), (Series("s", ((0.5, 0.013), (0.7, 110.0))),))
+    assert {"0.01", "1", "100", "1k"} <= tick_labels(long)
+    assert tick_labels(long).isdisjoint({"0.02", "20", "500"})
+
+
+def test_an_axis_of_whole_numbers_has_ticks_at_integers_alone() -> None:
+    line = Series("s", ((3.0, 10.0), (5.0, 20.0)))
+    assert "3.5" in tick_labels(Chart("t", Axis("x"), Axis("y"), (line,)))
+    labels = tick_labels(Chart("t", Axis("x", whole=True), Axis("y"), (line,)))
+    assert {"3", "4", "5"} <= labels
+    assert "3.5" not in labels

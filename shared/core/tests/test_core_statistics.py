@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 
 import pytest
 from graphtide_core.errors import PoisonRecordError
@@ -66,7 +67,7 @@ SNAPSHOTS = st.builds(
 
 
 def known(types: dict[str, int], ticks: int = 100, paths: dict[tuple[str, str], int] | None = None) -> StatisticsSnapshot:
-    ends = {label: EdgeEnd(EdgeType(None, label, None), OUT) for label in "abcd"}
+    ends = {label: EdgeEnd(EdgeType(None, label, None), OUT) for label in "abcdefgh"}
     return StatisticsSnapshot(
         window=TimeRange(EventTime(0), EventTime(ticks)),
         edges=sum(types.values()),
@@ -240,3 +241,29 @@ def test_plans_made_with_nothing_known_are_due_once_something_is() -> None:
     assert should_replan(StatisticsSnapshot(), now, DriftPolicy())
     assert not should_replan(StatisticsSnapshot(), now, DriftPolicy(fewest_edges=1001))
     assert not should_replan(StatisticsSnapshot(), known({}), DriftPolicy(fewest_edges=0))
+
+
+def pairs_that_changed(then: dict[str, int], now: dict[str, int]) -> float:
+    """Drift of the order by its definition: pair by pair."""
+    all_then, all_now = sum(then.values()), sum(now.values())
+    kinds = sorted({*then, *now})
+    share = {kind: then.get(kind, 0) / all_then + now.get(kind, 0) / all_now for kind in kinds}
+
+    def clear(counts: dict[str, int], one: str, other: str) -> int:
+        a, b = counts.get(one, 0), counts.get(other, 0)
+        return 0 if (a - b) ** 2 <= 9 * (a + b) else (a > 1.25 * b) - (b > 1.25 * a)
+
+    pairs = list(combinations(kinds, 2))
+    changed = sum(share[a] * share[b] for a, b in pairs if clear(then, a, b) * clear(now, a, b) < 0)
+    every = sum(share[a] * share[b] for a, b in pairs)
+    return changed / every if every else 0.0
+
+
+LABEL_COUNTS = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 300), min_size=1).filter(
+    lambda counts: sum(counts.values()) > 0
+)
+
+
+@given(LABEL_COUNTS, LABEL_COUNTS)
+def test_drift_of_the_order_is_the_share_of_pairs_that_changed_places(then: dict[str, int], now: dict[str, int]) -> None:
+    assert drift(known(then), known(now)).order == pytest.approx(min(1.0, pairs_that_changed(then, now)))

@@ -174,3 +174,11 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="1 classes for 2 records"):
         native.push([insert(1, "a", "b", "x"), insert(2, "a", "b", "x")], [0])
     assert native.statistics.snapshot().edges == 0
+
+
+@pytest.mark.parametrize("most", [0, 2, 3, 9])
+def test_of_a_batch_as_many_records_count_as_asked(most: int) -> None:
+    edges = [insert(ts, "u", f"x{ts}", "a") for ts in range(3)]
+    native = Native()
+    native.statistics.push(native.batch(edges), most=most)
+    assert native.statistics.snapshot().edges == min(most, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
@@ -12,7 +12,7 @@ from graphtide_runtime.checkpoints.redis import RedisCheckpoints
 from graphtide_testing.contracts.checkpoints import CheckpointContract
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from graphtide_core.ports.checkpoints import CheckpointStore
 
@@ -21,6 +21,12 @@ class TestMemoryCheckpoints(CheckpointContract):
     @pytest.fixture
     def store(self) -> CheckpointStore:
         return MemoryCheckpoints()
+
+
+def limit_memory(url: str, limit: int) -> None:
+    client: Any = redis.Redis.from_url(url)
+    client.config_set("maxmemory", limit)
+    client.close()
 
 
 class TestRedisCheckpoints(CheckpointContract):
@@ -32,19 +38,24 @@ class TestRedisCheckpoints(CheckpointContract):
 
     def test_without_memory_nothing_is_changed(self, redis_server: str, store: CheckpointStore, key: str) -> None:
         store.save(key, b"1", {"a": b"1"}, [])
-        admin = redis.Redis.from_url(redis_server)
-        admin.config_set("maxmemory", 1)
+        limit_memory(redis_server, 1)
         try:
             with pytest.raises(TransientError, match="maxmemory"):
                 store.save(key, b"2", {"b": b"2"}, [])
         finally:
-            admin.config_set("maxmemory", 0)
+            limit_memory(redis_server, 0)
         assert (store.manifest(key), store.segments(key, ["a"])) == (b"1", [b"1"])
 
 
 def test_a_server_that_is_not_there_may_come_later() -> None:
     store = RedisCheckpoints("redis://127.0.0.1:1", timeout=0.5)
-    for call in (store.ping, lambda: store.manifest("k"), lambda: store.save("k", b"", {}, []), lambda: store.delete("k")):
+    calls: list[Callable[[], object]] = [
+        store.ping,
+        lambda: store.manifest("k"),
+        lambda: store.save("k", b"", {}, []),
+        lambda: store.delete("k"),
+    ]
+    for call in calls:
         with pytest.raises(TransientError):
             call()
 

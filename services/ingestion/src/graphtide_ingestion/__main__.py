@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uvicorn
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_runtime.kafka import KafkaLog
 
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
@@ -12,8 +12,7 @@ from graphtide_ingestion.settings import Settings
 def main() -> None:
     """Serve."""
     settings = Settings()
-    log = KafkaLog(KafkaConnection(settings.bootstrap, client_id="graphtide-ingestion"))
-    service = bootstrap(log, settings)
+    service = bootstrap(KafkaLog(settings.kafka.connection("graphtide-ingestion")), settings)
     uvicorn.run(service.app, host=settings.host, port=settings.port, log_config=None, access_log=False)
 
 

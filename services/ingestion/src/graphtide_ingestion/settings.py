@@ -1,10 +1,11 @@
-"""What a deployment sets by environment variables; all begin with `GRAPHTIDE_INGESTION_`."""
+"""What an operator says of ingestion, by variables of the environment: `GRAPHTIDE_INGESTION_KAFKA__BOOTSTRAP` and so on."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from graphtide_core.time import TimeUnit
+from graphtide_runtime.kafka.settings import KafkaSettings
 from graphtide_wire.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -14,7 +15,7 @@ class Settings(BaseSettings):
     """Settings of the service.
 
     Attributes:
-        bootstrap: address of Kafka.
+        kafka: where the log is.
         prefix: of topics.
         host: address that HTTP listens on.
         port: of HTTP.
@@ -34,9 +35,9 @@ class Settings(BaseSettings):
         most_answers: how many.
     """
 
-    model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_INGESTION_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_INGESTION_", env_nested_delimiter="__", frozen=True)
 
-    bootstrap: str = "127.0.0.1:9092"
+    kafka: KafkaSettings = Field(default_factory=KafkaSettings)
     prefix: str = DEFAULT_PREFIX
     host: str = "127.0.0.1"
     port: int = Field(default=8081, ge=0, le=65535)

@@ -1,8 +1,10 @@
 """When to look at a stream again, and which patterns get another plan.
 
-Every `every` records a sample is counted. If it drifted from what the plans were made on, every pattern is planned again, and
-the new plan is taken where it is estimated to cost less by a margin than the old one would on the stream as it is now: so a
-stream between two states does not swing plans to and fro.
+Every `every` records the watch has a glance at the stream: it counts the edge types of a few records. If they drifted from what
+the plans were made on, it counts a longer sample right after, 2-edge paths too, and every pattern is planned again on that. The
+new plan is taken where it is estimated to cost less by a margin than the old one would on the stream as it is now: so a stream
+between two states does not swing plans to and fro. Because paths can drift while types stay, one glance in `paths_every` is
+such a sample: it costs some ten times as much.
 """
 
 from __future__ import annotations
@@ -12,11 +14,8 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot, should_replan
 from graphtide_native.statistics import StreamStatistics
-from graphtide_query.search.choice import cost
-from graphtide_query.search.cost_model import CostModel
 
 if TYPE_CHECKING:
-    from graphtide_core.plan import Plan
     from graphtide_native.records import EdgeBatch, Symbols
 
 
@@ -25,14 +24,18 @@ class AdaptationPolicy:
     """How often and how readily plans change.
 
     Attributes:
-        every: records between two samples.
-        sample: records a sample has at least.
+        every: records between two glances.
+        glance: records whose types are counted.
+        sample: records of a sample with paths, to plan on.
+        paths_every: glances of which one is such a sample.
         drift: what counts as a change of the stream.
         margin: share of the old plan's estimated cost that the new one's must stay below.
     """
 
     every: int = 50_000
+    glance: int = 2_000
     sample: int = 5_000
+    paths_every: int = 16
     drift: DriftPolicy = DriftPolicy()  # noqa: RUF009 - frozen, so one instance serves all
     margin: float = 0.8
 
@@ -45,40 +48,39 @@ class Watch:
         self._symbols = symbols
         self._planned_on = planned_on
         self._policy = policy
-        self._until_sample = policy.every
-        self._sample: StreamStatistics | None = None
-        self._sampled = 0
+        self._until_glance = policy.every
+        self._counted: StreamStatistics | None = None
+        self._wanted = 0
+        self._glances = 0
+        self._suspects = False
 
     def look(self, batch: EdgeBatch) -> StatisticsSnapshot | None:
-        """Take a batch; return the sample if it is complete and the stream has drifted, to plan on it."""
-        self._until_sample -= len(batch)
-        if self._sample is None:
-            if self._until_sample > 0:
-                return None
-            self._sample, self._sampled = StreamStatistics(self._symbols), 0
-        self._sample.push(batch)
-        self._sampled += len(batch)
-        if self._sampled < self._policy.sample:
+        """Take a batch; return a sample with paths if it is complete and the stream has drifted, to plan on it."""
+        self._until_glance -= len(batch)
+        if self._until_glance > 0:
             return None
-        now = self._sample.snapshot()
-        self._sample, self._until_sample = None, self._policy.every
-        if not should_replan(self._planned_on, now, self._policy.drift):
+        if self._counted is None:
+            self._counted = self._begin()
+        self._counted.push(batch, most=self._wanted)
+        self._wanted -= min(self._wanted, len(batch))
+        if self._wanted > 0:
+            return None
+        now = self._counted.snapshot()
+        self._counted = None
+        return self._judged(now)
+
+    def _begin(self) -> StreamStatistics:
+        self._glances += 1
+        with_paths = self._suspects or self._glances % self._policy.paths_every == 0
+        self._wanted = self._policy.sample if with_paths else self._policy.glance
+        return StreamStatistics(self._symbols, paths=with_paths)
+
+    def _judged(self, now: StatisticsSnapshot) -> StatisticsSnapshot | None:
+        """Return the sample if it is fit to plan on, and say when the next one is due."""
+        drifted = should_replan(self._planned_on, now, self._policy.drift)
+        self._suspects = drifted and now.paths is None
+        self._until_glance = 0 if self._suspects else self._policy.every
+        if not drifted or self._suspects:
             return None
         self._planned_on = now
         return now
-
-
-def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, margin: float) -> bool:
-    """Whether the new plan is estimated cheaper than the old one by the margin, on the stream as it is known now.
-
-    Args:
-        old: the plan that runs.
-        new: the plan that would.
-        known: statistics of the stream now.
-        ticks: the pattern's window in ticks.
-        margin: share of the old cost that the new one must stay below.
-    """
-    if new.physical == old.physical:
-        return False
-    model = CostModel(old.pattern, known, ticks)
-    return cost(model, new.physical).nanoseconds < margin * cost(model, old.physical).nanoseconds

@@ -17,8 +17,9 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
 from graphtide_native.spec import Concurrency, columns
 from graphtide_query.planner import AUTO, plan
+from graphtide_query.search.choice import is_worth_it
 
-from graphtide.adaptation import Watch, is_worth_it
+from graphtide.adaptation import Watch
 from graphtide.sampling import sample
 
 if TYPE_CHECKING:

@@ -21,6 +21,8 @@ _DASHES: Final = ("", "6 3", "2 2", "8 2 2 2")
 _WIDTH, _HEIGHT = 900, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 270, 36, 52
 _TICKS: Final = 6
+_FEW_POWERS: Final = 100
+"""Ratio of the ends of a logarithmic axis up to which 2 and 5 times the powers of ten have ticks, too."""
 _LEGEND_LINE: Final = 17
 _LONGEST_NAME: Final = 38
 _MOST_MARKS: Final = 60
@@ -36,10 +38,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis shows. A logarithmic one leaves out what is not above zero."""
+    """What an axis shows. A logarithmic one leaves out what is not above zero; a `whole` one has ticks at integers alone."""
 
     title: str
     logarithmic: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class _Scale:
     start: float
     end: float
     logarithmic: bool
+    whole: bool = False
 
     def __call__(self, value: float) -> float:
         low, high = self.low, self.high
@@ -97,10 +101,14 @@ class _Scale:
     def ticks(self) -> list[float]:
         """Return round values between the ends."""
         if self.logarithmic:
-            first, last = round(log10(self.low)), round(log10(self.high))
+            first, last = floor(log10(self.low)), ceil(log10(self.high))
+            factors = (1, 2, 5) if self.high / self.low <= _FEW_POWERS else (1,)
             powers = range(first, last + 1, max(1, ceil((last - first) / _TICKS)))
-            return [10.0**power for power in powers]
+            ticks = [factor * 10.0**power for power in powers for factor in factors]
+            return [tick for tick in ticks if self.low * (1 - 1e-9) <= tick <= self.high * (1 + 1e-9)]
         step = _step(self.low, self.high)
+        if self.whole:
+            step = max(1.0, step)
         return [step * number for number in range(ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9) + 1)]
 
 
@@ -108,13 +116,22 @@ def _scale(values: Sequence[float], axis: Axis, start: float, end: float, *, fro
     shown = [value for value in values if isfinite(value) and (value > 0 or not axis.logarithmic)]
     low, high = min(shown, default=1.0), max(shown, default=10.0)
     if axis.logarithmic:
-        low, high = 10.0 ** floor(log10(low)), 10.0 ** ceil(log10(high))
+        low, high = _round_ends(low, high)
         return _Scale(low, high if high > low else low * 10, start, end, logarithmic=True)
     if from_zero:
         low, high = min(0.0, low), max(0.0, high)
         step = _step(low, high) if high > low else 1.0
         low, high = floor(low / step) * step, ceil(high / step - 1e-9) * step
-    return _Scale(low, high if high > low else low + 1, start, end, logarithmic=False)
+    return _Scale(low, high if high > low else low + 1, start, end, logarithmic=False, whole=axis.whole)
+
+
+def _round_ends(low: float, high: float) -> tuple[float, float]:
+    """Return the nearest numbers around a range that are 1, 2 or 5 times a power of ten; of a long range, powers of ten."""
+    factors = (1, 2, 5) if high / low <= _FEW_POWERS else (1,)
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    rounds = [factor * 10.0**power for power in powers for factor in factors]
+    below = max(each for each in rounds if each <= low * (1 + 1e-9))
+    return below, min(each for each in rounds if each >= high * (1 - 1e-9))
 
 
 def _step(low: float, high: float) -> float:
@@ -183,7 +200,7 @@ def _grid(chart: Chart, x: _Scale, y: _Scale) -> Iterator[str]:
     for tick in y.ticks():
         at = f"{y(tick):.1f}"
         yield f'<line x1="{_LEFT}" y1="{at}" x2="{right}" y2="{at}" stroke="#ddd"/>'
-        yield f'<text x="{_LEFT - 8}" y="{at}" text-anchor="end" dominant-baseline="middle">{_number(tick)}</text>'
+        yield f'<text x="{_LEFT - 8}" y="{at}" text-anchor="end" dy="0.35em">{_number(tick)}</text>'
     for tick in x.ticks():
         at = f"{x(tick):.1f}"
         yield f'<line x1="{at}" y1="{bottom}" x2="{at}" y2="{bottom + 5}" stroke="#444"/>'
@@ -208,7 +225,7 @@ def _legend(chart: Chart) -> Iterator[str]:
         name = series.name if len(series.name) <= _LONGEST_NAME else series.name[: _LONGEST_NAME - 1] + "…"
         yield f'<rect x="{left}" y="{at - 5}" width="12" height="10" fill="{_colour(place)}"{opacity}/>'
         yield (
-            f'<text x="{left + 18}" y="{at}" dominant-baseline="middle" font-size="11">{escape(name)}'
+            f'<text x="{left + 18}" y="{at}" dy="0.35em" font-size="11">{escape(name)}'
             f"<title>{escape(series.name)}</title></text>"
         )
 

@@ -6,6 +6,8 @@ import argparse
 import hashlib
 import importlib.util
 import json
+from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ import pytest
 from graphtide.bench import cache
 from graphtide.bench.queries import ORDERS, SHAPES
 from graphtide.bench.stream import generate
-from graphtide.bench.workload import MANY_LABELS, WORKLOADS
+from graphtide.bench.workload import FLOWS, MANY_LABELS, SWAPPING, TYPED, WORKLOADS
 from graphtide_query import parse
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ GOLDEN = {
     "F": "c4ab329cac3dd894",
     "T": "84682889cc75cdcf",
     "L": "730aedce3c0f8ec2",
+    "N": "52ff21ccdf993a35",
+    "M": "5ead442de8a4c3fe",
+    "S": "4174bb7596113613",
 }
 
 
@@ -82,7 +87,9 @@ def test_streams_and_patterns_are_those_of_the_original_script(name: str, origin
     assert cache.texts(workload.patterns(WINDOW), WINDOW) == theirs
 
 
-@pytest.mark.parametrize("workload", [*WORKLOADS.values(), MANY_LABELS], ids=lambda workload: workload.name)
+@pytest.mark.parametrize(
+    "workload", [*WORKLOADS.values(), MANY_LABELS, FLOWS, TYPED, SWAPPING], ids=lambda workload: workload.name
+)
 def test_the_first_edges_and_patterns_never_change(workload: Workload) -> None:
     text = repr(list(islice(generate(workload.recipe), 1_000))) + repr(workload.of_length(1_000).patterns(1_000))
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == GOLDEN[workload.name]
@@ -141,3 +148,13 @@ def test_what_a_planner_is_told_is_counted_over_the_stream(tmp_path: Path) -> No
     assert {(k.source_label, k.label, k.target_label) for k in known.types} == {
         (f"L{e.source_label}", f"E{e.label}", f"L{e.target_label}") for e in edges
     }
+
+
+def test_labels_swap_frequencies_where_told_and_nothing_else_changes() -> None:
+    recipe = replace(SWAPPING.recipe, edges=4_000, swap_after=2_500)
+    edges, plain = list(generate(recipe)), list(generate(replace(recipe, swap_after=None)))
+    assert edges[:2_500] == plain[:2_500]
+    assert edges[2_500:] == [edge._replace(label=5 - edge.label) for edge in plain[2_500:]]
+    before, after = (Counter(edge.label for edge in part) for part in (edges[:2_500], edges[2_500:]))
+    assert before.most_common(1)[0][0] == 0
+    assert after.most_common(1)[0][0] == 5

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 RECIPE = Recipe(seed=1, records=300, planted=4, decoys=14)
 
 
-def reduced(kind: str, seed: int) -> GeneratedStream:
+def reduced(kind: str, seed: int, *, swap_labels: bool = False) -> GeneratedStream:
     """Return a small, dense stream of that kind: few vertices, so that everything meets everything."""
-    recipe = replace(RECIPE, seed=seed)
+    recipe = replace(RECIPE, seed=seed, swap_labels=swap_labels)
     match kind:
         case "network":
             return network.generate(network.NetworkOptions(recipe, hosts=18, servers=3, duration=HOUR))
@@ -120,3 +120,10 @@ def _bytes(edge: Edge) -> int:
     size = edge.attributes["bytes"]
     assert isinstance(size, int)
     return size
+
+
+@pytest.mark.parametrize("kind", ["network", "social"])
+def test_the_oracle_finds_what_is_planted_where_labels_swap(kind: str) -> None:
+    stream = reduced(kind, 2, swap_labels=True)
+    truth = sorted((named(one.edges), named(one.vertices)) for one in stream.planted)
+    assert found_by_the_oracle(stream.patterns, stream.edges) == truth

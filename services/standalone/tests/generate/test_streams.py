@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 from graphtide.generate import GENERATORS, network, payments, social, traffic
+from graphtide.generate.frequencies import swapped
 from graphtide.generate.schedule import HOUR, MIDNIGHT
 from graphtide.generate.stream import Recipe
 
@@ -83,6 +84,8 @@ def test_flows_use_private_documentation_and_shared_addresses_alone() -> None:
         (lambda: social.SocialOptions(RECIPE, users=30), "31 users"),
         (lambda: social.SocialOptions(RECIPE, duration=social.WINDOW), "last longer"),
         (lambda: traffic.TrafficOptions(RECIPE, rows=2), "room for 4"),
+        (lambda: traffic.TrafficOptions(replace(RECIPE, swap_labels=True)), "nothing to swap"),
+        (lambda: payments.PaymentOptions(replace(RECIPE, swap_labels=True)), "nothing to swap"),
         (lambda: traffic.TrafficOptions(RECIPE, duration=traffic.WINDOW), "last longer"),
     ],
 )
@@ -90,3 +93,18 @@ def test_recipes_that_leave_no_room_are_refused(refused: object, reason: str) ->
     assert callable(refused)
     with pytest.raises(ValueError, match=reason):
         refused()
+
+
+@pytest.mark.parametrize(("kind", "ranks"), [("network", ("https", "icmp")), ("social", ("likes", "posts"))])
+def test_frequencies_of_labels_swap_half_way_where_asked(kind: str, ranks: tuple[str, str]) -> None:
+    stream = GENERATORS[kind](Recipe(records=8_000, planted=0, decoys=0, swap_labels=True))
+    before, after = (Counter(edge.label for edge in part) for part in (stream.edges[:4_000], stream.edges[4_000:]))
+    frequent, rare = ranks
+    assert before[frequent] > 2 * before[rare]
+    assert after[rare] > 2 * after[frequent]
+    assert before[frequent] + before[rare] == pytest.approx(after[frequent] + after[rare], rel=0.5)
+
+
+def test_swapped_weights_turn_ranks_around_and_keep_shares_within_a_label() -> None:
+    weights = {"a1": 6.0, "a2": 2.0, "b": 3.0, "c": 1.0}
+    assert swapped(weights, {"a1": "a", "a2": "a", "b": "b", "c": "c"}) == {"a1": 0.75, "a2": 0.25, "b": 3.0, "c": 8.0}

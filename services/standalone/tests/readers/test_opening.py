@@ -144,7 +144,7 @@ CONTENTS = [
     ("a.feather", b"FEA1....", "PATH: Feather version 1 is not supported; write the file again as version 2"),
     (
         "a.parquet",
-        gzip.compress(b"x"),
+        gzip.compress(b"x", mtime=0),
         "PATH: a compressed parquet file cannot be read; unpack it, the format compresses by itself",
     ),
     ("a.txt", b"ts,src,dst,label\n", "PATH: its name does not tell its format"),

@@ -267,8 +267,8 @@ class Statistics:
     """Running statistics of a stream; wrapped by `graphtide_native.statistics.StreamStatistics`."""
 
     def __new__(cls, symbols: Symbols, window: int | None, tumbling: bool, paths: bool, deletions: bool) -> Statistics: ...
-    def push(self, batch: EdgeBatch, classes: Sequence[int] | None) -> list[_StatisticsRow]:
-        """Count a batch, whose records have these classes; return the tumbling windows that ended."""
+    def push(self, batch: EdgeBatch, classes: Sequence[int] | None, most: int) -> list[_StatisticsRow]:
+        """Count the first `most` records of a batch, which have these classes; return the tumbling windows that ended."""
 
     def snapshot(self) -> _StatisticsRow:
         """Return the figures of the window as it is."""

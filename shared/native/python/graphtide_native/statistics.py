@@ -63,17 +63,21 @@ class StreamStatistics:
         self._version = 0
         self._native = _native.Statistics(symbols, length, tumbling, paths, deletions)
 
-    def push(self, batch: EdgeBatch, classes: Sequence[int] | None = None) -> list[StatisticsSnapshot]:
+    def push(
+        self, batch: EdgeBatch, classes: Sequence[int] | None = None, *, most: int | None = None
+    ) -> list[StatisticsSnapshot]:
         """Count a batch; return the tumbling windows that ended, those without an edge left out.
 
         Args:
             batch: the records.
             classes: for each record the class that its attributes put it in, from 0 to 2^32 - 1; all 0 if not given.
+            most: how many records to count, the first ones; all if not given.
 
         Raises:
             ValueError: there are not as many classes as records; nothing was counted.
         """
-        return [self._snapshot(row, ended=True) for row in self._native.push(batch, classes)]
+        rows = self._native.push(batch, classes, len(batch) if most is None else most)
+        return [self._snapshot(row, ended=True) for row in rows]
 
     def snapshot(self) -> StatisticsSnapshot:
         """Return the figures of the window as it is; every call gives it a new version. Complexity: O(types + paths)."""

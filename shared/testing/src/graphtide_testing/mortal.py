@@ -1,14 +1,14 @@
-"""A process that is killed: an exception at any call to the outside, before it takes effect or right after."""
+"""A log whose user can be killed at any call: what a crash between two steps looks like from outside."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_GIVES_OTHERS = frozenset({"reader", "transactor", "writer", "admin"})
+_GIVES_MORE = frozenset({"reader", "transactor", "writer"})
 
 
 class KilledError(Exception):
@@ -16,29 +16,36 @@ class KilledError(Exception):
 
 
 @dataclass
+class Fuse:
+    """Burns with every call; `length` calls from now the caller is killed. 0 never kills."""
+
+    length: int = 0
+
+    def burn(self) -> None:
+        """Burn one step.
+
+        Raises:
+            KilledError: that was the last one.
+        """
+        self.length -= 1
+        if self.length == 0:
+            raise KilledError
+
+
+@dataclass
 class Mortal:
-    """A log, or something it gave, whose user is killed when the fuse has burnt down.
+    """An object, and what it gives, whose user is killed before one of its calls, or right after it took effect."""
 
-    Attributes:
-        of: what takes the calls.
-        fuse: calls are counted down twice, before and after each; at 0 the user is killed. Below 0 it never is.
-    """
-
-    of: Any  # stands for each of the log's protocols
-    fuse: list[int]
+    of: Any
+    fuse: Fuse = field(default_factory=Fuse)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return the method, with the fuse around it."""
+        """Return the method, with the fuse burning before and after it."""
 
         def call(*arguments: Any, **named: Any) -> Any:
-            self._burn()
+            self.fuse.burn()
             given = getattr(self.of, name)(*arguments, **named)
-            self._burn()
-            return Mortal(given, self.fuse) if name in _GIVES_OTHERS else given
+            self.fuse.burn()
+            return Mortal(given, self.fuse) if name in _GIVES_MORE else given
 
         return call
-
-    def _burn(self) -> None:
-        self.fuse[0] -= 1
-        if self.fuse[0] == 0:
-            raise KilledError

@@ -93,6 +93,7 @@ PATTERN = control.PatternRecord(
     updated_at=AT,
     etag="2-9f",
     limits=control.LimitsForm(partial_matches=1000, policy="shed"),
+    start=4711,
 )
 PHYSICAL: dict[str, PhysicalPlan] = {
     "timing": TimingPlan(((0, 1), (2,)), Storage.MS_TREE, (("L1.1", 2.5), ("L0.1", 0.0))),
@@ -113,7 +114,9 @@ PLANS = {
         pattern=control.PatternText(PATTERN.text),
         desired="running",
         unit="ms",
+        limits=PATTERN.limits,
         start=4711,
+        reported_to=4720,
     )
     for engine, physical in PHYSICAL.items()
 }
@@ -126,7 +129,8 @@ STATUS = control.StatusRecord(
     state="failed",
     at=AT,
     reason="pattern 'exfiltration' reached its limit of 1000 partial matches",
-    offset=4712,
+    start=4711,
+    position=4712,
     matches=17,
     partial_matches=1000,
     state_bytes=65536,

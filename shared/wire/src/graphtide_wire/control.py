@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from graphtide_wire.json_form import Count, Instant, Int64, Name, decode, encode
+from graphtide_wire.json_form import Count, Instant, Name, decode, encode
 from graphtide_wire.plan_form import PlanForm
 
 PLAN_FORMAT: Final = 1
@@ -31,7 +31,10 @@ class PatternOptions(msgspec.Struct, frozen=True):
 
 
 class PatternRecord(msgspec.Struct, frozen=True):
-    """A pattern as it was registered; `etag` changes with every change."""
+    """A pattern as it was registered; `etag` changes with every change.
+
+    `start` is where the ordered stream ended then: matches are reported from there on.
+    """
 
     name: Name
     version: Count
@@ -43,6 +46,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
     etag: str
     limits: LimitsForm = LimitsForm()
     options: PatternOptions = PatternOptions()
+    start: Count | None = None
 
 
 class PatternText(msgspec.Struct, frozen=True):
@@ -63,7 +67,11 @@ class PlanHead(msgspec.Struct, frozen=True):
 
 
 class PlanRecord(msgspec.Struct, frozen=True):
-    """How a pattern is to be matched, by whom, and from which offset of the ordered stream on; null is from now on."""
+    """How a pattern is to be matched, and by whom.
+
+    `start` is the offset of the first ordered record whose matches are reported; null is from now on. `reported_to` is the
+    offset below which another host has reported them, where the plan moved.
+    """
 
     name: Name
     version: Count
@@ -73,14 +81,20 @@ class PlanRecord(msgspec.Struct, frozen=True):
     shard: Count
     plan: PlanForm
     pattern: PatternText
-    desired: Literal["running", "paused"]
-    unit: Literal["s", "ms", "us", "ns"] | None = None
+    desired: Literal["running", "paused", "stopped"]
+    unit: Literal["s", "ms", "us", "ns"] = "ms"
+    limits: LimitsForm = LimitsForm()
     start: Count | None = None
+    reported_to: Count | None = None
     format: Count = PLAN_FORMAT
 
 
 class StatusRecord(msgspec.Struct, frozen=True):
-    """What a host says of a plan: how far it is, and how large its state."""
+    """What a host says of a plan: how far it is, and how large its state.
+
+    `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
+    first whose are not. `position` is the offset that the host reads next.
+    """
 
     name: Name
     version: Count
@@ -90,7 +104,8 @@ class StatusRecord(msgspec.Struct, frozen=True):
     state: Literal["pending", "warming", "running", "paused", "stopped", "failed"]
     at: Instant
     reason: str | None = None
-    offset: Int64 | None = None
+    start: Count | None = None
+    position: Count | None = None
     matches: Count = 0
     partial_matches: Count = 0
     state_bytes: Count = 0
@@ -123,6 +138,11 @@ def decode_plan(value: bytes | None) -> PlanRecord | PlanHead:
     """
     head = decode(value, PlanHead, "plan")
     return head if head.format > PLAN_FORMAT else decode(value, PlanRecord, "plan")
+
+
+def status_key(record: StatusRecord) -> bytes:
+    """Return the key of a status: what one host says of a plan does not replace what another says."""
+    return f"{record.name}@{record.service}.{record.shard}".encode()
 
 
 def encode_status(record: StatusRecord) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import FatalError
@@ -128,10 +128,20 @@ class LoadedStream:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One run of a matcher over a stream."""
+    """One run of a matcher over a stream.
+
+    Attributes:
+        seconds: of the wall clock.
+        cpu_seconds: processor time of the thread that pushed.
+        matches: found.
+        created: partial matches made.
+        totals: counts of the whole pass.
+    """
 
     seconds: float
+    cpu_seconds: float
     matches: int
+    created: int
     totals: Totals
 
 
@@ -196,8 +206,10 @@ def variant_of(plan: Plan) -> str | None:
 
 def _pass(matcher: Matcher, batches: Iterable[EdgeBatch]) -> Pass:
     matches = 0
-    start = perf_counter()
+    start, cpu_start = perf_counter(), thread_time()
     for batch in batches:
         for found in matcher.push(batch):
             matches += len(found)
-    return Pass(perf_counter() - start, matches, matcher.totals())
+    seconds, cpu_seconds = perf_counter() - start, thread_time() - cpu_start
+    created = sum(item.created for report in matcher.patterns() for item in report.items)
+    return Pass(seconds, cpu_seconds, matches, created, matcher.totals())

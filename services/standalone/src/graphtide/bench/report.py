@@ -13,9 +13,14 @@ from graphtide_core.errors import FatalError
 from graphtide_native import _native
 from rich.console import Console
 
+from graphtide.bench.adaptation import AdaptationRun, by_way
+from graphtide.bench.contrast import ContrastRun, by_case
+from graphtide.bench.counting import CountingRun, counted_rates
+from graphtide.bench.from_scratch import FromScratchRun, against_scratch
 from graphtide.bench.many import ManyRun, by_number
 from graphtide.bench.measure import Measurement
 from graphtide.bench.memory import Resident, by_length
+from graphtide.bench.selectivity import RelativeSelectivities, SelectivityRun, gains, partial_matches, times
 from graphtide.bench.summary import by_pattern, by_storage, by_stream, by_threads, growth
 from graphtide.bench.table import Table
 
@@ -62,6 +67,12 @@ class Report:
         measurements: of single patterns.
         resident: memory of whole processes.
         many: of many patterns in one pass.
+        adaptation: of a stream that changes.
+        selectivity: of strategies over selectivity.
+        relative: Relative Selectivities.
+        contrasts: of workloads that set engines apart.
+        from_scratch: against VF2.
+        counting: of statistics.
     """
 
     command: str
@@ -70,6 +81,12 @@ class Report:
     measurements: tuple[Measurement, ...] = ()
     resident: tuple[Resident, ...] = ()
     many: tuple[ManyRun, ...] = ()
+    adaptation: tuple[AdaptationRun, ...] = ()
+    selectivity: tuple[SelectivityRun, ...] = ()
+    relative: tuple[RelativeSelectivities, ...] = ()
+    contrasts: tuple[ContrastRun, ...] = ()
+    from_scratch: tuple[FromScratchRun, ...] = ()
+    counting: tuple[CountingRun, ...] = ()
 
     def tables(self) -> tuple[Table, ...]:
         """Return the tables that say most about this command's results."""
@@ -78,6 +95,16 @@ class Report:
             found.append(by_length(self.resident))
         if self.many:
             found.append(by_number(self.many))
+        if self.adaptation:
+            found.append(by_way(self.adaptation))
+        if self.selectivity:
+            found.extend(table(self.selectivity) for table in (times, partial_matches, gains))
+        if self.contrasts:
+            found.append(by_case(self.contrasts))
+        if self.from_scratch:
+            found.append(against_scratch(self.from_scratch))
+        if self.counting:
+            found.append(counted_rates(self.counting))
         if self.measurements:
             match self.command:
                 case "memory":

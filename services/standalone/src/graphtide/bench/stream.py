@@ -34,6 +34,8 @@ class StreamRecipe:
         label_skew: the same exponent for labels; 0 makes them equally frequent.
         closing: share of edges that try to close a triangle or a cycle of four.
         edges_per_tick: edges with equal timestamps.
+        swap_after: edges after which the most frequent edge label takes the frequency of the rarest, the second that of the
+            second rarest, and so on; None for never.
     """
 
     seed: int
@@ -45,6 +47,7 @@ class StreamRecipe:
     closing: float
     label_skew: float = 0.0
     edges_per_tick: int = 1
+    swap_after: int | None = None
 
 
 class LabelledEdge(NamedTuple):
@@ -74,6 +77,8 @@ def generate(recipe: StreamRecipe) -> Iterator[LabelledEdge]:
         if recipe.closing and recent.edges and rng.random() < recipe.closing:
             source, target = recent.close(rng) or (source, target)
         label = _pick(rng, edge_weights)
+        if recipe.swap_after is not None and count >= recipe.swap_after:
+            label = recipe.edge_labels - 1 - label
         if source == target:
             continue
         yield LabelledEdge(1 + count // recipe.edges_per_tick, source, target, labels[source], labels[target], label)

@@ -99,3 +99,38 @@ MANY_LABELS: Final = Workload(
     StreamRecipe(seed=19, edges=200_000, vertices=20_000, vertex_labels=3, edge_labels=2_000, alpha=0.5, closing=0.1),
     (20_000,),
 )
+
+FLOWS: Final = Workload(
+    "N",
+    "100,000 edges as of network flows: one vertex label, seven skewed edge labels, hubs",
+    StreamRecipe(
+        seed=29, edges=100_000, vertices=50_000, vertex_labels=1, edge_labels=7, alpha=0.7, closing=0.05, label_skew=2.5
+    ),
+    (20_000,),
+)
+
+TYPED: Final = Workload(
+    "M",
+    "100,000 edges as of a social network: five skewed vertex labels, nine skewed edge labels, hubs",
+    StreamRecipe(
+        seed=31, edges=100_000, vertices=10_000, vertex_labels=5, edge_labels=9, alpha=0.7, closing=0.05, label_skew=1.5
+    ),
+    (30_000,),
+)
+
+SWAPPING: Final = Workload(
+    "S",
+    "1,000,000 edges whose six skewed edge labels swap frequencies half-way",
+    StreamRecipe(
+        seed=23,
+        edges=1_000_000,
+        vertices=20_000,
+        vertex_labels=1,
+        edge_labels=6,
+        alpha=0.6,
+        closing=0.05,
+        label_skew=1.5,
+        swap_after=500_000,
+    ),
+    (40_000,),
+)

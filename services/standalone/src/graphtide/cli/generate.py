@@ -24,11 +24,14 @@ def generate(
     records: Annotated[int, typer.Option(min=1, help="Records of background.")] = 10_000,
     planted: Annotated[int, typer.Option(min=0, help="Instances to plant.")] = 5,
     decoys: Annotated[int, typer.Option(min=0, help="Near misses to plant.")] = 10,
+    swap_labels: Annotated[
+        bool, typer.Option("--swap-labels", help="From the middle on the frequencies of labels are reversed.")
+    ] = False,
 ) -> None:
     """Write a seeded stream with planted instances of a pattern, near misses, and what was planted."""
     make = choice(kind, dict(GENERATORS), "KIND")
     try:
-        stream = make(Recipe(seed=seed, records=records, planted=planted, decoys=decoys))
+        stream = make(Recipe(seed=seed, records=records, planted=planted, decoys=decoys, swap_labels=swap_labels))
         write_stream(output, stream.edges)
         if ground_truth is not None:
             write_ground_truth(ground_truth, stream)

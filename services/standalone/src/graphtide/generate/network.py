@@ -21,6 +21,7 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphtide.generate.frequencies import draw_kinds
 from graphtide.generate.schedule import DAY, MIDNIGHT, MINUTE, background_times, instance_times, popularity, too_slow
 from graphtide.generate.stream import Draft, Drafts, Recipe
 
@@ -108,6 +109,8 @@ _KINDS = (
     _Kind(("icmp", 0), 1.4, from_server=False, mu=4.4, sigma=0.2),
     _UPLOAD,
 )
+_WEIGHTS = {kind: kind.weight for kind in _KINDS}
+_LABELS = {kind: kind.service[0] for kind in _KINDS}
 _STATES = ("SF", "SF", "SF", "SF", "SF", "SF", "S1", "RSTO", "S0", "REJ")
 _RESERVED, _PUBLIC, _PRIVATE = 60_000, 3_000_000, 16_000_000
 
@@ -169,7 +172,7 @@ def _background(
 ) -> Iterator[Draft]:
     count = options.recipe.records
     times = background_times(rng, count, options.start, options.duration)
-    kinds = rng.choices(_KINDS, [kind.weight for kind in _KINDS], k=count)
+    kinds = draw_kinds(rng, _WEIGHTS, _LABELS, options.recipe)
     inside = rng.choices(hosts, cum_weights=popularity(len(hosts), 0.9), k=count)
     servers = [_public(number) for number in rng.sample(range(_PUBLIC), options.servers)]
     outside = rng.choices(servers, cum_weights=popularity(len(servers), 1.1), k=count)

@@ -61,6 +61,9 @@ class PaymentOptions:
         Raises:
             ValueError: too few customers, merchants, suppliers or banks, or a stream no longer than the fraud.
         """
+        if self.recipe.swap_labels:
+            message = "payments have three labels, each as frequent as the others: there is nothing to swap"
+            raise ValueError(message)
         hidden = self.recipe.planted + self.recipe.decoys
         if self.customers < 2 * hidden + 1 or min(self.merchants, self.suppliers, self.banks) < 1:
             message = f"{hidden} instances and decoys need {2 * hidden + 1} customers, and a merchant, a supplier and a bank"

@@ -20,6 +20,7 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphtide.generate.frequencies import draw_kinds
 from graphtide.generate.schedule import DAY, MIDNIGHT, MINUTE, background_times, instance_times, popularity, too_slow
 from graphtide.generate.stream import Draft, Drafts, Recipe
 
@@ -42,6 +43,9 @@ ON interactions WINDOW 5m
 """
 
 FLAWS = ("reply before like", "too slow", "different post", "followed back", "different text", "tie")
+_WEIGHTS = {"post": 12, "reaction": 70, "follow": 18}
+_LABELS = {"post": "posts", "reaction": "likes and replies", "follow": "follows"}
+"""Likes and replies are as frequent as each other, so that they swap as one."""
 _RECENT = 100
 _TEMPLATES = 40
 
@@ -128,7 +132,7 @@ def _background(rng: random.Random, options: SocialOptions, cast: frozenset[int]
     """Yield posts, reactions to recent posts and follows; the first record is a post, so that there is one to react to."""
     count = options.recipe.records
     honest = [number for number in range(options.users) if number not in cast]
-    kinds = rng.choices(("post", "reaction", "follow"), (12, 70, 18), k=count)
+    kinds = draw_kinds(rng, _WEIGHTS, _LABELS, options.recipe)
     active = rng.choices(range(options.users), cum_weights=popularity(options.users, 0.8), k=count)
     recency = rng.choices(range(_RECENT), cum_weights=popularity(_RECENT, 1.0), k=count)
     posts = 0

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 class Recipe:
     """What every generator is told: `records` of background, `planted` instances and `decoys` that nearly match.
 
-    Equal recipes give equal streams.
+    With `swap_labels`, from the middle of the background on the most frequent label is as frequent as the rarest was before,
+    the second as the second rarest, and so on. Equal recipes give equal streams.
     """
 
     seed: int = 1
     records: int = 10_000
     planted: int = 5
     decoys: int = 10
+    swap_labels: bool = False
 
     def __post_init__(self) -> None:
         """Refuse negative counts.

@@ -63,6 +63,9 @@ class TrafficOptions:
         Raises:
             ValueError: too small a grid, or a stream no longer than the wave.
         """
+        if self.recipe.swap_labels:
+            message = "traffic has one label: there is nothing to swap"
+            raise ValueError(message)
         hidden = self.recipe.planted + self.recipe.decoys
         room = (self.rows // 2) * (self.columns // _STRETCH)
         if min(self.rows, self.columns) < 2 or room < hidden:

@@ -15,7 +15,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, Schema};
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::key::KeyRef;
-use graphtide_graph::symbol::SymbolTable;
+use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 
 use crate::columns::Column;
@@ -38,20 +38,20 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) ->
         arrays.push(array);
     };
     let ts: ArrayRef = Arc::new(Int64Array::from(batch.ts().to_vec()));
-    add(field(Column::Ts.name(), &ts), ts);
+    add(given(Column::Ts, &ts), ts);
     let keys: [(Column, KeyAt); 3] =
         [(Column::Source, EdgeBatch::source), (Column::Target, EdgeBatch::target), (Column::Id, EdgeBatch::id)];
     for (column, key) in keys {
         let array = texts(batch, key);
-        add(field(column.name(), &array), array);
+        add(given(column, &array), array);
     }
     for (column, place) in [(Column::Label, 1), (Column::SourceLabel, 0), (Column::TargetLabel, 2)] {
         let array = labels(batch, symbols, place)?;
-        add(field(column.name(), &array), array);
+        add(given(column, &array).with_nullable(column != Column::Label), array);
     }
     if batch.operations().contains(&Operation::Delete) {
         let array = operations(batch)?;
-        add(field(Column::Operation.name(), &array), array);
+        add(given(Column::Operation, &array), array);
     }
     for (place, name) in attributes.iter().enumerate() {
         if Column::ALL.iter().any(|column| column.name() == name) {
@@ -75,6 +75,11 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) ->
 /// Reads a key of a record.
 type KeyAt = for<'b> fn(&'b EdgeBatch, usize) -> KeyRef<'b>;
 
+/// The field of a column that every record has a value of.
+fn given(column: Column, array: &ArrayRef) -> Field {
+    field(column.name(), array).with_nullable(false)
+}
+
 fn field(name: &str, array: &ArrayRef) -> Field {
     Field::new(name, array.data_type().clone(), true)
 }
@@ -82,10 +87,7 @@ fn field(name: &str, array: &ArrayRef) -> Field {
 fn texts(batch: &EdgeBatch, key: KeyAt) -> ArrayRef {
     let mut builder = StringBuilder::with_capacity(batch.len(), 8 * batch.len());
     for row in 0..batch.len() {
-        match key(batch, row) {
-            KeyRef::Text("") => builder.append_null(),
-            key => key.with_text(|text| builder.append_value(text)),
-        }
+        key(batch, row).with_text(|text| builder.append_value(text));
     }
     Arc::new(builder.finish())
 }
@@ -94,8 +96,10 @@ fn labels(batch: &EdgeBatch, symbols: &SymbolTable, place: usize) -> Result<Arra
     let mut builder = StringDictionaryBuilder::<Int32Type>::new();
     for labels in batch.labels() {
         match labels[place] {
-            graphtide_graph::symbol::Symbol::ABSENT => builder.append_null(),
-            graphtide_graph::symbol::Symbol::OTHER => _ = builder.append(OTHER)?,
+            // A deletion need not state the edge's label.
+            Symbol::ABSENT if place == 1 => _ = builder.append("")?,
+            Symbol::ABSENT => builder.append_null(),
+            Symbol::OTHER => _ = builder.append(OTHER)?,
             symbol => _ = builder.append(symbols.name(symbol))?,
         }
     }
@@ -105,10 +109,10 @@ fn labels(batch: &EdgeBatch, symbols: &SymbolTable, place: usize) -> Result<Arra
 fn operations(batch: &EdgeBatch) -> Result<ArrayRef, ArrowError> {
     let mut builder = StringDictionaryBuilder::<Int32Type>::new();
     for operation in batch.operations() {
-        match operation {
-            Operation::Insert => builder.append_null(),
-            Operation::Delete => _ = builder.append("delete")?,
-        }
+        builder.append(match operation {
+            Operation::Insert => "insert",
+            Operation::Delete => "delete",
+        })?;
     }
     Ok(Arc::new(builder.finish()))
 }

@@ -41,15 +41,22 @@ impl PyStatistics {
         Self { inner: Statistics::new(Settings { window, paths, deletions }), symbols: symbols.inner.clone() }
     }
 
-    /// Takes a batch, and the class of each of its records; returns the windows that ended.
-    fn push(&mut self, py: Python<'_>, batch: &PyEdgeBatch, classes: Option<Vec<u32>>) -> PyResult<Vec<SnapshotRow>> {
+    /// Takes the first `most` records of a batch, and the class of each of the batch's; returns the windows that ended.
+    fn push(
+        &mut self,
+        py: Python<'_>,
+        batch: &PyEdgeBatch,
+        classes: Option<Vec<u32>>,
+        most: usize,
+    ) -> PyResult<Vec<SnapshotRow>> {
         let records = &*batch.inner;
+        let rows = 0..most.min(records.len());
         let inner = &mut self.inner;
         let mut closed = Vec::new();
         match classes {
-            None => py.detach(|| inner.push(records, |_| 0, &mut closed)),
+            None => py.detach(|| inner.push_rows(records, rows, |_| 0, &mut closed)),
             Some(classes) if classes.len() == records.len() => {
-                py.detach(|| inner.push(records, |row| classes[row], &mut closed));
+                py.detach(|| inner.push_rows(records, rows, |row| classes[row], &mut closed));
             }
             Some(classes) => {
                 let (given, wanted) = (classes.len(), records.len());

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 from graphtide_core.plan import Candidate, FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
 
 from graphtide_query.search import filtering, search_order, sj_tree, tc_decomposition
+from graphtide_query.search.cost_model import CostModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from graphtide_core.plan import PhysicalPlan
-
-    from graphtide_query.search.cost_model import CostModel
+    from graphtide_core.plan import PhysicalPlan, Plan
+    from graphtide_core.statistics import StatisticsSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +95,19 @@ def considered(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: in
     costs = [(physical, cost(model, physical, patterns)) for physical in physicals]
     candidates = [Candidate(physical, found.nanoseconds, found.partial_matches) for physical, found in costs]
     return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))
+
+
+def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, margin: float) -> bool:
+    """Whether the new plan is estimated cheaper than the old one by the margin, on the stream as it is known now.
+
+    Args:
+        old: the plan that runs.
+        new: the plan that would.
+        known: statistics of the stream now.
+        ticks: the pattern's window in ticks.
+        margin: share of the old cost that the new one must stay below.
+    """
+    if new.physical == old.physical:
+        return False
+    model = CostModel(old.pattern, known, ticks)
+    return cost(model, new.physical).nanoseconds < margin * cost(model, old.physical).nanoseconds

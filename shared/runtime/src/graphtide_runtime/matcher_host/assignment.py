@@ -43,6 +43,7 @@ class Assignment:
         plan: the pattern and how it is matched.
         limits: bounds on its state.
         start: offset of the first ordered record whose matches are reported; None for the next one read.
+        reported_to: offset below which another host has reported them; None if none has.
         desired: `RUNNING`, `PAUSED`, or `STOPPED` for another to go on.
     """
 
@@ -54,6 +55,7 @@ class Assignment:
     plan: Plan
     limits: Limits = field(default_factory=Limits)
     start: int | None = None
+    reported_to: int | None = None
     desired: State = State.RUNNING
 
 
@@ -90,6 +92,12 @@ class Running:
     def reported_to(self, position: int) -> Running:
         """Return the same for a pass in whose place another has reported what is before a position."""
         return replace(self, reports_from=max(self.reports_from, position))
+
+    @classmethod
+    def begun(cls, assignment: Assignment, position: int) -> Running:
+        """Return a plan that was not run here before; `position` is that of the next record."""
+        start = position if assignment.start is None else assignment.start
+        return cls(assignment, start, max(start, assignment.reported_to or 0))
 
     @property
     def standing(self) -> Standing:

@@ -52,8 +52,8 @@ class Built:
         of = self.stream_pass
         batch = of.decode(record)
         if of.starts_at(record.offset):
-            self.recorder.cut(record.offset)
-        self.recorder.add(of.select(batch))
+            self.recorder.cut()
+        self.recorder.add(of.select(batch), record.offset)
         return [match for part in of.push(batch, record.offset) for match in part]
 
 
@@ -87,7 +87,7 @@ class Builder:
         manifest, frames = found
         built = Built(StreamPass(running, deletions=deletions or manifest.deletions))
         for frame in frames:
-            built.stream_pass.restore(frame.edges, frame.position)
+            built.stream_pass.restore(frame.edges, frame.first)
         built.stream_pass.position = manifest.position
         built.stream_pass.newest = manifest.newest
         built.stream_pass.mark_shed(manifest.shed)

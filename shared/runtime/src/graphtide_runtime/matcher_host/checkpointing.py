@@ -30,9 +30,9 @@ MOST_SEGMENTS = 64
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True):
-    """Edges that a pass selected up to a position, from that of the frame before on; the time of the newest; them as Arrow."""
+    """Edges that a pass selected: the offset of the record of the first, the time of the newest, them as Arrow."""
 
-    position: int
+    first: int
     newest: int
     edges: bytes
 
@@ -100,18 +100,20 @@ class Recorder:
 
     frames: list[Frame] = field(default_factory=list)
     _batches: list[EdgeBatch] = field(default_factory=list)
+    _first: int = 0
 
-    def add(self, selected: EdgeBatch) -> None:
-        """Take edges that the pass selected."""
+    def add(self, selected: EdgeBatch, offset: int) -> None:
+        """Take edges that the pass selected of the record at an offset."""
         if len(selected):
+            self._first = self._first if self._batches else offset
             self._batches.append(selected)
 
-    def cut(self, position: int) -> None:
-        """End the frame: what was taken stood up to this position."""
+    def cut(self) -> None:
+        """End the frame."""
         if self._batches:
             first, *others = self._batches
             edges = (first.followed_by(others) if others else first).to_arrow()
-            self.frames.append(Frame(position, self._batches[-1].last_ts or 0, edges))
+            self.frames.append(Frame(self._first, self._batches[-1].last_ts or 0, edges))
             self._batches = []
 
     def expire(self, alive_from: int) -> None:

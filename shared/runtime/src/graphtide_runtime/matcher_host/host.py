@@ -203,13 +203,14 @@ class MatcherHost:
             goes_on = known is not None and known.version == each.version and known.state is State.RUNNING
             if each.desired is not State.RUNNING:
                 if known is None or known.epoch != each.epoch:
-                    told.append(Standing(each.name, each.version, each.epoch, each.desired, work.position))
+                    # One that never ran here leaves all that it was to report to the next.
+                    end = work.position if goes_on else Running.begun(each, work.position).reports_from
+                    told.append(Standing(each.name, each.version, each.epoch, each.desired, end))
             elif goes_on and known is not None:
                 start = known.start or 0
                 running.append(Running(each, start, start).reported_to(work.position))
             elif known is None or known.epoch != each.epoch:
-                start = work.position if each.start is None else each.start
-                reason = _flaw(new := Running(each, start, start))
+                reason = _flaw(new := Running.begun(each, work.position))
                 if reason is None:
                     running.append(new)
                 else:
@@ -238,7 +239,7 @@ class MatcherHost:
         if committed is not None and any(each is not None and each.state is State.RUNNING for each in stood):
             return committed.offset
         _, end = opened.side.ends([partition])[partition]
-        return min([end, *(each.start for each in wanted if each.start is not None)])
+        return min([end, *(Running.begun(each, end).reports_from for each in wanted)])
 
     def _matched(self, record: Record) -> list[Message]:
         """Match one ordered record; return what it brings about."""

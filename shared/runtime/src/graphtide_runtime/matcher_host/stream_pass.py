@@ -104,17 +104,16 @@ class StreamPass:
         """Whether some plan starts with the record at this offset, or began between the last one and it."""
         return any(self.position <= each.start <= offset for each in self.running)
 
-    def restore(self, selected: bytes, position: int) -> None:
-        """Take records that `select` gave earlier; `position` is where the pass that gave them stood after them.
+    def restore(self, selected: bytes, first: int) -> None:
+        """Take edges that `select` gave earlier, of records from an offset on; no plan starts between two of them.
 
         Raises:
             DeletionsBeganError: see there.
         """
-        self._pass_starts(self.position)
+        self._pass_starts(first)
         batch = self._decoded(selected)
         for _ in self._matcher.push(batch):
             pass
-        self._advance(batch, position)
 
     def select(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the edges of a batch that the pass's state can depend on."""

@@ -104,7 +104,7 @@ class StreamWork:
             return
         self._saved_at = now
         recorder = self.built.recorder
-        recorder.cut(self.position)
+        recorder.cut()
         try:
             self._checkpoints.save(self.built.stream_pass, recorder.frames)
         except TransientError as error:

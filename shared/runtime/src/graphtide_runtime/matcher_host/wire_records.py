@@ -98,6 +98,7 @@ class WireRecords:
             plan=Plan(pattern, *plan_of(plan.plan)),
             limits=limits,
             start=plan.start,
+            reported_to=plan.reported_to,
             desired=_DESIRED[plan.desired],
         )
 

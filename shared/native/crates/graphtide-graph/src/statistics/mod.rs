@@ -15,6 +15,8 @@ mod live;
 mod paths;
 mod types;
 
+use std::ops::Range;
+
 use crate::Time;
 use crate::batch::{EdgeBatch, Operation};
 use crate::store::StoredEdge;
@@ -139,7 +141,18 @@ impl Statistics {
     /// Counts a batch. `class` says for a row which class its attributes put it in. Every tumbling window that ends, if it has
     /// a live edge, leaves a snapshot in `closed`.
     pub fn push(&mut self, batch: &EdgeBatch, class: impl Fn(usize) -> u32, closed: &mut Vec<Snapshot>) {
-        for row in 0..batch.len() {
+        self.push_rows(batch, 0..batch.len(), class, closed);
+    }
+
+    /// Counts some rows of a batch, as `push` counts all.
+    pub fn push_rows(
+        &mut self,
+        batch: &EdgeBatch,
+        rows: Range<usize>,
+        class: impl Fn(usize) -> u32,
+        closed: &mut Vec<Snapshot>,
+    ) {
+        for row in rows {
             let ts = self.advance(batch.ts()[row], closed);
             match batch.operations()[row] {
                 Operation::Insert => self.insert(batch, row, ts, class(row)),

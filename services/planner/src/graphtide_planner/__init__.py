@@ -1,0 +1,1 @@
+"""The planner: every pattern gets an engine, a plan and a host."""

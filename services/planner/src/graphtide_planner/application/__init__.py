@@ -1,0 +1,1 @@
+"""The planner at work on the log."""

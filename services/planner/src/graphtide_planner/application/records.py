@@ -1,0 +1,106 @@
+"""Records of the log taken into what is known, and decisions made into messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+from graphtide_core.errors import PoisonRecordError
+from graphtide_core.ports.log import Message
+from graphtide_wire import control, statistics
+
+from graphtide_planner.domain.decisions import Forgive, Publish, Refuse, Withdraw
+from graphtide_planner.domain.known import PLANNER
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from graphtide_core.ports.log import Record
+    from graphtide_wire.topics import Topics
+
+    from graphtide_planner.domain.decisions import Decision
+    from graphtide_planner.domain.known import Known
+
+_LOG = structlog.get_logger()
+
+
+def take(record: Record, topics: Topics, known: Known) -> set[str]:
+    """Take what others wrote; return the patterns whose plans may have to change for it."""
+    try:
+        if record.topic == topics.patterns:
+            return _take_pattern(record, known)
+        if record.topic == topics.statistics:
+            return _take_statistics(record, known)
+        return _take_status(record, known)
+    except PoisonRecordError as error:
+        _LOG.warning("record.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+        return set()
+
+
+def take_own(record: Record, topics: Topics, known: Known) -> None:
+    """Take what the planner itself wrote, before it was opened."""
+    name = _key(record)
+    try:
+        if record.topic == topics.plans:
+            plan = control.decode_plan(record.value) if record.value is not None else None
+            known.note_epoch(name, plan.epoch if plan is not None else 0)
+            known.take_plan(name, plan if isinstance(plan, control.PlanRecord) else None)
+        elif name.endswith(_SUFFIX):
+            status = control.decode_status(record.value) if record.value is not None else None
+            known.take_refusal(name.removesuffix(_SUFFIX), status)
+    except PoisonRecordError as error:
+        _LOG.warning("record.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+
+
+def settle(decision: Decision, topics: Topics, known: Known, now: datetime) -> Message:
+    """Take a decision into what is known; return the message that publishes it."""
+    match decision:
+        case Publish(plan):
+            known.take_plan(plan.name, plan)
+            return Message(topics.plans, plan.name.encode(), control.encode_plan(plan))
+        case Withdraw(name):
+            known.take_plan(name, None)
+            return Message(topics.plans, name.encode(), None)
+        case Refuse(name, version, reason):
+            epoch = known.epochs.get(name, 0)
+            status = control.StatusRecord(name, version, epoch, PLANNER, 0, "failed", now, reason)
+            known.take_refusal(name, status)
+            return Message(topics.status, control.status_key(status), control.encode_status(status))
+        case Forgive(name):
+            known.take_refusal(name, None)
+            return Message(topics.status, (name + _SUFFIX).encode(), None)
+
+
+_SUFFIX = f"@{PLANNER}.0"
+"""What the keys of the planner's own statuses end with."""
+
+
+def _take_pattern(record: Record, known: Known) -> set[str]:
+    name = _key(record)
+    try:
+        known.take_pattern(name, control.decode_pattern(record.value) if record.value is not None else None)
+    except PoisonRecordError as error:
+        known.take_pattern(name, None, f"the registration cannot be read: {error.reason}")
+    return {name}
+
+
+def _take_statistics(record: Record, known: Known) -> set[str]:
+    if record.value is None:
+        return set()
+    found = statistics.decode_statistics(record.value)
+    known.statistics[found.stream] = found.snapshot
+    return set(known.on_stream(found.stream))
+
+
+def _take_status(record: Record, known: Known) -> set[str]:
+    if record.value is None:
+        return set()
+    status = control.decode_status(record.value)
+    if status.service == PLANNER:
+        return set()
+    known.take_status(status)
+    return {status.name}
+
+
+def _key(record: Record) -> str:
+    return (record.key or b"").decode(errors="replace")

@@ -1,0 +1,1 @@
+"""What to publish, from what is known; nothing here reads or writes."""

@@ -1,0 +1,105 @@
+"""What the planner knows: the last that every topic says of every name.
+
+It is a fold of the topics and nothing else, so whoever reads them anew knows the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from graphtide_core.statistics import StatisticsSnapshot
+
+if TYPE_CHECKING:
+    from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
+
+PLANNER: Final = "planner"
+"""The service that statuses name which the planner itself gives."""
+
+
+class HostId(NamedTuple):
+    """One shard of a matcher service."""
+
+    service: str
+    shard: int
+
+
+@dataclass(slots=True)
+class Known:
+    """The state that decisions are made from.
+
+    Attributes:
+        patterns: what users registered.
+        unreadable: why a registration cannot be read, where it cannot.
+        plans: the plan published last.
+        epochs: the greatest epoch that anyone said of a name, deleted ones too: hosts remember them.
+        said: what each host said last.
+        refusals: what the planner itself said last, of patterns that cannot be planned.
+        statistics: the newest snapshot of each stream.
+    """
+
+    patterns: dict[str, PatternRecord] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    plans: dict[str, PlanRecord] = field(default_factory=dict)
+    epochs: dict[str, int] = field(default_factory=dict)
+    said: dict[str, dict[HostId, StatusRecord]] = field(default_factory=dict)
+    refusals: dict[str, StatusRecord] = field(default_factory=dict)
+    statistics: dict[str, StatisticsSnapshot] = field(default_factory=dict)
+
+    def take_pattern(self, name: str, pattern: PatternRecord | None, flaw: str | None = None) -> None:
+        """Take a registration; None is a deleted one, or with a flaw one that cannot be read."""
+        self.patterns.pop(name, None)
+        self.unreadable.pop(name, None)
+        if pattern is not None:
+            self.patterns[name] = pattern
+        elif flaw is not None:
+            self.unreadable[name] = flaw
+
+    def take_plan(self, name: str, plan: PlanRecord | None) -> None:
+        """Take a plan that was published; None is a deleted one."""
+        self.plans.pop(name, None)
+        if plan is not None:
+            self.plans[name] = plan
+            self.note_epoch(name, plan.epoch)
+
+    def take_status(self, status: StatusRecord) -> None:
+        """Take what a host says."""
+        self.said.setdefault(status.name, {})[HostId(status.service, status.shard)] = status
+        self.note_epoch(status.name, status.epoch)
+
+    def take_refusal(self, name: str, status: StatusRecord | None) -> None:
+        """Take what the planner said of a pattern that it could not plan; None takes it back."""
+        self.refusals.pop(name, None)
+        if status is not None:
+            self.refusals[name] = status
+
+    def note_epoch(self, name: str, epoch: int) -> None:
+        """Take an epoch that was used."""
+        self.epochs[name] = max(epoch, self.epochs.get(name, 0))
+
+    def next_epoch(self, name: str) -> int:
+        """Return an epoch that nobody used for the name."""
+        return self.epochs.get(name, 0) + 1
+
+    def snapshot(self, stream: str) -> StatisticsSnapshot:
+        """Return what is known of a stream."""
+        return self.statistics.get(stream, StatisticsSnapshot())
+
+    def on_stream(self, stream: str) -> list[str]:
+        """Return the patterns on a stream."""
+        return [name for name, pattern in self.patterns.items() if pattern.stream == stream]
+
+    def standing(self, plan: PlanRecord) -> StatusRecord | None:
+        """Return what the plan's host said of the pattern last, if it was of this version."""
+        status = self.said.get(plan.name, {}).get(HostId(plan.service, plan.shard))
+        return status if status is not None and status.version == plan.version else None
+
+    def loads(self) -> Counter[HostId]:
+        """Return the estimated nanoseconds an edge that each host's plans cost. Complexity: O(plans)."""
+        loads: Counter[HostId] = Counter()
+        for plan in self.plans.values():
+            if plan.desired == "running":
+                cost = plan.plan.considered[0].nanoseconds if plan.plan.considered else 0.0
+                loads[HostId(plan.service, plan.shard)] += round(cost)
+        return loads

@@ -1,0 +1,125 @@
+"""From a registered pattern to a plan on a host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import InvalidPatternError, InvalidQueryError
+from graphtide_core.plan import Candidate, Plan
+from graphtide_core.statistics import DriftPolicy
+from graphtide_core.time import TimeUnit
+from graphtide_query import parse
+from graphtide_query.planner import AUTO, plan
+from graphtide_query.search.choice import cost, is_worth_it
+from graphtide_query.search.cost_model import CostModel
+from graphtide_wire.plan_form import plan_of
+
+from graphtide_planner.domain.known import HostId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_wire.control import PatternRecord, PlanRecord
+
+    from graphtide_planner.domain.known import Known
+
+TIMING: Final = "matcher_timing"
+SJ_TREE: Final = "matcher_sjtree"
+SERVICES: Final = {"timing": TIMING, "re-search": TIMING, "filtering": TIMING, "sj-tree": SJ_TREE}
+"""The service that runs each engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningPolicy:
+    """How plans are made.
+
+    Attributes:
+        shards: how many shards each matcher service has; one that is not there, or has none, gets no plans.
+        unit: what a tick of a stream's time is.
+        margin: share of the running plan's estimated cost that another's must stay below to take its place.
+        fewest_edges: edges that a snapshot must have for a running plan to be changed on it.
+    """
+
+    shards: Mapping[str, int] = field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1})
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    margin: float = 0.8
+    fewest_edges: int = DriftPolicy().fewest_edges
+
+
+def pattern_of(record: PatternRecord) -> SubgraphPattern:
+    """Return the pattern that was registered.
+
+    Raises:
+        InvalidQueryError: the text is wrong, or not of the name and the stream it was registered for.
+    """
+    pattern = _parsed(record.text)
+    if (pattern.name, pattern.stream) != (record.name, record.stream):
+        message = (
+            f"the text is of pattern {pattern.name!r} on {pattern.stream!r}, "
+            f"it was registered as {record.name!r} on {record.stream!r}"
+        )
+        raise InvalidQueryError(message)
+    return pattern
+
+
+def stream_of(plan: PlanRecord) -> str:
+    """Return the stream that a published plan is for."""
+    return _parsed(plan.pattern.text).stream
+
+
+def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan:
+    """Plan a pattern on the newest statistics; `considered` begins with the plan itself and its estimated cost.
+
+    Raises:
+        InvalidQueryError: see `pattern_of`; or there is no such engine, or nobody runs it.
+    """
+    pattern = pattern_of(record)
+    others = len(known.on_stream(record.stream))
+    snapshot = known.snapshot(record.stream)
+    try:
+        found = plan(pattern, record.options.engine, unit=policy.unit, statistics=snapshot, patterns=max(1, others))
+    except ValueError as error:
+        raise InvalidQueryError(str(error)) from error
+    if record.options.engine != AUTO:
+        found = Plan(pattern, found.physical, (_costed(found, snapshot, policy, max(1, others)),))
+    able = [each for each in found.considered if policy.shards.get(SERVICES[each.physical.name], 0) > 0]
+    if not able:
+        message = f"no service runs the engine {found.engine!r}"
+        raise InvalidQueryError(message)
+    rest = tuple(each for each in found.considered if each is not able[0])
+    return Plan(pattern, able[0].physical, (able[0], *rest))
+
+
+def is_better(new: Plan, running: PlanRecord, known: Known, policy: PlanningPolicy) -> bool:
+    """Whether a plan is so much cheaper than the one that runs, on the stream as it is now, that it shall take its place."""
+    snapshot = known.snapshot(new.pattern.stream)
+    if snapshot.edges < max(1, policy.fewest_edges):
+        return False
+    old = Plan(new.pattern, plan_of(running.plan)[0])
+    return is_worth_it(old, new, snapshot, new.pattern.window.ticks_at_least(policy.unit), policy.margin)
+
+
+def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
+    """Return the shard of a service whose plans cost least by estimate; of equals the first."""
+    loads = known.loads()
+    return min(range(policy.shards[service]), key=lambda shard: loads[HostId(service, shard)])
+
+
+def _costed(found: Plan, snapshot: StatisticsSnapshot, policy: PlanningPolicy, patterns: int) -> Candidate:
+    model = CostModel(found.pattern, snapshot, found.pattern.window.ticks_at_least(policy.unit))
+    estimate = cost(model, found.physical, patterns)
+    return Candidate(found.physical, estimate.nanoseconds, estimate.partial_matches)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> SubgraphPattern:
+    """Parse a text of one pattern; snapshot after snapshot asks for the same."""
+    patterns = parse(text)
+    if len(patterns) != 1:
+        message = f"a registration holds one pattern, this text holds {len(patterns)}"
+        raise InvalidPatternError(message)
+    return patterns[0]

@@ -1,0 +1,31 @@
+"""What an operator says of the planner, by variables of the environment: `GRAPHTIDE_PLANNER_KAFKA__BOOTSTRAP` and so on."""
+
+from __future__ import annotations
+
+from graphtide_core.time import TimeUnit
+from graphtide_runtime.kafka.settings import KafkaSettings
+from graphtide_wire.topics import DEFAULT_PREFIX
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from graphtide_planner.domain.planning import SJ_TREE, TIMING
+
+
+class PlannerSettings(BaseSettings):
+    """Settings of the planner.
+
+    Attributes:
+        kafka: where the log is.
+        prefix: what names of topics begin with.
+        shards: shards of each matcher service, as a JSON object.
+        time_unit: what a tick of streams' times is: s, ms, us or ns.
+        margin: share of the running plan's estimated cost that another's must stay below to take its place.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_PLANNER_", env_nested_delimiter="__")
+
+    kafka: KafkaSettings = Field(default_factory=KafkaSettings)
+    prefix: str = DEFAULT_PREFIX
+    shards: dict[str, int] = Field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1})
+    time_unit: TimeUnit = TimeUnit.MILLISECOND
+    margin: float = Field(default=0.8, gt=0, le=1)

@@ -1,0 +1,398 @@
+"""Every pattern gets a plan, and what is reported of it is one stretch of the stream, whatever happens to the planner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from random import Random
+from typing import Any, Literal
+
+import pytest
+from graphtide_core.errors import FencedError
+from graphtide_core.ports.log import Message, Record, TopicPartition
+from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
+from graphtide_core.time import EventTime
+from graphtide_planner.application.planner import Planner, Rounds
+from graphtide_planner.domain.planning import SERVICES, PlanningPolicy
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.mortal import Fuse, KilledError, Mortal
+from graphtide_wire import control, statistics
+from graphtide_wire.topics import Topics
+from hypothesis import given
+from hypothesis import strategies as st
+
+TOPICS = Topics("test")
+AT = datetime(2024, 1, 1, tzinfo=UTC)
+POLICY = PlanningPolicy({"matcher_timing": 2, "matcher_sjtree": 1})
+FAST = Rounds(linger_seconds=0.0, most_patterns=2)
+
+
+def text(name: str, stream: str = "s") -> str:
+    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:l]->(c) ORDER x < y ON {stream} WINDOW 100"
+
+
+def pattern(name: str = "p", **changes: Any) -> control.PatternRecord:
+    given: dict[str, Any] = {
+        "name": name,
+        "version": 1,
+        "text": text(name),
+        "stream": "s",
+        "state": "active",
+        "created_at": AT,
+        "updated_at": AT,
+        "etag": "1",
+        "start": 10,
+    }
+    engine = changes.pop("engine", "timing")
+    return control.PatternRecord(**{**given, "options": control.PatternOptions(engine), **changes})
+
+
+def snapshot(rare: str, version: int = 1) -> StatisticsSnapshot:
+    """A stream of 100,000 edges of which almost none is of one type."""
+    counts = {EdgeType(None, label, None): (10 if label == rare else 99_990) for label in ("k", "l")}
+    degrees = DegreeMoments(1_000, 100_000, 10_000_000, 200)
+    window = TimeRange(EventTime(0), EventTime(1_000))
+    return StatisticsSnapshot(version, window, EventTime(0), EventTime(999), 100_000, 1_000, counts, None, degrees, degrees)
+
+
+@dataclass
+class World:
+    """A log, a planner that can be killed, and hosts that do as they are told."""
+
+    log: MemoryLog = field(default_factory=MemoryLog)
+    fuse: Fuse = field(default_factory=Fuse)
+    planner: Planner | None = None
+    offset: int = 20
+    hosts: dict[tuple[str, int], dict[str, control.StatusRecord]] = field(default_factory=dict)
+    reported: dict[tuple[str, int], list[tuple[int, int]]] = field(default_factory=dict)
+    """Stretches of the ordered stream that were reported, by pattern and version."""
+
+    def __post_init__(self) -> None:
+        self.log.admin().ensure(TOPICS.of_deployment())
+        self.writer = self.log.writer()
+
+    def register(self, record: control.PatternRecord) -> None:
+        self.writer.write([Message(TOPICS.patterns, record.name.encode(), control.encode_pattern(record))])
+
+    def delete(self, name: str) -> None:
+        self.writer.write([Message(TOPICS.patterns, name.encode(), None)])
+
+    def count(self, found: StatisticsSnapshot) -> None:
+        value = statistics.encode_statistics(statistics.StatisticsRecord("s", found.version, found))
+        self.writer.write([Message(TOPICS.statistics, b"s", value)])
+
+    def new_planner(self) -> Planner:
+        mortal: Any = Mortal(self.log, self.fuse)
+        return Planner(mortal, TOPICS, SystemClock(), POLICY, FAST)
+
+    def plan(self, rounds: int = 8) -> None:
+        """Let the planner do rounds; where it is killed, another takes its place."""
+        for _ in range(rounds):
+            try:
+                if self.planner is None:
+                    self.planner = self.new_planner()
+                    self.planner.open()
+                self.planner.step()
+            except KilledError:
+                self.planner = None
+
+    def read(self, topic: str) -> list[Record]:
+        reader = self.log.reader(None)
+        reader.assign({TopicPartition(topic, 0): 0})
+        return reader.poll(0, 10**6)
+
+    def plans(self) -> dict[str, control.PlanRecord]:
+        """The plans that hold."""
+        found: dict[str, control.PlanRecord] = {}
+        for record in self.read(TOPICS.plans):
+            found.pop((record.key or b"").decode(), None)
+            if record.value is not None:
+                plan = control.decode_plan(record.value)
+                assert isinstance(plan, control.PlanRecord)
+                found[plan.name] = plan
+        return found
+
+    def refusal(self, name: str) -> str | None:
+        said = [record.value for record in self.read(TOPICS.status) if record.key == f"{name}@planner.0".encode()]
+        return control.decode_status(said[-1]).reason if said and said[-1] is not None else None
+
+    def host(self, service: str, shard: int) -> None:
+        """Let a host go on to the stream's end and then do as plans say, as `graphtide_runtime.matcher_host` does."""
+        said = self.hosts.setdefault((service, shard), {})
+        wanted = {name: plan for name, plan in self.plans().items() if (plan.service, plan.shard) == (service, shard)}
+        for name, status in said.items():
+            kept = wanted.get(name)
+            if status.state == "running" and (kept is None or kept.version != status.version or kept.desired != "running"):
+                self.cut(status, self.offset)
+        for name, plan in wanted.items():
+            before = said.get(name)
+            goes_on = before is not None and before.version == plan.version and before.state == "running"
+            if plan.desired != "running":
+                if before is None or before.epoch != plan.epoch:
+                    self.say(plan, plan.desired, self.offset)
+            elif goes_on and before is not None:
+                self.say(plan, "running", before.start)
+            elif before is None or before.epoch != plan.epoch:
+                self.say(plan, "running", plan.start)
+
+    def cut(self, status: control.StatusRecord, end: int) -> None:
+        assert status.start is not None
+        self.reported.setdefault((status.name, status.version), []).append((status.start, end))
+
+    def say(
+        self, plan: control.PlanRecord, state: Literal["running", "paused", "stopped", "failed"], start: int | None
+    ) -> None:
+        status = control.StatusRecord(plan.name, plan.version, plan.epoch, plan.service, plan.shard, state, AT, None, start)
+        if status != self.hosts.setdefault((plan.service, plan.shard), {}).get(plan.name):
+            self.hosts[plan.service, plan.shard][plan.name] = status
+            self.writer.write([Message(TOPICS.status, control.status_key(status), control.encode_status(status))])
+
+    def limit(self, name: str) -> None:
+        """Let a pattern reach a limit of its host."""
+        plan = self.plans()[name]
+        before = self.hosts[plan.service, plan.shard][name]
+        self.cut(before, self.offset)
+        self.say(plan, "failed", self.offset)
+
+    def settle(self) -> None:
+        """Let the planner and all hosts come to rest."""
+        self.fuse.length = 0
+        for _ in range(6):
+            self.plan()
+            for service, shards in POLICY.shards.items():
+                for shard in range(shards):
+                    self.host(service, shard)
+
+    def stretches(self, name: str, version: int = 1) -> list[tuple[int, int]]:
+        """What was reported of a pattern, up to now."""
+        now = [
+            (status.start or 0, self.offset)
+            for said in self.hosts.values()
+            for status in said.values()
+            if (status.name, status.version, status.state) == (name, version, "running")
+        ]
+        return sorted([*self.reported.get((name, version), []), *now])
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    plan = world.plans()["p"]
+    assert (plan.engine, plan.service, plan.epoch, plan.start, plan.desired) == ("timing", "matcher_timing", 1, 10, "running")
+    assert plan.plan.considered[0].physical == plan.plan.physical
+
+
+@pytest.mark.parametrize("engine", SERVICES)
+def test_the_engine_decides_the_service(world: World, engine: str) -> None:
+    world.register(pattern(engine=engine))
+    world.settle()
+    assert world.plans()["p"].service == SERVICES[engine]
+
+
+def test_patterns_spread_over_the_shards_of_a_service(world: World) -> None:
+    for number in range(4):
+        world.register(pattern(f"p{number}", text=text(f"p{number}")))
+    world.settle()
+    assert sorted(plan.shard for plan in world.plans().values()) == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (pattern(text="PATTERN p MATCH (a)-[x]->(b ON s WINDOW 10"), "line 1, column"),
+        (pattern(engine="guess"), "there is no engine 'guess'"),
+        (pattern(text=text("q")), "it was registered as 'p'"),
+        (pattern(text=text("p", "t")), "on 't'"),
+        (pattern(text=text("p") + "\n" + text("q")), "holds one pattern"),
+    ],
+)
+def test_a_pattern_that_cannot_be_planned_is_refused_until_it_can(
+    world: World, record: control.PatternRecord, reason: str
+) -> None:
+    world.register(record)
+    world.settle()
+    assert world.plans() == {}
+    assert reason in (world.refusal("p") or "")
+    world.register(pattern(version=2))
+    world.settle()
+    assert world.refusal("p") is None
+    assert world.plans()["p"].version == 2
+
+
+def test_a_registration_that_is_damaged_is_refused_and_others_are_planned(world: World) -> None:
+    world.writer.write([Message(TOPICS.patterns, b"bad", b"{")])
+    world.register(pattern())
+    world.settle()
+    assert list(world.plans()) == ["p"]
+    assert "cannot be read" in (world.refusal("bad") or "")
+
+
+def test_a_pattern_that_is_deleted_has_no_plan_and_one_of_its_name_gets_a_later_epoch(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.delete("p")
+    world.settle()
+    assert world.plans() == {}
+    world.planner = None
+    world.register(pattern(version=2))
+    world.settle()
+    assert world.plans()["p"].epoch == 2
+
+
+def test_a_pause_leaves_a_gap_that_the_user_asked_for(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.register(pattern(state="paused"))
+    world.settle()
+    assert world.plans()["p"].desired == "paused"
+    world.offset = 40
+    world.register(pattern(start=35))
+    world.settle()
+    assert world.stretches("p") == [(10, 20), (35, 40)]
+
+
+def test_another_engine_of_the_service_takes_over_in_place(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.register(pattern(engine="filtering"))
+    world.offset = 30
+    world.settle()
+    plan = world.plans()["p"]
+    assert (plan.engine, plan.epoch, plan.shard) == ("filtering", 2, 0)
+    assert world.stretches("p") == [(10, 30)]
+
+
+def test_another_service_takes_over_where_the_first_has_stopped(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.register(pattern(engine="sj-tree"))
+    world.plan()
+    assert (world.plans()["p"].service, world.plans()["p"].desired) == ("matcher_timing", "stopped")
+    world.offset = 33
+    world.settle()
+    plan = world.plans()["p"]
+    assert (plan.service, plan.desired, plan.start) == ("matcher_sjtree", "running", 33)
+    assert world.stretches("p") == [(10, 33), (33, 33)]
+
+
+def test_a_new_version_follows_the_old_one_without_a_gap(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.register(pattern(version=2, start=25))
+    world.offset = 30
+    world.settle()
+    assert world.stretches("p") == [(10, 30)]
+    assert world.stretches("p", 2) == [(30, 30)]
+
+
+def test_what_a_limit_ended_stays_so_until_its_user_changes_something(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.limit("p")
+    world.count(snapshot("k"))
+    world.settle()
+    assert world.plans()["p"].epoch == 1
+    world.offset = 50
+    world.register(pattern(start=45, limits=control.LimitsForm(partial_matches=5)))
+    world.settle()
+    assert world.stretches("p") == [(10, 20), (45, 50)]
+
+
+def test_a_plan_changes_when_the_stream_does_and_then_stays(world: World) -> None:
+    world.register(pattern(engine="auto"))
+    world.count(snapshot("k"))
+    world.settle()
+    first = world.plans()["p"]
+    world.count(snapshot("l", 2))
+    world.settle()
+    second = world.plans()["p"]
+    assert second.plan.physical != first.plan.physical
+    world.count(snapshot("l", 3))
+    world.settle()
+    assert world.plans()["p"] == second
+    assert len({end for _, end in world.stretches("p")}) == 1
+
+
+def test_the_second_planner_shuts_the_first_out(world: World) -> None:
+    first, second = world.new_planner(), world.new_planner()
+    first.open()
+    second.open()
+    world.register(pattern())
+    with pytest.raises(FencedError):
+        first.step()
+    second.step()
+    assert list(world.plans()) == ["p"]
+
+
+def test_a_service_without_shards_gets_nothing() -> None:
+    world = World()
+    world.register(pattern(engine="sj-tree"))
+    world.planner = Planner(world.log, TOPICS, SystemClock(), PlanningPolicy({"matcher_timing": 1}), FAST)
+    world.planner.open()
+    world.plan()
+    assert world.refusal("p") == "no service runs the engine 'sj-tree'"
+
+
+HOSTS = [(service, shard) for service, shards in POLICY.shards.items() for shard in range(shards)]
+
+
+def something_happens(world: World, rng: Any) -> None:
+    match rng.randint(0, 4):
+        case 0:
+            name = f"p{rng.randint(0, 2)}"
+            world.register(pattern(name, text=text(name), engine=rng.choice(["auto", *SERVICES])))
+        case 1:
+            world.count(snapshot(rng.choice("kl")))
+        case 2:
+            world.host(*rng.choice(HOSTS))
+        case _:
+            world.offset += rng.randint(0, 5)
+
+
+@given(st.integers(5, 40), st.randoms(use_true_random=False))
+def test_nothing_is_lost_or_reported_twice_whenever_the_planner_is_killed(events: int, rng: Any) -> None:
+    world = World()
+    for _ in range(events):
+        something_happens(world, rng)
+        world.fuse.length = rng.randint(0, 60)
+        world.plan(rng.randint(0, 3))
+    world.settle()
+    for name in world.plans():
+        stretches = world.stretches(name)
+        assert (stretches[0][0], stretches[-1][1]) == (10, world.offset)
+        assert all(before[1] == after[0] for before, after in pairwise(stretches))
+
+
+@given(st.integers(1, 15), st.randoms(use_true_random=False))
+def test_a_planner_that_was_killed_publishes_what_one_that_was_not_does(events: int, rng: Any) -> None:
+    seed = rng.random()
+    published = []
+    for is_killed in (False, True):
+        world, story, fate = World(), Random(seed), Random(seed)
+        for _ in range(events):
+            something_happens(world, story)
+            for _ in range(4 if is_killed else 0):
+                world.fuse.length = fate.randint(1, 80)
+                world.plan(3)
+            world.fuse.length = 0
+            world.plan()
+        published.append([(record.key, record.value) for record in world.read(TOPICS.plans)])
+    assert published[0] == published[1]
+
+
+def test_a_planner_that_comes_back_finds_nothing_to_do(world: World) -> None:
+    world.register(pattern(engine="auto"))
+    world.register(pattern("q", text="no pattern"))
+    world.count(snapshot("k"))
+    world.settle()
+    before = len(world.read(TOPICS.plans)) + len(world.read(TOPICS.status))
+    world.planner = None
+    world.settle()
+    assert len(world.read(TOPICS.plans)) + len(world.read(TOPICS.status)) == before

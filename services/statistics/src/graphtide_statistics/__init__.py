@@ -1,0 +1,1 @@
+"""Statistics of the streams that patterns are on."""

@@ -1,0 +1,1 @@
+"""The counter at work on the log."""

@@ -1,0 +1,207 @@
+"""The worker that counts: follows the patterns, reads the streams they are on, publishes snapshots.
+
+What it holds can be read again: at the opening it goes one window back in each stream. Only one of a deployment works, so that
+snapshots have one order; who opens shuts the one before out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import structlog
+from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_runtime.follower import Follower
+from graphtide_runtime.matcher_host.window_log import between, first_since, newest_before
+from graphtide_wire import control, ordered, statistics
+
+from graphtide_statistics.domain.counting import Counting
+from graphtide_statistics.domain.windows import Windows
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log, LogReader, LogTransactor, Record
+    from graphtide_core.time import Duration
+    from graphtide_wire.statistics import StatisticsRecord
+    from graphtide_wire.topics import Topics
+
+_LOG = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class CounterSettings:
+    """How the counter works.
+
+    Attributes:
+        longest_window: bound on the window of a stream.
+        publish_seconds: time between two snapshots of a stream.
+        linger_seconds: how long a round waits for records.
+        most_records: ordered records that a round takes at most.
+    """
+
+    longest_window: Duration
+    publish_seconds: float = 5.0
+    linger_seconds: float = 0.2
+    most_records: int = 64
+
+
+@dataclass(slots=True)
+class _Opened:
+    transactor: LogTransactor
+    patterns: Follower
+    reader: LogReader
+    side: LogReader
+    windows: Windows
+    positions: dict[TopicPartition, int] = field(default_factory=dict)
+    countings: dict[StreamName, Counting] = field(default_factory=dict)
+    published: dict[str, StatisticsRecord] = field(default_factory=dict)
+
+
+class Counter:
+    """A `Worker` that publishes the statistics of streams."""
+
+    def __init__(self, log: Log, topics: Topics, clock: Clock, settings: CounterSettings) -> None:
+        """Prepare; nothing is opened yet."""
+        self._log = log
+        self._topics = topics
+        self._clock = clock
+        self._settings = settings
+        self._opened: _Opened | None = None
+        self._published_at = 0.0
+
+    @property
+    def name(self) -> str:
+        """Its transactional id, which only one process at once may have."""
+        return f"{self._topics.prefix}.statistics"
+
+    def open(self) -> None:
+        """Shut others out, and read what was published and what is registered.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        self._log.admin().ensure(self._topics.of_deployment())
+        transactor = self._log.transactor(self.name)
+        patterns = Follower(self._log, self._topics.patterns)
+        reader, side = self._log.reader(None), self._log.reader(None)
+        opened = _Opened(transactor, patterns, reader, side, Windows(self._settings.longest_window))
+        self._opened = opened
+        transactor.open()
+        published = Follower(self._log, self._topics.statistics)
+        for record in published.to_the_end():
+            if record.value is not None:
+                self._take_published(record, opened)
+        published.close()
+        for record in patterns.to_the_end():
+            _take_pattern(record, opened.windows)
+        self._follow(opened)
+
+    def step(self) -> None:
+        """Count what came, and publish what is due.
+
+        Raises:
+            TransientError: the log does not answer; open again to go on.
+            FencedError: another took over.
+        """
+        opened = self._opened
+        if opened is None:
+            message = "the counter is not open"
+            raise TransientError(message)
+        changed = opened.patterns.poll()
+        for record in changed:
+            _take_pattern(record, opened.windows)
+        if changed:
+            self._follow(opened)
+        if not opened.positions:
+            self._clock.sleep(self._settings.linger_seconds)
+        for record in (
+            opened.reader.poll(self._settings.linger_seconds, self._settings.most_records) if opened.positions else ()
+        ):
+            self._take_ordered(record, opened)
+        if self._clock.monotonic() - self._published_at >= self._settings.publish_seconds:
+            self._published_at = self._clock.monotonic()
+            self._publish(opened)
+
+    def close(self) -> None:
+        """Give back everything."""
+        if self._opened is not None:
+            self._opened.patterns.close()
+            self._opened.reader.close()
+            self._opened.side.close()
+            self._opened.transactor.close()
+            self._opened = None
+
+    def _follow(self, opened: _Opened) -> None:
+        """Read the streams that patterns are on now, and no others."""
+        wanted = {TopicPartition(self._topics.ordered(stream), 0): stream for stream in opened.windows.streams()}
+        for place, stream in wanted.items():
+            counting = opened.countings.get(stream)
+            if place not in opened.positions or (
+                counting is not None and counting.ticks != opened.windows.ticks(stream, counting.unit)
+            ):
+                opened.countings.pop(stream, None)
+                opened.positions[place] = self._one_window_back(place, stream, opened)
+        opened.positions = {place: offset for place, offset in opened.positions.items() if place in wanted}
+        opened.countings = {stream: found for stream, found in opened.countings.items() if stream in wanted.values()}
+        opened.reader.assign(opened.positions)
+
+    def _one_window_back(self, place: TopicPartition, stream: StreamName, opened: _Opened) -> int:
+        """Return the offset of the first record that the stream's window reaches; 0 where there is no stream yet."""
+        side = opened.side
+        if not side.partitions(place.topic):
+            return 0
+        _, end = side.ends([place])[place]
+        newest = newest_before(side, place, end, _newest_of)
+        if newest is None:
+            return 0
+        start = first_since(side, place, newest, end, _newest_of)
+        for record in between(side, place, start, end):
+            ticks = opened.windows.ticks(stream, ordered.figures(record.headers).unit)
+            return first_since(side, place, newest - ticks + 1, end, _newest_of)
+        return 0
+
+    def _take_ordered(self, record: Record, opened: _Opened) -> None:
+        place = TopicPartition(record.topic, record.partition)
+        opened.positions[place] = record.offset + 1
+        stream = StreamName(self._topics.stream_of(record.topic) or "")
+        try:
+            unit = ordered.figures(record.headers).unit
+            if stream not in opened.countings:
+                opened.countings[stream] = Counting(stream, opened.windows.ticks(stream, unit), unit)
+            opened.countings[stream].take(record.value or b"")
+        except (PoisonRecordError, UnreadableStreamError) as error:
+            _LOG.warning("ordered.unreadable", topic=record.topic, offset=record.offset, error=str(error))
+
+    def _publish(self, opened: _Opened) -> None:
+        found = [each.publish(opened.published.get(each.stream)) for each in opened.countings.values()]
+        records = [each for each in found if each is not None]
+        if not records:
+            return
+        opened.transactor.begin()
+        opened.transactor.write(
+            Message(self._topics.statistics, each.stream.encode(), statistics.encode_statistics(each)) for each in records
+        )
+        opened.transactor.commit(self.name, {})
+        opened.published |= {each.stream: each for each in records}
+
+    def _take_published(self, record: Record, opened: _Opened) -> None:
+        try:
+            found = statistics.decode_statistics(record.value)
+        except PoisonRecordError as error:
+            _LOG.warning("record.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+        else:
+            opened.published[found.stream] = found
+
+
+def _take_pattern(record: Record, windows: Windows) -> None:
+    name = (record.key or b"").decode(errors="replace")
+    try:
+        windows.take(name, control.decode_pattern(record.value) if record.value is not None else None)
+    except PoisonRecordError:
+        windows.take(name, None)
+
+
+def _newest_of(record: Record) -> int:
+    return ordered.figures(record.headers).last_ts

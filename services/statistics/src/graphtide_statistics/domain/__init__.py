@@ -1,0 +1,1 @@
+"""What is counted of one stream; nothing here reads or writes."""

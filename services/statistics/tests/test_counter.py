@@ -1,0 +1,181 @@
+"""Streams that patterns are on are counted over a window, and go on being so after a crash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.errors import FencedError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.statistics import EdgeType
+from graphtide_core.time import Duration, EventTime, TimeUnit
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.memory import MemoryLog
+from graphtide_statistics.application.counter import Counter, CounterSettings
+from graphtide_statistics.domain.windows import Windows
+from graphtide_wire import control, ordered, statistics
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from graphtide_wire.statistics import StatisticsRecord
+
+TOPICS = Topics("test")
+S = StreamName("s")
+AT = datetime(2024, 1, 1, tzinfo=UTC)
+FAST = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=0.0)
+
+
+def registered(name: str, window: str, stream: str = "s") -> control.PatternRecord:
+    text = f"PATTERN {name} MATCH (a)-[x:k]->(b) ON {stream} WINDOW {window}"
+    return control.PatternRecord(name, 1, text, stream, "active", AT, AT, "1")
+
+
+@dataclass
+class World:
+    log: MemoryLog = field(default_factory=MemoryLog)
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(S)])
+        self.writer = self.log.writer()
+        self.counter = self.new_counter()
+
+    def new_counter(self) -> Counter:
+        return Counter(self.log, TOPICS, SystemClock(), FAST)
+
+    def register(self, name: str, window: str) -> None:
+        value = control.encode_pattern(registered(name, window))
+        self.writer.write([Message(TOPICS.patterns, name.encode(), value)])
+
+    def send(self, *edges: tuple[int, str]) -> None:
+        """Write edges, a time and a label each, as one ordered record."""
+        columns: dict[str, list[bool | int | float | str | None]] = {
+            "ts": [ts for ts, _ in edges],
+            "src": ["a"] * len(edges),
+            "dst": ["b"] * len(edges),
+            "label": [label for _, label in edges],
+            "src_label": [None] * len(edges),
+            "dst_label": [None] * len(edges),
+            "id": [str(self.sent + number) for number in range(len(edges))],
+        }
+        first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
+        figures = ordered.OrderedFigures(first, last, len(edges), self.sent, last, TimeUnit.MILLISECOND)
+        self.sent += len(edges)
+        self.writer.write([ordered.encode(TOPICS.ordered(S), figures, ordered.encode_body(columns))])
+
+    def count(self) -> None:
+        for _ in range(4):
+            self.counter.step()
+
+    def published(self) -> list[StatisticsRecord]:
+        reader = self.log.reader(None)
+        reader.assign({TopicPartition(TOPICS.statistics, 0): 0})
+        return [statistics.decode_statistics(record.value) for record in reader.poll(0, 100)]
+
+    def counts(self) -> dict[str, int]:
+        """What the newest snapshot counts of each label."""
+        return {kind.label: count for kind, count in self.published()[-1].snapshot.types.items()}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_stream_is_counted_over_the_longest_window_of_its_patterns(world: World) -> None:
+    world.register("short", "10")
+    world.register("long", "50")
+    world.send((0, "k"), (100, "k"), (120, "l"), (130, "l"))
+    world.counter.open()
+    world.count()
+    assert world.counts() == {"k": 1, "l": 2}
+    newest = world.published()[-1]
+    assert (newest.stream, newest.snapshot_version, newest.drift) == ("s", 1, None)
+
+
+def test_nothing_is_published_where_nothing_came(world: World) -> None:
+    world.register("p", "50")
+    world.send((0, "k"))
+    world.counter.open()
+    world.count()
+    world.count()
+    assert len(world.published()) == 1
+
+
+def test_snapshots_tell_how_far_the_stream_moved(world: World) -> None:
+    world.register("p", "1000")
+    world.counter.open()
+    world.send(*[(ts, "k") for ts in range(100)], (100, "l"))
+    world.count()
+    world.send(*[(ts, "l") for ts in range(2000, 2100)], (2100, "k"))
+    world.count()
+    first, second = world.published()
+    assert (first.drift, second.drift) == (None, 1.0)
+    assert second.snapshot_version == 2
+
+
+def test_after_a_crash_the_window_is_read_again(world: World) -> None:
+    world.register("p", "50")
+    world.counter.open()
+    for ts in range(0, 200, 10):
+        world.send((ts, "k"))
+        world.count()
+    before = world.published()[-1].snapshot.types
+    assert before == {EdgeType(None, "k", None): 5}
+    world.counter = world.new_counter()
+    world.counter.open()
+    world.count()
+    assert world.published()[-1].snapshot.types == before
+    assert world.published()[-1].snapshot_version == 21
+
+
+def test_a_pattern_with_a_longer_window_makes_the_past_count(world: World) -> None:
+    world.register("p", "10")
+    world.counter.open()
+    for ts in (0, 40, 80):
+        world.send((ts, "k"))
+    world.count()
+    assert world.counts() == {"k": 1}
+    world.register("q", "60")
+    world.count()
+    assert world.counts() == {"k": 2}
+
+
+def test_a_stream_that_is_not_there_yet_is_counted_when_it_is(world: World) -> None:
+    value = control.encode_pattern(registered("later", "10", "t"))
+    world.writer.write([Message(TOPICS.patterns, b"later", value)])
+    world.counter.open()
+    world.count()
+    assert world.published() == []
+
+
+def test_a_record_that_cannot_be_read_is_passed_over(world: World) -> None:
+    world.register("p", "50")
+    world.counter.open()
+    world.writer.write([Message(TOPICS.ordered(S), None, b"no arrow", partition=0)])
+    world.send((0, "k"))
+    world.count()
+    assert world.counts() == {"k": 1}
+
+
+def test_the_second_counter_shuts_the_first_out(world: World) -> None:
+    world.register("p", "50")
+    world.counter.open()
+    other = world.new_counter()
+    other.open()
+    world.send((0, "k"))
+    with pytest.raises(FencedError):
+        world.count()
+
+
+def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
+    windows = Windows(Duration(10, "s"))
+    windows.take("p", registered("p", "1h"))
+    assert windows.ticks(S, TimeUnit.MILLISECOND) == 10_000
+    windows.take("q", registered("q", "1s", "t"))
+    assert windows.streams() == {"s", "t"}
+    windows.take("p", None)
+    assert windows.streams() == {"t"}
