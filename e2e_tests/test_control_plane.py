@@ -83,7 +83,7 @@ class Deployment:
 
     def runs_on(self, service: str) -> bool:
         found = self.pattern()
-        return found["state"] == "running" and found["placement"]["service"] == service
+        return (found["state"], (found["placement"] or {}).get("service")) == ("running", service)
 
     def found(self) -> list[tuple[str, str]]:
         """The edges of every match that was reported, in order."""

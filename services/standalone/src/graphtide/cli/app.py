@@ -9,6 +9,7 @@ from graphtide.cli.demo import demo
 from graphtide.cli.explain import explain
 from graphtide.cli.generate import generate
 from graphtide.cli.match import match
+from graphtide.cli.server import apply, delete, describe, get, pause, resume, tail, wait
 from graphtide.cli.statistics import statistics
 from graphtide.cli.validate import validate
 
@@ -25,4 +26,6 @@ app.command()(validate)
 app.command()(generate)
 app.command()(statistics)
 app.command()(demo)
+for verb in (apply, get, describe, wait, tail, pause, resume, delete):
+    app.command(rich_help_panel="With a server")(verb)
 app.add_typer(bench, name="bench", help="Measure the engines on seeded workloads.")
