@@ -44,7 +44,7 @@ lint: setup  ## check style: ruff, rustfmt, clippy
 
 .PHONY: types
 types: setup  ## check types: mypy, and the stub of the extension against the extension
-	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests e2e_tests)
+	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests) e2e_tests
 	$(BIN)/python -m mypy.stubtest graphtide_native._native --ignore-disjoint-bases
 
 .PHONY: imports
@@ -97,5 +97,6 @@ $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime \
 	  --editable services/planner --editable services/statistics --editable services/admin_api \
+	  --editable services/ingestion \
 	  --editable services/matcher_timing --editable services/matcher_sjtree --editable services/standalone
 	@touch $@

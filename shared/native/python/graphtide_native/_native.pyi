@@ -122,6 +122,18 @@ class EdgeBatch:
     def ordinals(self) -> list[int]:
         """0-based places of the records in their stream, copied."""
 
+    def later_than(self, ts: int) -> EdgeBatch:
+        """Return the records with a greater `ts`: the same object if all have one."""
+
+    def part(self, start: int, stop: int) -> EdgeBatch:
+        """Return the records from place `start` to before `stop`."""
+
+    def raw_text(self, first: int) -> bytes:
+        """Return the records' bytes as they came, which the decoder must have kept, one after the other.
+
+        Each stands on the line it had, if the text begins with line `first`: lines that are no record's are empty.
+        """
+
     def followed_by(self, others: Sequence[EdgeBatch]) -> EdgeBatch:
         """Return the records of this batch and of others of the same stream as one batch.
 
@@ -218,6 +230,16 @@ class Sequencer:
             What may go now; None if there never was a batch.
         """
 
+    def settle(self, watermark: int) -> EdgeBatch | None:
+        """Set the watermark, unless it is past that already; return what may go now, None if there never was a batch."""
+
+    def relieve(self, most: int) -> EdgeBatch | None:
+        """Set the watermark as far on as it takes for at most `most` records to wait, those of one time going together.
+
+        Returns:
+            What may go now; None if there never was a batch.
+        """
+
     def finish(self) -> EdgeBatch | None:
         """Return all that still waits; None if there never was a batch."""
 
@@ -238,7 +260,7 @@ class Sequencer:
 
     @property
     def watermark(self) -> int | None:
-        """Greatest `ts` so far, up to the bound, less the lateness; None before the first record."""
+        """Greatest `ts` so far, up to the bound, less the lateness, or what it was set to; None before the first record."""
 
 @final
 class Statistics:

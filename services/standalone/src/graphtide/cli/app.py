@@ -6,6 +6,7 @@ import typer
 
 from graphtide.bench.cli import app as bench
 from graphtide.cli.demo import demo
+from graphtide.cli.dev import app as dev
 from graphtide.cli.explain import explain
 from graphtide.cli.generate import generate
 from graphtide.cli.match import match
@@ -28,4 +29,5 @@ app.command()(statistics)
 app.command()(demo)
 for verb in (apply, get, describe, wait, tail, pause, resume, delete):
     app.command(rich_help_panel="With a server")(verb)
+app.add_typer(dev, name="dev", help="Run all services in one process, to try things.")
 app.add_typer(bench, name="bench", help="Measure the engines on seeded workloads.")

@@ -120,6 +120,30 @@ impl EdgeBatch {
         self.push(&other.row(index), other.attributes(index));
     }
 
+    /// The records at these places.
+    #[must_use]
+    pub fn at(&self, places: impl IntoIterator<Item = usize>) -> Self {
+        let mut kept = Self::new(self.width);
+        places.into_iter().for_each(|index| kept.push_from(self, index));
+        kept
+    }
+
+    /// The records' bytes as they came, each on its own line of a text that begins with the line `first`: lines that are no
+    /// record's are empty.
+    pub fn raw_text(&self, first: u64) -> Vec<u8> {
+        let mut text = Vec::with_capacity(self.raw.len() + self.len());
+        let mut line = first;
+        for index in 0..self.len() {
+            let raw = self.raw(index);
+            let missing = self.lines[index].saturating_sub(line);
+            text.resize(text.len() + missing as usize, b'\n');
+            text.extend_from_slice(raw);
+            text.push(b'\n');
+            line += missing + raw.split(|&byte| byte == b'\n').count() as u64;
+        }
+        text
+    }
+
     /// Reads a record.
     pub fn row(&self, index: usize) -> Row<'_> {
         let [source_label, label, target_label] = self.labels[index];
@@ -226,6 +250,8 @@ mod tests {
             assert_eq!((read.source, read.target, read.id), (row.source, row.target, row.id));
             assert_eq!((read.ts, read.raw, read.line), (-5, row.raw, 9));
             assert_eq!(batch.attributes(0).collect::<Vec<_>>(), [ValueRef::Text("S0"), ValueRef::Null]);
+            assert_eq!(batch.raw_text(7), b"\n\nraw bytes\n");
+            assert_eq!((batch.at([]).len(), batch.at([0, 0]).len()), (0, 2));
         }
     }
 }

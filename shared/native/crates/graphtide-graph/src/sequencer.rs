@@ -122,10 +122,11 @@ impl Sequencer {
         self.forced
     }
 
-    /// Greatest time seen, up to the bound, less the lateness; None before the first record, or if that is below every time.
+    /// Greatest time seen, up to the bound, less the lateness, or what it was set to where that is later; None before the first
+    /// record, or if that is below every time.
     pub fn watermark(&self) -> Option<Time> {
-        let newest = self.newest?.min(self.bound.unwrap_or(Time::MAX));
-        newest.checked_sub(self.lateness).max(self.reached)
+        let newest = self.newest.map(|newest| newest.min(self.bound.unwrap_or(Time::MAX)));
+        newest.and_then(|newest| newest.checked_sub(self.lateness)).max(self.reached)
     }
 
     /// Sets the bound, or lifts it, and returns what may be released now.
@@ -134,6 +135,27 @@ impl Sequencer {
         self.bound = bound;
         let mut released = EdgeBatch::new(self.width);
         self.release_due(&mut released);
+        self.free();
+        released
+    }
+
+    /// Sets the watermark to a time, unless it is past that already, and returns what may be released now.
+    pub fn settle(&mut self, watermark: Time) -> EdgeBatch {
+        self.reached = self.watermark().max(Some(watermark));
+        let mut released = EdgeBatch::new(self.width);
+        self.release_due(&mut released);
+        self.free();
+        released
+    }
+
+    /// Sets the watermark as far on as it takes for at most `most` records to wait, and returns what may be released now.
+    /// Records of one time go together, so that the watermark tells what went.
+    pub fn relieve(&mut self, most: usize) -> EdgeBatch {
+        let mut released = EdgeBatch::new(self.width);
+        while self.heap.len() > most {
+            self.reached = self.watermark().max(self.heap.peek().map(|Reverse(oldest)| oldest.ts));
+            self.release_due(&mut released);
+        }
         self.free();
         released
     }
@@ -399,6 +421,22 @@ mod tests {
         assert_eq!(sequencer.push(&batch(0, &[1, 5, 3]), &mut late).map(|batch| rows(&batch)), Some(vec![(1, 0)]));
         assert_eq!(rows(&sequencer.advance(None)), [(3, 2), (5, 1)]);
         assert!(sequencer.push(&batch(3, &[5, 6]), &mut late).is_none() && late.is_empty());
+    }
+
+    #[test]
+    fn a_watermark_that_is_set_holds_before_the_first_record_too_and_tells_what_went() {
+        let mut sequencer = Sequencer::new(5, 100);
+        let mut late = Vec::new();
+        assert!(sequencer.settle(10).is_empty());
+        assert_eq!(sequencer.watermark(), Some(10));
+        let released = sequencer.push(&batch(0, &[9, 10, 14, 12, 14, 13, 12]), &mut late);
+        assert_eq!((released.map(|batch| rows(&batch)), late.len()), (Some(vec![(10, 1)]), 1));
+        assert_eq!((sequencer.watermark(), sequencer.pending()), (Some(10), 5));
+        assert_eq!(rows(&sequencer.relieve(4)), [(12, 3), (12, 6)]);
+        assert_eq!((rows(&sequencer.relieve(3)), sequencer.watermark()), (vec![], Some(12)));
+        assert_eq!(rows(&sequencer.settle(11)), []);
+        assert_eq!(rows(&sequencer.settle(20)), [(13, 5), (14, 2), (14, 4)]);
+        assert!(sequencer.push(&batch(7, &[19]), &mut late).is_some() && late.len() == 2);
     }
 
     #[test]

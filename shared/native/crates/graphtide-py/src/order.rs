@@ -51,6 +51,20 @@ impl PySequencer {
     }
 
     /// None if nothing was ever pushed.
+    fn settle(&mut self, py: Python<'_>, watermark: i64) -> PyResult<Option<Py<PyEdgeBatch>>> {
+        let inner = &mut self.inner;
+        let records = py.detach(|| inner.settle(watermark));
+        self.handed_out(py, records)
+    }
+
+    /// None if nothing was ever pushed.
+    fn relieve(&mut self, py: Python<'_>, most: usize) -> PyResult<Option<Py<PyEdgeBatch>>> {
+        let inner = &mut self.inner;
+        let records = py.detach(|| inner.relieve(most));
+        self.handed_out(py, records)
+    }
+
+    /// None if nothing was ever pushed.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyEdgeBatch>>> {
         let inner = &mut self.inner;
         let records = py.detach(|| inner.finish());

@@ -72,11 +72,30 @@ impl PyEdgeBatch {
         (0..self.inner.len()).map(|row| self.inner.ordinal(row)).collect()
     }
 
+    fn later_than(slf: PyRef<'_, Self>, py: Python<'_>, ts: i64) -> PyResult<Py<Self>> {
+        let inner = &slf.inner;
+        if inner.ts().iter().all(|&each| each > ts) {
+            return Ok(slf.into());
+        }
+        let kept = py.detach(|| inner.at((0..inner.len()).filter(|&index| inner.ts()[index] > ts)));
+        Py::new(py, slf.with(kept))
+    }
+
+    fn part(&self, py: Python<'_>, start: usize, stop: usize) -> Self {
+        let inner = &self.inner;
+        self.with(py.detach(|| inner.at(start..stop.min(inner.len()))))
+    }
+
+    fn raw_text<'py>(&self, py: Python<'py>, first: u64) -> Bound<'py, PyBytes> {
+        let inner = &self.inner;
+        PyBytes::new(py, &py.detach(|| inner.raw_text(first)))
+    }
+
     fn followed_by(&self, py: Python<'_>, others: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         if others.iter().any(|other| other.inner.width() != self.inner.width()) {
             return Err(PyValueError::new_err("the batches have other attributes"));
         }
-        let others: Vec<_> = others.iter().map(|other| Arc::clone(&other.inner)).collect();
+        let others: Vec<_> = others.into_iter().map(|other| Arc::clone(&other.inner)).collect();
         Ok(self.with(py.detach(|| {
             let mut joined = EdgeBatch::clone(&self.inner);
             for other in others {

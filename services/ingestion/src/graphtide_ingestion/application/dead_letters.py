@@ -1,0 +1,47 @@
+"""Dead letters of the service as messages that every log takes: what senders can make long is cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from graphtide_wire import dead_letters
+from graphtide_wire.dead_letters import DeadLetterRecord, Source
+from graphtide_wire.topics import MOST_ORDERED_BYTES
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Message
+
+    from graphtide_ingestion.domain.raw_decoding import Refused
+
+_LONGEST_HEADER: Final = 1_000
+
+
+def letter(
+    topic: str,
+    refused: Refused,
+    clock: Clock,
+    *,
+    source: Source | None = None,
+    content_type: str | None = None,
+    producer: str | None = None,
+    traceparent: str | None = None,
+) -> Message:
+    """Return the message; of a record past what the log takes, the first bytes are kept."""
+    return dead_letters.encode(
+        topic,
+        DeadLetterRecord(
+            raw=refused.raw[:MOST_ORDERED_BYTES],
+            code=refused.code.value,
+            reason=refused.reason[:_LONGEST_HEADER],
+            time=clock.now().isoformat(),
+            source=source or Source(line=refused.line),
+            content_type=_cut(content_type),
+            producer=_cut(producer),
+            traceparent=_cut(traceparent),
+        ),
+    )
+
+
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:_LONGEST_HEADER]

@@ -1,0 +1,80 @@
+"""A filter of duplicates that knows what went out: made from the tail of the ordered stream, one window back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import FatalError, PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_native.records import ArrowDecoder, Duplicates, Symbols
+from graphtide_runtime.matcher_host.window_log import first_since, newest_before
+from graphtide_wire import ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ports.log import LogReader, Record, TopicPartition
+
+_MOST: Final = 16
+_WAIT_SECONDS: Final = 0.5
+_ATTEMPTS: Final = 40
+"""Times to look again for the end of what was committed, before the log counts as not answering."""
+
+
+def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edges: int) -> Duplicates:
+    """Return a filter that has seen the last `window` ticks of the ordered stream, of which `edges` edges went out.
+
+    The reader reads something else afterwards: assign it anew.
+
+    Raises:
+        TransientError: the log does not give what was committed yet.
+        FatalError: the ordered stream has a record that is none.
+
+    Complexity: O(log records) reads, then those of one window.
+    """
+    duplicates = Duplicates(window)
+    if window == 0 or edges == 0:
+        return duplicates
+    first, end = reader.ends([place])[place]
+    newest = newest_before(reader, place, end, _newest_of)
+    start = first if newest is None else first_since(reader, place, newest - window + 1, end, _newest_of)
+    decoder = ArrowDecoder(Symbols(), [], {})
+    for record in _tail(reader, place, start, edges):
+        decoder.start_at(ordered.figures(record.headers).ordinal)
+        try:
+            duplicates.filter(decoder.decode(record.value or b""))
+        except UnreadableStreamError as error:
+            message = f"{record.topic} at offset {record.offset}: {error}"
+            raise FatalError(message) from error
+    return duplicates
+
+
+def _newest_of(record: Record) -> int:
+    return ordered.figures(record.headers).last_ts
+
+
+def _tail(reader: LogReader, place: TopicPartition, start: int, edges: int) -> Iterator[Record]:
+    """Yield the records from an offset to the one that makes the stream's edges so many.
+
+    That tells the end, because what was just committed may take a moment to show.
+    """
+    reader.assign({place: start})
+    reached = 0
+    for _ in range(_ATTEMPTS):
+        records = reader.poll(_WAIT_SECONDS, _MOST)
+        while records:
+            for record in records:
+                try:
+                    figures = ordered.figures(record.headers)
+                except PoisonRecordError as error:
+                    message = f"{record.topic} at offset {record.offset}: {error}"
+                    raise FatalError(message) from error
+                yield record
+                reached = figures.ordinal + figures.records
+            if reached >= edges:
+                return
+            records = reader.poll(_WAIT_SECONDS, _MOST)
+        first, end = reader.ends([place])[place]
+        if first == end:
+            return  # Retention took all of it.
+    message = f"{place.topic} does not show yet what was committed to it"
+    raise TransientError(message)

@@ -1,0 +1,88 @@
+"""Batches in order as ordered records: no more edges and bytes in one than told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.time import EventTime, TimeUnit
+from graphtide_wire import ordered
+from graphtide_wire.ordered import OrderedFigures
+from graphtide_wire.topics import MOST_ORDERED_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from graphtide_core.ports.log import Message
+    from graphtide_native.records import EdgeBatch
+
+DEFAULT_MOST_EDGES: Final = 8_192
+"""Edges of an ordered record: past this, larger ones gain nothing, and make readers wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How edges are packed.
+
+    Attributes:
+        topic: where they go.
+        unit: what their times count.
+        most_edges: edges of one record.
+        most_bytes: bytes of one record's value; an edge that is larger by itself is given back.
+    """
+
+    topic: str
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    most_edges: int = DEFAULT_MOST_EDGES
+    most_bytes: int = MOST_ORDERED_BYTES
+
+    def pack(
+        self, batches: Iterable[EdgeBatch], ordinal: int, watermark: int, traceparent: str | None
+    ) -> tuple[list[Message], int, list[bytes]]:
+        """Return the messages, how many edges are in them, and the edges that are too large, as they came.
+
+        `ordinal` is that of the first edge in the ordered stream, `watermark` the time below which none will follow.
+        """
+        messages: list[Message] = []
+        too_large: list[bytes] = []
+        packed = 0
+        for joined in _joined(batches):
+            for part, body in self._parts(joined):
+                if len(body) > self.most_bytes:
+                    too_large.append(part.raw_text(1).strip(b"\n"))
+                    continue
+                times = part.ts
+                figures = OrderedFigures(
+                    first_ts=EventTime(times[0]),
+                    last_ts=EventTime(times[-1]),
+                    records=len(times),
+                    ordinal=ordinal + packed,
+                    watermark=EventTime(watermark),
+                    unit=self.unit,
+                    traceparent=traceparent,
+                )
+                messages.append(ordered.encode(self.topic, figures, body))
+                packed += len(times)
+        return messages, packed, too_large
+
+    def _parts(self, batch: EdgeBatch) -> Iterator[tuple[EdgeBatch, bytes]]:
+        """Yield parts that are small enough, and those of one edge that are not."""
+        if len(batch) > self.most_edges:
+            for start in range(0, len(batch), self.most_edges):
+                yield from self._parts(batch.part(start, start + self.most_edges))
+            return
+        body = batch.to_arrow()
+        if len(body) <= self.most_bytes or len(batch) == 1:
+            yield batch, body
+            return
+        middle = len(batch) // 2
+        yield from self._parts(batch.part(0, middle))
+        yield from self._parts(batch.part(middle, len(batch)))
+
+
+def _joined(batches: Iterable[EdgeBatch]) -> Iterator[EdgeBatch]:
+    """Join neighbours that have the same attributes."""
+    for _, group in groupby(batches, key=lambda batch: len(batch.attributes)):
+        neighbours: Sequence[EdgeBatch] = list(group)
+        yield neighbours[0].followed_by(neighbours[1:]) if len(neighbours) > 1 else neighbours[0]

@@ -1,0 +1,135 @@
+"""A body of edges on its way to the log: what to write, and what to tell the sender."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import FatalError, TransientError
+from graphtide_wire import dead_letters, raw
+from graphtide_wire.raw import RawEdges
+
+from graphtide_ingestion.application.dead_letters import letter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log, Message
+    from graphtide_wire.dead_letters import DeadLetterRecord
+    from graphtide_wire.topics import Topics
+
+    from graphtide_ingestion.domain.body_reading import BodyReader, Passage
+    from graphtide_ingestion.domain.raw_decoding import Refused
+
+SHOWN_ERRORS: Final = 10
+"""Refused edges that an answer names; all of them are in the dead letters."""
+
+_PATIENCE: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends a body, for what stream, and as part of which trace."""
+
+    stream: StreamName
+    content_type: str
+    producer: str | None = None
+    traceparent: str | None = None
+
+
+@dataclass(slots=True)
+class Reception:
+    """One body.
+
+    Edges of a producer go to one partition, so that they keep their order; those without go to the first.
+
+    Attributes:
+        rejected: edges put aside so far.
+        errors: the first of them.
+    """
+
+    sender: Sender
+    reader: BodyReader
+    topics: Topics
+    clock: Clock
+    rejected: int = 0
+    errors: list[Refused] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> int:
+        """Edges on their way so far."""
+        return self.reader.accepted
+
+    def push(self, block: bytes) -> list[Message]:
+        """Take a block of the body; return what is to be written.
+
+        Raises:
+            UnreadableStreamError: the body is not what it claims to be.
+        """
+        passages, refused = self.reader.push(block)
+        return [*map(self._raw, passages), *self.refuse(refused)]
+
+    def finish(self) -> list[Message]:
+        """Take the end of the body; return what is to be written.
+
+        Raises:
+            UnreadableStreamError: as `push`.
+        """
+        passages, refused = self.reader.finish()
+        return [*map(self._raw, passages), *self.refuse(refused)]
+
+    def refuse(self, refused: Iterable[Refused]) -> list[Message]:
+        """Put edges aside; return their dead letters."""
+        messages = []
+        for each in refused:
+            self.rejected += 1
+            if len(self.errors) < SHOWN_ERRORS:
+                self.errors.append(each)
+            messages.append(self._letter(each))
+        return messages
+
+    def _raw(self, passage: Passage) -> Message:
+        producer = self.sender.producer
+        edges = RawEdges(passage.text, passage.format, passage.columns, producer, passage.line, self.sender.traceparent)
+        message = raw.encode(self.topics.raw(self.sender.stream), edges, None if producer is None else producer.encode())
+        return message._replace(partition=0) if producer is None else message
+
+    def _letter(self, refused: Refused) -> Message:
+        sender = self.sender
+        return letter(
+            self.topics.dead_letters(sender.stream),
+            refused,
+            self.clock,
+            content_type=sender.content_type,
+            producer=sender.producer,
+            traceparent=sender.traceparent,
+        )
+
+
+def letter_at(log: Log, topics: Topics, stream: StreamName, partition: int, offset: int) -> DeadLetterRecord | None:
+    """Return the dead letter of a stream at a place; None if there is none. Waits for the log.
+
+    Raises:
+        TransientError: the log does not answer.
+        PoisonRecordError: what stands there is no dead letter.
+    """
+    reader = log.reader(None)
+    try:
+        place = next((each for each in reader.partitions(topics.dead_letters(stream)) if each.partition == partition), None)
+        if place is None:
+            return None
+        first, end = reader.ends([place])[place]
+        if not first <= offset < end:
+            return None
+        reader.assign({place: offset})
+        records = reader.poll(_PATIENCE, 1)
+        if not records and not reader.at_end():
+            message = f"{place.topic} gave nothing within {_PATIENCE:g} seconds"
+            raise TransientError(message)
+    except FatalError:
+        return None  # Retention took it between the two looks.
+    finally:
+        reader.close()
+    return dead_letters.decode(records[0]) if records and records[0].offset == offset else None

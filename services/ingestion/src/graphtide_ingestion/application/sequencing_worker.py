@@ -1,0 +1,237 @@
+"""The work of one stream's sequencer: raw records in, ordered records and dead letters out, each exactly once.
+
+A round reads, lets the domain decide (`graphtide_ingestion.domain.sequencing`, where the argument stands), and commits what is
+to go out together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from graphtide_core.errors import TransientError
+from graphtide_core.ports.log import TopicPartition
+from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
+from graphtide_runtime.matcher_host.window_log import between
+from graphtide_wire.dead_letters import ErrorCode, Source
+
+from graphtide_ingestion.application.dead_letters import letter
+from graphtide_ingestion.application.duplicate_filter import known_duplicates
+from graphtide_ingestion.application.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_ingestion.application.registered_windows import RegisteredWindows
+from graphtide_ingestion.domain.positions import remembered
+from graphtide_ingestion.domain.raw_decoding import Refused
+from graphtide_ingestion.domain.sequencing import Ordering, StreamSequencer
+
+if TYPE_CHECKING:
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message
+    from graphtide_wire.topics import Topics
+
+    from graphtide_ingestion.domain.sequencing import PutAside
+
+_LOG = structlog.get_logger()
+
+_QUIET_COMMIT_SECONDS: Final = 1.0
+"""How often positions are committed while nothing goes out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequencing:
+    """How a stream is sequenced.
+
+    Attributes:
+        unit: what its times count.
+        ordering: how long to wait for whom.
+        linger_seconds: how long what is to go out may wait for more; 0 lets every round go out by itself.
+        most_edges: edges of one ordered record.
+        most_records: raw records read at once.
+        most_raw_bytes: bytes of raw records behind one transaction.
+        patterns_seconds: how often to look for changes of patterns.
+        poll_seconds: how long a round waits for records at most.
+    """
+
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    ordering: Ordering = field(default_factory=Ordering)
+    linger_seconds: float = 0.02
+    most_edges: int = DEFAULT_MOST_EDGES
+    most_records: int = 500
+    most_raw_bytes: int = 16 * 1024 * 1024
+    patterns_seconds: float = 1.0
+    poll_seconds: float = 0.2
+
+
+class SequencingWorker:
+    """A `Worker`."""
+
+    def __init__(self, log: Log, topics: Topics, stream: StreamName, clock: Clock, options: Sequencing) -> None:
+        """Sequence one stream; nothing happens before `open`."""
+        self._log = log
+        self._topics = topics
+        self._stream = stream
+        self._clock = clock
+        self._options = options
+        self._packing = Packing(topics.ordered(stream), options.unit, options.most_edges)
+        self._id = f"{topics.prefix}.sequencer.{stream}"
+        self._reader: LogReader | None = None
+        self._transactor: LogTransactor | None = None
+        self._windows: RegisteredWindows | None = None
+        self._places: dict[int, TopicPartition] = {}
+        self._stream_sequencer = StreamSequencer(options.ordering)
+        self._window = 0
+        self._dirty_since: float | None = None
+        self._patterns_at = 0.0
+
+    @property
+    def name(self) -> str:
+        """What logs call it: the transactional id and the group, too."""
+        return self._id
+
+    @property
+    def sequencer(self) -> StreamSequencer:
+        """What decides, for its figures."""
+        return self._stream_sequencer
+
+    def open(self) -> None:
+        """Shut out the last owner, and go on from what it committed.
+
+        Raises:
+            TransientError: a topic is not there, or the log does not answer.
+            FatalError: the positions are not a sequencer's, or records that still wait are gone.
+        """
+        self._transactor = self._log.transactor(self._id)
+        self._transactor.open()
+        self._reader = reader = self._log.reader(self._id)
+        self._places = {place.partition: place for place in reader.partitions(self._topics.raw(self._stream))}
+        if not self._places:
+            message = f"there is no topic {self._topics.raw(self._stream)}"
+            raise TransientError(message)
+        self._windows = RegisteredWindows(self._log, self._topics.patterns, self._stream, self._options.unit)
+        self._window = self._windows.longest
+        self._stream_sequencer = StreamSequencer(self._options.ordering)
+        self._dirty_since = None
+        starts = self._restore(reader)
+        self._know_duplicates(reader, starts)
+
+    def step(self) -> None:
+        """Read, decide, and commit if it is time."""
+        reader, sequencer = self._opened()
+        for record in reader.poll(self._patience(), self._options.most_records):
+            sequencer.take(record, self._clock.monotonic())
+            self._note_work()
+            if self._is_full():
+                self._commit()
+        sequencer.look_around(self._clock.monotonic(), at_end=reader.at_end())
+        if sequencer.output.batches or sequencer.output.put_aside:
+            self._note_work()
+        if self._is_due():
+            self._commit()
+        self._follow_patterns(reader)
+
+    def close(self) -> None:
+        """Give back what `open` took."""
+        for held in (self._reader, self._windows, self._transactor):
+            if held is not None:
+                held.close()
+        self._reader = self._windows = self._transactor = None
+
+    def _restore(self, reader: LogReader) -> dict[TopicPartition, int]:
+        """Bring the sequencer to the last commit, and return where reading goes on."""
+        now = self._clock.monotonic()
+        starts = dict.fromkeys(self._places.values(), 0)
+        committed = reader.committed(self._places.values())
+        for number, place in self._places.items():
+            position = committed[place]
+            self._stream_sequencer.restore(number, None if position is None else remembered(position), now)
+        for place, position in committed.items():
+            if position is None:
+                continue
+            starts[place] = remembered(position).next
+            for record in between(reader, place, position.offset, starts[place]):
+                self._stream_sequencer.replay(record)
+        ends = reader.ends(starts)
+        unread = {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
+        self._stream_sequencer.open(unread, now)
+        return starts
+
+    def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
+        place = TopicPartition(self._packing.topic, 0)
+        self._stream_sequencer.filter_with(known_duplicates(reader, place, self._window, self._stream_sequencer.ordered))
+        reader.assign(starts)
+
+    def _opened(self) -> tuple[LogReader, StreamSequencer]:
+        if self._reader is None:
+            message = "the worker is not open"
+            raise RuntimeError(message)
+        return self._reader, self._stream_sequencer
+
+    def _patience(self) -> float:
+        """Return how long a round may wait for records."""
+        if self._dirty_since is None:
+            return self._options.poll_seconds
+        left = self._dirty_since + self._linger() - self._clock.monotonic()
+        return max(0.0, min(self._options.poll_seconds, left))
+
+    def _linger(self) -> float:
+        output = self._stream_sequencer.output
+        return self._options.linger_seconds if output.batches or output.put_aside else _QUIET_COMMIT_SECONDS
+
+    def _note_work(self) -> None:
+        if self._dirty_since is None:
+            self._dirty_since = self._clock.monotonic()
+
+    def _is_full(self) -> bool:
+        output = self._stream_sequencer.output
+        return output.edges >= self._options.most_edges or output.raw_bytes >= self._options.most_raw_bytes
+
+    def _is_due(self) -> bool:
+        return self._dirty_since is not None and self._clock.monotonic() - self._dirty_since >= self._linger()
+
+    def _commit(self) -> None:
+        """Let everything go out in one transaction with the positions."""
+        sequencer, transactor = self._stream_sequencer, self._transactor
+        if transactor is None:
+            return
+        output = sequencer.take_output()
+        watermark = MIN_EVENT_TIME if sequencer.watermark is None else sequencer.watermark
+        messages, packed, too_large = self._packing.pack(output.batches, sequencer.ordered, watermark, output.traceparent)
+        sequencer.count_out(packed)
+        transactor.begin()
+        transactor.write(messages)
+        transactor.write([self._letter(each) for each in output.put_aside] + [self._too_large(raw) for raw in too_large])
+        transactor.commit(self._id, sequencer.positions(self._places))
+        self._dirty_since = None
+
+    def _letter(self, aside: PutAside) -> Message:
+        record, decoded = aside.record, aside.decoded
+        return letter(
+            self._topics.dead_letters(self._stream),
+            aside.refused,
+            self._clock,
+            source=Source(record.topic, record.partition, record.offset, aside.refused.line),
+            content_type=decoded.content_type,
+            producer=decoded.producer,
+            traceparent=decoded.traceparent,
+        )
+
+    def _too_large(self, raw: bytes) -> Message:
+        reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"
+        refused = Refused(ErrorCode.TOO_LARGE, reason, raw)
+        return letter(self._topics.dead_letters(self._stream), refused, self._clock)
+
+    def _follow_patterns(self, reader: LogReader) -> None:
+        """Remember ids for another time where patterns ask for it, between two transactions."""
+        now = self._clock.monotonic()
+        if self._windows is None or now < self._patterns_at:
+            return
+        self._patterns_at = now + self._options.patterns_seconds
+        self._windows.poll()
+        if self._windows.longest == self._window:
+            return
+        if self._dirty_since is not None:
+            self._commit()
+        self._window = self._windows.longest
+        _LOG.info("sequencer.window_changed", stream=self._stream, ticks=self._window)
+        self._know_duplicates(reader, {self._places[number]: offset for number, offset in self._stream_sequencer.next.items()})

@@ -1,0 +1,181 @@
+"""A body of edges, read block by block: good edges as text to pass on, bad ones aside.
+
+Good edges keep their bytes and their lines: where one was put aside, the text has an empty line. What is passed on is CSV or
+JSON Lines as it came, so that nothing is written anew; a header of CSV gets the canonical names. Cost: one pass of the decoder.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
+from graphtide_core.ports.log import Record
+from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
+from graphtide_wire import raw
+from graphtide_wire.dead_letters import ErrorCode
+from graphtide_wire.raw import RawFormat
+
+from graphtide_ingestion.domain.raw_decoding import Refused, code_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from graphtide_native.records import Decoder, EdgeBatch
+
+MOST_EDGE_BYTES: Final = 512 * 1024
+"""Bytes of one edge."""
+
+
+MOST_HEADER_CHARACTERS: Final = 16 * 1024
+"""Characters of a header line of CSV, which goes with every passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines to pass on: they begin with line `line` of the body and hold `edges` edges; of CSV, `columns` is the header."""
+
+    text: bytes
+    edges: int
+    line: int
+    format: RawFormat
+    columns: str | None = None
+
+
+class BodyReader:
+    """Reads JSON Lines, or CSV with a header line.
+
+    Attributes:
+        accepted: edges passed on so far.
+    """
+
+    def __init__(self, format: RawFormat, columns: Mapping[str, str] | None = None, most_bytes: int = MOST_EDGE_BYTES) -> None:
+        """Read one body.
+
+        Args:
+            format: how it is written.
+            columns: the body's own names of fields by canonical names (`ts`, `src`, …); those left out are canonical.
+            most_bytes: bytes of a passage, about; an edge that is larger is put aside.
+
+        Raises:
+            UnreadableStreamError: a canonical name is none.
+        """
+        self.accepted = 0
+        self._format = format
+        self._renamed = {own: canonical for canonical, own in (columns or {}).items()}
+        self._decoder: Decoder = (
+            CsvDecoder(Symbols(), [], columns or {}, keep_raw=True)
+            if format is RawFormat.CSV
+            else JsonLinesDecoder(Symbols(), [], columns or {}, keep_raw=True)
+        )
+        self._most_bytes = most_bytes
+        self._columns: str | None = None
+        self._line = 1
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+        self._held_edges = 0
+        self._first_line = 1
+
+    def push(self, block: bytes) -> tuple[list[Passage], list[Refused]]:
+        """Take a block; return what is ready to be passed on, and what was put aside.
+
+        Raises:
+            UnreadableStreamError: the body as a whole is not what it claims to be.
+        """
+        return self._taken(self._decoder.decode(block))
+
+    def finish(self) -> tuple[list[Passage], list[Refused]]:
+        """Take the end of the body.
+
+        Raises:
+            UnreadableStreamError: as `push`.
+        """
+        passages, refused = self._taken(self._decoder.finish())
+        return [*passages, *self._passage()], refused
+
+    def _taken(self, batch: EdgeBatch) -> tuple[list[Passage], list[Refused]]:
+        refused = [Refused(code_of(each.reason), each.reason, each.raw, each.line) for each in take_dead_letters(self._decoder)]
+        if self._columns is None and (names := self._decoder.columns()) is not None:
+            self._columns = _header([self._renamed.get(name, name) for name in names])
+            if len(self._columns) > MOST_HEADER_CHARACTERS:
+                message = f"the header line has more than {MOST_HEADER_CHARACTERS} characters"
+                raise UnreadableStreamError(message)
+            self._line = self._first_line = 2
+        passages: list[Passage] = []
+        for edges, text in self._texts(batch):
+            if edges == 1 and len(text.strip(b"\n")) > self._most_bytes:
+                reason = f"the edge is longer than {self._most_bytes} bytes"
+                line = self._line + len(text) - len(text.lstrip(b"\n"))
+                refused.append(Refused(ErrorCode.TOO_LARGE, reason, text.strip(b"\n"), line))
+                continue
+            if self._held_bytes + len(text) > self._most_bytes:
+                passages += self._passage()
+            self._held.append(text)
+            self._held_bytes += len(text)
+            self._held_edges += edges
+            self._line += text.count(b"\n")
+        return passages, refused
+
+    def _texts(self, batch: EdgeBatch) -> Iterator[tuple[int, bytes]]:
+        """Yield numbers of edges and their text, in parts that fit a passage, as far as edges do by themselves.
+
+        Each begins with the line that `_line` tells by then.
+        """
+        text = batch.raw_text(self._line)
+        if len(batch) < 2 or len(text) <= self._most_bytes:
+            if text:
+                yield len(batch), text
+            return
+        middle = len(batch) // 2
+        yield from self._texts(batch.part(0, middle))
+        yield from self._texts(batch.part(middle, len(batch)))
+
+    def _passage(self) -> list[Passage]:
+        """Return what is held, if anything."""
+        held = []
+        if self._held_edges:
+            held.append(Passage(b"".join(self._held), self._held_edges, self._first_line, self._format, self._columns))
+            self.accepted += self._held_edges
+        self._held, self._held_bytes, self._held_edges, self._first_line = [], 0, 0, self._line
+        return held
+
+
+def events_as_lines(body: bytes) -> tuple[bytes, list[Refused]]:
+    """Return the edges of a batch of CloudEvents, and the events that have none; lines are places in the batch.
+
+    Raises:
+        PoisonRecordError: the body is no batch.
+    """
+    try:
+        events = msgspec.json.decode(body, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = f"no batch of CloudEvents: {error}"
+        raise PoisonRecordError(reason, body) from error
+    lines: list[bytes] = []
+    refused: list[Refused] = []
+    for place, event in enumerate(events, 1):
+        try:
+            lines += event_as_lines(bytes(event)).splitlines()
+        except PoisonRecordError as error:
+            refused.append(Refused(ErrorCode.MALFORMED, error.reason, bytes(event), place))
+            lines.append(b"")
+    return b"\n".join(lines), refused
+
+
+def event_as_lines(body: bytes, content_type: str = "application/cloudevents+json") -> bytes:
+    """Return the edges of one CloudEvent or of one JSON value, one a line.
+
+    Raises:
+        PoisonRecordError: there are none.
+    """
+    record = Record("", 0, 0, 0, None, body, (("content-type", content_type.encode()),))
+    return raw.decode(record).body
+
+
+def _header(names: list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()

@@ -1,0 +1,110 @@
+"""How far the sources of a stream have come, and what time that leaves the watermark.
+
+A source is a producer that names itself, or else a partition. The watermark waits for the slowest source that is not idle. It
+waits, too, for a partition of which records are known to be there and none was read yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.time import MIN_EVENT_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+LONGEST_NAME: Final = 200
+"""Characters of a producer's name; one with more counts as none."""
+
+
+@dataclass(slots=True)
+class _Source:
+    partition: int
+    newest: int
+    heard: float
+    """When it last spoke, in seconds of the wall clock."""
+
+
+class Progress:
+    """The sources of one stream."""
+
+    def __init__(self) -> None:
+        """Start with no source."""
+        self._sources: dict[str, _Source] = {}
+        self._unheard: set[int] = set()
+        self._newest: int | None = None
+        self._opened = 0.0
+
+    def open(self, unheard: Iterable[int], newest: int | None, now: float) -> None:
+        """Wait for these partitions; `newest` is the time that the stream is known to have reached."""
+        self._unheard = set(unheard) - {source.partition for source in self._sources.values()}
+        self._newest = newest
+        self._opened = now
+
+    def restore(self, partition: int, newest: Mapping[str, int], now: float) -> None:
+        """Know again the sources of a partition, and how far they were."""
+        self._sources |= {name: _Source(partition, ts, now) for name, ts in newest.items()}
+
+    def name_of(self, producer: str | None, partition: int) -> str:
+        """Return the name of a source; those of partitions cannot be a producer's."""
+        return f"={producer}" if producer and len(producer) <= LONGEST_NAME else f"#{partition}"
+
+    def bound_for(self, name: str, partition: int) -> int | None:
+        """Return what the watermark may count with while a record of this source is taken, before its own times count.
+
+        None where they count one by one, because there is no other source: what is out of order within the record is late then.
+        """
+        is_alone = len(self._sources) == (name in self._sources) and self._unheard <= {partition}
+        if is_alone and self._leads(name):
+            return None
+        return self.bound
+
+    def advance(self, name: str, partition: int, newest: int, now: float) -> None:
+        """Note a record of a source, and the greatest time in it."""
+        self._unheard.discard(partition)
+        known = self._sources.get(name)
+        reached = newest if known is None else max(known.newest, newest)
+        self._sources[name] = _Source(partition, reached, now)
+        self._newest = reached if self._newest is None else max(self._newest, reached)
+
+    @property
+    def bound(self) -> int:
+        """How far the slowest source has come."""
+        if self._unheard or not self._sources:
+            return MIN_EVENT_TIME
+        return min(source.newest for source in self._sources.values())
+
+    @property
+    def newest(self) -> int | None:
+        """How far the fastest source ever came; None before the first record."""
+        return self._newest
+
+    def nothing_unread(self) -> None:
+        """Note that all partitions were read to their ends: none has records that were not looked at."""
+        self._unheard.clear()
+
+    def forget_idle(self, now: float, seconds: float) -> bool:
+        """Forget the sources that have not spoken for so long; return whether there were any."""
+        idle = [name for name, source in self._sources.items() if now - source.heard >= seconds]
+        for name in idle:
+            del self._sources[name]
+        waited = bool(self._unheard) and now - self._opened >= seconds
+        if waited:
+            self._unheard.clear()
+        return bool(idle) or waited
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nobody to wait for."""
+        return not self._sources and not self._unheard
+
+    def of_partition(self, partition: int) -> dict[str, int]:
+        """Return how far the sources of a partition are, the slowest first."""
+        own = [(source.newest, name) for name, source in self._sources.items() if source.partition == partition]
+        return {name: newest for newest, name in sorted(own)}
+
+    def _leads(self, name: str) -> bool:
+        """Whether no source ever was ahead of this one."""
+        known = self._sources.get(name)
+        return self._newest is None or (known is not None and known.newest >= self._newest)

@@ -1,0 +1,1 @@
+"""How the outside world reaches the service: HTTP, and a thread for each stream."""

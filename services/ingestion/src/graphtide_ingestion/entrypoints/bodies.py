@@ -1,0 +1,139 @@
+"""What a request says of its body: how it is written, how large it is, what its columns are called, and its whole text."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import Request
+from graphtide_core.errors import PoisonRecordError
+from graphtide_runtime.http import ProblemError
+from graphtide_wire.raw import RawFormat
+from starlette.requests import ClientDisconnect
+
+from graphtide_ingestion.domain.body_reading import event_as_lines, events_as_lines
+from graphtide_ingestion.domain.progress import LONGEST_NAME
+from graphtide_ingestion.domain.raw_decoding import Refused
+
+EVENT: Final = "application/cloudevents+json"
+EVENTS: Final = "application/cloudevents-batch+json"
+JSON: Final = "application/json"
+
+LINES: Final = {
+    "application/x-ndjson": RawFormat.JSON_LINES,
+    "application/jsonl": RawFormat.JSON_LINES,
+    "text/csv": RawFormat.CSV,
+}
+"""Types of bodies that are read as they come."""
+
+WHOLE: Final = frozenset({JSON, EVENT, EVENTS})
+"""Types of bodies that have to be there as a whole."""
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_LONGEST_KEY: Final = 255
+
+
+def content_type(request: Request) -> str:
+    """Return the type of the body.
+
+    Raises:
+        ProblemError: edges cannot be written in this type, or the body is compressed.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in LINES and kind not in WHOLE:
+        known = ", ".join(sorted({*LINES, *WHOLE}))
+        detail = f"the content type {kind!r} is not one of edges: {known}"
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail)
+    if request.headers.get("content-encoding", "identity") != "identity":
+        detail = "compressed bodies are not taken"
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-encoding", detail)
+    return kind
+
+
+def declared_size(request: Request) -> int | None:
+    """Return the size of the body in bytes, if the request tells it."""
+    declared = request.headers.get("content-length", "")
+    return int(declared) if declared.isascii() and declared.isdigit() else None
+
+
+def too_large(most: int, accepted: int = 0) -> ProblemError:
+    """Return the problem of a body with more bytes than are taken."""
+    detail = f"the body has more than {most} bytes; send the edges in several requests"
+    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body-too-large", detail, more={"accepted": accepted})
+
+
+def producer(request: Request) -> str | None:
+    """Return the name that the sender gives itself.
+
+    Raises:
+        ProblemError: it is too long.
+    """
+    return _short(request, "graphtide-producer", LONGEST_NAME)
+
+
+def idempotency_key(request: Request) -> str | None:
+    """Return the key by which a repeated request is known.
+
+    Raises:
+        ProblemError: it is too long.
+    """
+    return _short(request, "idempotency-key", _LONGEST_KEY)
+
+
+def traceparent(request: Request) -> str | None:
+    """Return the trace that the request belongs to; None where the header is damaged, as W3C Trace Context wants it."""
+    given = request.headers.get("traceparent", "")
+    return given if _TRACEPARENT.fullmatch(given) else None
+
+
+def columns(request: Request, kind: str) -> dict[str, str]:
+    """Return the body's names of columns by canonical names, as `?columns=src:from,dst:to` gives them.
+
+    Raises:
+        ProblemError: it is written otherwise, or the body has no columns.
+    """
+    given = request.query_params.get("columns", "")
+    if not given:
+        return {}
+    if LINES.get(kind) is not RawFormat.CSV:
+        detail = f"columns are those of text/csv; a body of {kind} has none"
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", detail)
+    pairs = [pair.partition(":") for pair in given.split(",")]
+    if any(not (canonical and colon and own) for canonical, colon, own in pairs):
+        detail = "columns are given as `canonical:own`, with commas between them"
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", detail)
+    return {canonical.strip(): own.strip() for canonical, _, own in pairs}
+
+
+async def whole(request: Request, kind: str, most: int) -> tuple[bytes, list[Refused]]:
+    """Return the edges of a body that is one JSON value, one a line, and the events that have none.
+
+    Raises:
+        ProblemError: it has more than `most` bytes, breaks off, or is no JSON.
+    """
+    body = bytearray()
+    try:
+        async for block in request.stream():
+            body += block
+            if len(body) > most:
+                raise too_large(most)
+    except ClientDisconnect as error:
+        raise broken_off(0) from error
+    try:
+        return events_as_lines(bytes(body)) if kind == EVENTS else (event_as_lines(bytes(body), kind), [])
+    except PoisonRecordError as error:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "unreadable-body", error.reason) from error
+
+
+def broken_off(accepted: int) -> ProblemError:
+    """Return the problem of a body that ends before its end."""
+    return ProblemError(HTTPStatus.BAD_REQUEST, "incomplete-body", "the body broke off", more={"accepted": accepted})
+
+
+def _short(request: Request, header: str, most: int) -> str | None:
+    given = request.headers.get(header)
+    if given is not None and not 0 < len(given) <= most:
+        detail = f"the header {header} has between 1 and {most} characters"
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-header", detail)
+    return given

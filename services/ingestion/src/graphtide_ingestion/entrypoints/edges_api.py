@@ -1,0 +1,268 @@
+"""Edges over HTTP: bodies read block by block, written as they are read, answered when the log keeps them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse
+from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.clock import Clock
+from graphtide_core.ports.log import Log, Message
+from graphtide_runtime.http import Authorize, ProblemError
+from graphtide_wire.raw import RawFormat
+from graphtide_wire.topics import Topics
+from starlette.requests import ClientDisconnect
+
+from graphtide_ingestion.application.answers import Answers
+from graphtide_ingestion.application.appending import Appender, Room
+from graphtide_ingestion.application.receiving import Reception, Sender, letter_at
+from graphtide_ingestion.application.streams import Streams, UnknownStreamError
+from graphtide_ingestion.domain.body_reading import BodyReader
+from graphtide_ingestion.domain.raw_decoding import Refused
+from graphtide_ingestion.entrypoints import bodies
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """Bounds on what requests may cost.
+
+    Attributes:
+        most_body_bytes: of a body that is read as it comes.
+        most_value_bytes: of a body that has to be there as a whole.
+        most_waiting_bytes: of one request, read and not acknowledged by the log yet.
+        most_bytes_in_flight: of all requests together; one that does not fit is told to come back.
+        acknowledge_seconds: how long the log may take for a request.
+    """
+
+    most_body_bytes: int = 256 * 1024 * 1024
+    most_value_bytes: int = 1024 * 1024
+    most_waiting_bytes: int = 4 * 1024 * 1024
+    most_bytes_in_flight: int = 64 * 1024 * 1024
+    acknowledge_seconds: float = 15.0
+
+
+@dataclass(slots=True)
+class Counts:
+    """What requests brought since the start."""
+
+    accepted: int = 0
+    rejected: int = 0
+    refused_requests: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is told to a sender whose body was read: the document of status 202."""
+
+    accepted: int
+    rejected: int
+    errors: tuple[Refused, ...]
+
+    def response(self) -> JSONResponse:
+        """Return the answer."""
+        errors = [{"line": each.line, "code": each.code.value, "reason": each.reason} for each in self.errors]
+        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors}
+        return JSONResponse(document, HTTPStatus.ACCEPTED)
+
+
+class EdgesApi:
+    """Takes bodies of edges. All methods run in one event loop.
+
+    Attributes:
+        counts: for figures.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        topics: Topics,
+        clock: Clock,
+        *,
+        appender: Appender,
+        streams: Streams,
+        answers: Answers[asyncio.Future[Answer]],
+        limits: HttpLimits,
+    ) -> None:
+        """Work with these."""
+        self.counts = Counts()
+        self.room = Room(limits.most_bytes_in_flight)
+        self._log = log
+        self._topics = topics
+        self._clock = clock
+        self._appender = appender
+        self._streams = streams
+        self._answers = answers
+        self._limits = limits
+
+    async def send(self, name: str, request: Request) -> Answer:
+        """Take the edges of a request.
+
+        Raises:
+            ProblemError: why not, or why not all of them; `accepted` tells how many of the first were.
+        """
+        stream = await self._stream(name)
+        kind = bodies.content_type(request)
+        sender = Sender(stream, kind, bodies.producer(request), bodies.traceparent(request))
+        key = bodies.idempotency_key(request)
+        if key is None:
+            return await self._take(sender, request)
+        return await self._once((stream, key), lambda: self._take(sender, request))
+
+    async def replay(self, name: str, partition: int, offset: int, request: Request) -> Answer:
+        """Take the body in place of a dead letter, from the sender of the letter; an empty one is the letter as it was.
+
+        Raises:
+            ProblemError: there is no such letter, or as `send`.
+        """
+        stream = await self._stream(name)
+        try:
+            letter = await asyncio.to_thread(letter_at, self._log, self._topics, stream, partition, offset)
+        except PoisonRecordError as error:
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "unreadable-letter", error.reason) from error
+        if letter is None:
+            detail = f"stream {stream} has no dead letter in partition {partition} at offset {offset}"
+            raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-letter", detail)
+        body, _ = await bodies.whole(request, bodies.JSON, self._limits.most_value_bytes)
+        if not body and letter.content_type is not None and letter.content_type.startswith("text/csv"):
+            detail = "this letter is a line of CSV; send the edge as JSON"
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "columns-unknown", detail)
+        sender = Sender(stream, bodies.JSON, letter.producer, letter.traceparent)
+        reception = Reception(sender, BodyReader(RawFormat.JSON_LINES), self._topics, self._clock)
+        messages = [*reception.push(body or letter.raw), *reception.finish()]
+        await self._acknowledged([self._appender.append(messages)])
+        return self._answer(reception)
+
+    async def _stream(self, name: str) -> StreamName:
+        try:
+            if not self._streams.knows(name):
+                await asyncio.to_thread(self._streams.find, name)
+        except UnknownStreamError as error:
+            raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-stream", str(error)) from error
+        except InvalidQueryError as error:
+            raise ProblemError(HTTPStatus.NOT_FOUND, "invalid-stream-name", str(error)) from error
+        return StreamName(name)
+
+    async def _once(self, key: tuple[str, str], work: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Do the work unless it was done for this key; answer alike who asks meanwhile; let the next try if it failed."""
+        first = self._answers.get(key)
+        if first is not None:
+            return await asyncio.shield(first)
+        begun = asyncio.ensure_future(work())
+        self._answers.put(key, begun)
+        try:
+            return await begun
+        except BaseException:
+            self._answers.drop(key)
+            raise
+
+    async def _take(self, sender: Sender, request: Request) -> Answer:
+        limits = self._limits
+        declared = bodies.declared_size(request)
+        most = limits.most_value_bytes if sender.content_type in bodies.WHOLE else limits.most_body_bytes
+        if declared is not None and declared > most:
+            raise bodies.too_large(most)
+        size = min(limits.most_waiting_bytes, most if declared is None else declared)
+        if not self.room.take(size):
+            self.counts.refused_requests += 1
+            detail = "too much is under way; come back in a moment"
+            raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", detail, headers={"Retry-After": "1"})
+        try:
+            return await self._read(sender, request)
+        finally:
+            self.room.give_back(size)
+
+    async def _read(self, sender: Sender, request: Request) -> Answer:
+        reception = self._reception(sender, request)
+        waiting: list[Future[None]] = []
+        try:
+            if sender.content_type in bodies.WHOLE:
+                body, refused = await bodies.whole(request, sender.content_type, self._limits.most_value_bytes)
+                waiting.append(self._appender.append([*reception.push(body), *reception.refuse(refused)]))
+            else:
+                await self._write_as_it_comes(request, reception, waiting)
+            waiting.append(self._appender.append(reception.finish()))
+        except UnreadableStreamError as error:
+            await self._acknowledged(waiting)
+            more = {"accepted": reception.accepted}
+            raise ProblemError(HTTPStatus.BAD_REQUEST, "unreadable-body", str(error), more=more) from error
+        await self._acknowledged(waiting)
+        return self._answer(reception)
+
+    def _reception(self, sender: Sender, request: Request) -> Reception:
+        columns = bodies.columns(request, sender.content_type)
+        try:
+            reader = BodyReader(bodies.LINES.get(sender.content_type, RawFormat.JSON_LINES), columns)
+        except UnreadableStreamError as error:
+            raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", str(error)) from error
+        return Reception(sender, reader, self._topics, self._clock)
+
+    async def _write_as_it_comes(self, request: Request, reception: Reception, waiting: list[Future[None]]) -> None:
+        """Write what is read, and read no faster than the log acknowledges."""
+        read = unacknowledged = 0
+        try:
+            async for block in request.stream():
+                read += len(block)
+                if read > self._limits.most_body_bytes:
+                    await self._acknowledged(waiting)
+                    raise bodies.too_large(self._limits.most_body_bytes, reception.accepted)
+                messages = reception.push(block)
+                if messages:
+                    waiting.append(self._appender.append(messages))
+                    unacknowledged += _size(messages)
+                if unacknowledged >= self._limits.most_waiting_bytes // 2:
+                    await self._acknowledged(waiting)
+                    unacknowledged = 0
+        except ClientDisconnect as error:
+            raise bodies.broken_off(reception.accepted) from error
+
+    async def _acknowledged(self, waiting: list[Future[None]]) -> None:
+        """Wait until the log keeps all of it.
+
+        Raises:
+            TransientError: the log does not answer; what was written may come to be kept.
+        """
+        taken, waiting[:] = waiting[:], []
+        try:
+            async with asyncio.timeout(self._limits.acknowledge_seconds):
+                await asyncio.gather(*(asyncio.wrap_future(each) for each in taken))
+        except TimeoutError as error:
+            message = f"the log did not answer within {self._limits.acknowledge_seconds:g} seconds"
+            raise TransientError(message) from error
+
+    def _answer(self, reception: Reception) -> Answer:
+        self.counts.accepted += reception.accepted
+        self.counts.rejected += reception.rejected
+        return Answer(reception.accepted, reception.rejected, tuple(reception.errors))
+
+
+def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
+    """Return the routes of edges and of dead letters that are sent again."""
+    router = APIRouter(prefix="/api/v1", dependencies=[Depends(authorize("edges:write"))])
+
+    @router.post("/streams/{stream}/edges", status_code=HTTPStatus.ACCEPTED, summary="Send edges")
+    async def send_edges(stream: str, request: Request) -> JSONResponse:
+        return (await api.send(stream, request)).response()
+
+    @router.post("/dead-letters/{stream}:replay", status_code=HTTPStatus.ACCEPTED, summary="Send corrected edges")
+    async def send_corrected(stream: str, request: Request) -> JSONResponse:
+        return (await api.send(stream, request)).response()
+
+    @router.post(
+        "/dead-letters/{stream}/{partition}/{offset}:replay",
+        status_code=HTTPStatus.ACCEPTED,
+        summary="Send a dead letter again, corrected or as it was",
+    )
+    async def replay_letter(stream: str, partition: int, offset: int, request: Request) -> JSONResponse:
+        return (await api.replay(stream, partition, offset, request)).response()
+
+    return router
+
+
+def _size(messages: Sequence[Message]) -> int:
+    return sum(len(message.value or b"") for message in messages)

@@ -1,0 +1,57 @@
+"""What an operator says of ingestion, by variables of the environment: `GRAPHTIDE_INGESTION_KAFKA__BOOTSTRAP` and so on."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from graphtide_core.time import TimeUnit
+from graphtide_runtime.kafka.settings import KafkaSettings
+from graphtide_wire.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Settings of the service.
+
+    Attributes:
+        kafka: where the log is.
+        prefix: of topics.
+        host: address that HTTP listens on.
+        port: of HTTP.
+        roles: what this process does; the sequencers of a deployment run in one process at a time.
+        streams: streams that are made at the start.
+        create_streams: whether edges for a stream that is not there make it.
+        partitions: of a new stream's raw topic.
+        retention_ms: how long a new stream's records are kept; not set is for ever.
+        unit: what one tick of a time counts.
+        lateness: ticks by which an edge may come later than one that is newer.
+        idle_seconds: a producer that is silent for so long is not waited for.
+        most_pending: edges of a stream that may wait.
+        profile: `low-latency` lets edges go out at once; `throughput` waits up to 50 ms for more.
+        most_body_bytes: of a request.
+        most_bytes_in_flight: of all requests.
+        answers_seconds: how long answers are kept for idempotency keys.
+        most_answers: how many.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_INGESTION_", env_nested_delimiter="__", frozen=True)
+
+    kafka: KafkaSettings = Field(default_factory=KafkaSettings)
+    prefix: str = DEFAULT_PREFIX
+    host: str = "127.0.0.1"
+    port: int = Field(default=8081, ge=0, le=65535)
+    roles: frozenset[Literal["http", "sequencer"]] = frozenset({"http", "sequencer"})
+    streams: tuple[str, ...] = ()
+    create_streams: bool = False
+    partitions: int = Field(default=DEFAULT_PARTITIONS, ge=1)
+    retention_ms: int | None = Field(default=None, ge=1)
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    lateness: int = Field(default=0, ge=0, le=2**62)
+    idle_seconds: float = Field(default=5.0, gt=0)
+    most_pending: int = Field(default=1 << 20, ge=1)
+    profile: Literal["throughput", "low-latency"] = "throughput"
+    most_body_bytes: int = Field(default=256 * 1024 * 1024, ge=1)
+    most_bytes_in_flight: int = Field(default=64 * 1024 * 1024, ge=1)
+    answers_seconds: float = Field(default=600.0, gt=0)
+    most_answers: int = Field(default=10_000, ge=1)

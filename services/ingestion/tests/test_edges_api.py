@@ -1,0 +1,344 @@
+"""Edges over HTTP are kept by the log or refused by name."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fastapi.testclient import TestClient
+from graphtide_core.errors import TransientError
+from graphtide_ingestion.bootstrap import Ingestion, bootstrap
+from graphtide_ingestion.settings import Settings
+from graphtide_runtime.http import ProblemError
+from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.clock import ManualClock
+from graphtide_wire import dead_letters, raw
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from graphtide_core.ports.log import Log, LogWriter, Message, Record
+    from httpx2 import Response
+
+TOPICS = Topics("test")
+EDGES = "/api/v1/streams/flows/edges"
+NDJSON = {"content-type": "application/x-ndjson"}
+CSV = {"content-type": "text/csv"}
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def edge(ts: int, **more: object) -> str:
+    return json.dumps({"ts": ts, "src": "a", "dst": "b", "label": "x", **more}) + "\n"
+
+
+@dataclass
+class Unwilling:
+    """A log whose writers wait for a sign before they acknowledge, or never do."""
+
+    of: MemoryLog = field(default_factory=MemoryLog)
+    willing: threading.Event = field(default_factory=threading.Event)
+    asked: threading.Event = field(default_factory=threading.Event)
+    refuses: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.of, name)
+
+    def writer(self) -> LogWriter:
+        return _UnwillingWriter(self, self.of.writer())
+
+
+@dataclass
+class _UnwillingWriter:
+    log: Unwilling
+    of: LogWriter
+
+    def write(self, messages: Iterable[Message]) -> None:
+        self.of.write(messages)
+
+    def flush(self, timeout: float) -> None:
+        self.log.asked.set()
+        if self.log.refuses:
+            message = "the log does not answer"
+            raise TransientError(message)
+        self.log.willing.wait(10)
+
+    def close(self) -> None:
+        self.of.close()
+
+
+@dataclass
+class Service:
+    client: TestClient
+    log: Log
+    clock: ManualClock
+
+    def post(self, content: str | bytes | Iterator[bytes], headers: dict[str, str] = NDJSON, url: str = EDGES) -> Response:
+        return self.client.post(url, content=content, headers=headers)
+
+    def records(self, topic: str) -> list[Record]:
+        reader = self.log.reader(None)
+        reader.assign(dict.fromkeys(reader.partitions(topic), 0))
+        return reader.poll(0.0, 1000)
+
+    def raw(self) -> list[Record]:
+        return self.records("test.in.flows.v1")
+
+    def text(self) -> bytes:
+        return b"".join(record.value or b"" for record in self.raw())
+
+    def letters(self) -> list[dead_letters.DeadLetterRecord]:
+        return [dead_letters.decode(record) for record in self.records("test.dlq.flows.v1")]
+
+
+@contextmanager
+def serving(log: Log | None = None, *, authorize: Callable[[str], Any] | None = None, **settings: Any) -> Iterator[Service]:
+    """Serve without sequencers, unless roles say otherwise."""
+    log, clock = log or MemoryLog(), ManualClock()
+    given = Settings(**{"prefix": "test", "streams": ("flows",), "roles": frozenset({"http"}), **settings})
+    service: Ingestion = (
+        bootstrap(log, given, clock=clock) if authorize is None else bootstrap(log, given, clock=clock, authorize=authorize)
+    )
+    with TestClient(service.app, raise_server_exceptions=False) as client:
+        yield Service(client, log, clock)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with serving() as service:
+        yield service
+
+
+def problem(response: Response) -> tuple[int, str]:
+    assert response.headers["content-type"] == "application/problem+json"
+    document = response.json()
+    assert document["status"] == response.status_code
+    assert document["type"] == f"urn:graphtide:problem:{document['code']}"
+    assert document["title"]
+    assert document["detail"]
+    return response.status_code, document["code"]
+
+
+def test_good_edges_are_passed_on_as_they_came_and_bad_ones_are_put_aside(service: Service) -> None:
+    first, bad, last = edge(1, n=1), '{"ts": "x"}\n', edge(2)
+    answer = service.post(first + bad + "\n" + last, NDJSON | {"graphtide-producer": "probe", "traceparent": TRACE})
+    assert (answer.status_code, answer.json()) == (
+        202,
+        {
+            "accepted": 2,
+            "rejected": 1,
+            "errors": [{"line": 2, "code": "malformed", "reason": 'ts "x" is not an integer'}],
+        },
+    )
+    (record,) = service.raw()
+    assert record.value == (first + "\n\n" + last).encode()
+    edges = raw.decode(record)
+    assert (record.key, edges.producer, edges.line, edges.traceparent) == (b"probe", "probe", 1, TRACE)
+    (letter,) = service.letters()
+    assert (letter.raw, letter.code, letter.source.line, letter.content_type) == (
+        bad.strip().encode(),
+        "malformed",
+        2,
+        "application/x-ndjson",
+    )
+    assert (letter.producer, letter.traceparent) == ("probe", TRACE)
+
+
+def test_edges_without_a_producer_go_to_the_first_partition(service: Service) -> None:
+    for ts in range(5):
+        service.post(edge(ts))
+    assert {record.partition for record in service.raw()} == {0}
+
+
+def test_csv_is_passed_on_with_its_columns_under_canonical_names(service: Service) -> None:
+    body = 'from,to,when,label,"a,b"\r\na,b,1,x,"1\n2"\r\nb,c,soon,x,3\r\nc,d,2,x,4'
+    answer = service.post(body, CSV, f"{EDGES}?columns=src:from,dst:to,ts:when")
+    assert answer.json() == {
+        "accepted": 2,
+        "rejected": 1,
+        "errors": [{"line": 4, "code": "malformed", "reason": 'ts "soon" is not an integer'}],
+    }
+    (record,) = service.raw()
+    edges = raw.decode(record)
+    assert (edges.columns, edges.line, edges.body) == ('src,dst,ts,label,"a,b"', 2, b'a,b,1,x,"1\n2"\n\nc,d,2,x,4\n')
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "accepted"),
+    [
+        ({"content-type": "application/json"}, json.dumps(json.loads(edge(1)), indent=2), 1),
+        ({"content-type": "application/json", "ce-specversion": "1.0", "ce-type": "t"}, edge(1), 1),
+        (
+            {"content-type": "application/cloudevents+json"},
+            json.dumps({"specversion": "1.0", "data": [json.loads(edge(1)), json.loads(edge(2))]}),
+            2,
+        ),
+        (
+            {"content-type": "application/cloudevents-batch+json; charset=utf-8"},
+            json.dumps([{"specversion": "1.0", "data": json.loads(edge(ts))} for ts in (1, 2, 3)]),
+            3,
+        ),
+    ],
+)
+def test_single_edges_and_cloud_events_are_edges(service: Service, headers: dict[str, str], body: str, accepted: int) -> None:
+    assert service.post(body, headers).json() == {"accepted": accepted, "rejected": 0, "errors": []}
+    assert [json.loads(line)["ts"] for line in service.text().splitlines()] == list(range(1, accepted + 1))
+
+
+def test_an_event_without_an_edge_is_put_aside_alone(service: Service) -> None:
+    batch = [{"specversion": "1.0", "data": json.loads(edge(1))}, {"specversion": "1.0"}, {"specversion": "1.0", "data": 5}]
+    answer = service.post(json.dumps(batch), {"content-type": "application/cloudevents-batch+json"}).json()
+    assert (answer["accepted"], answer["rejected"]) == (1, 2)
+    assert sorted(error["line"] for error in answer["errors"]) == [2, 3]
+    assert {letter.raw for letter in service.letters()} == {b'{"specversion":"1.0"}'.replace(b":", b": ", 1), b"5"}
+
+
+def test_a_large_body_goes_out_in_parts_that_know_their_lines(service: Service) -> None:
+    body = "".join(edge(ts, note="n" * 500) for ts in range(3000))
+    assert service.post(body[at : at + 7001].encode() for at in range(0, len(body), 7001)).json()["accepted"] == 3000
+    assert service.text() == body.encode()
+    records = service.raw()
+    assert [raw.decode(record).line for record in records] == [
+        1 + sum((other.value or b"").count(b"\n") for other in records[:place]) for place in range(len(records))
+    ]
+    assert len(records) > 2
+    assert max(len(record.value or b"") for record in records) <= 512 * 1024
+
+
+def test_an_edge_that_is_too_large_is_put_aside_alone(service: Service) -> None:
+    answer = service.post(edge(1) + edge(2, note="n" * 600_000) + edge(3)).json()
+    assert (answer["accepted"], [(error["line"], error["code"]) for error in answer["errors"]]) == (2, [(2, "too-large")])
+    assert [raw.decode(record).line for record in service.raw()] == [1]
+
+
+def test_only_the_first_errors_are_told_and_all_are_kept(service: Service) -> None:
+    answer = service.post('{"op": "upsert", "ts": 1}\n' * 25).json()
+    assert (answer["rejected"], len(answer["errors"])) == (25, 10)
+    assert {letter.code for letter in service.letters()} == {"unknown-operation"}
+    assert len(service.letters()) == 25
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "body", "expected"),
+    [
+        ("/api/v1/streams/other/edges", NDJSON, "", (404, "unknown-stream")),
+        ("/api/v1/streams/No!/edges", NDJSON, "", (404, "invalid-stream-name")),
+        (EDGES, {"content-type": "application/xml"}, "", (415, "unsupported-media-type")),
+        (EDGES, NDJSON | {"content-encoding": "gzip"}, "", (415, "unsupported-encoding")),
+        (EDGES, CSV, "\x00\n", (400, "unreadable-body")),
+        (EDGES, CSV, "src,dst\n", (400, "unreadable-body")),
+        (EDGES, CSV, ",".join(["ts", "src", "dst", "label", "x" * 20_000]) + "\n", (400, "unreadable-body")),
+        (EDGES, {"content-type": "application/cloudevents+json"}, "{}", (400, "unreadable-body")),
+        (EDGES, {"content-type": "application/cloudevents-batch+json"}, "{}", (400, "unreadable-body")),
+        (EDGES, {"content-type": "application/json"}, " " * 2_000_000, (413, "body-too-large")),
+        (f"{EDGES}?columns=src", CSV, "", (400, "invalid-columns")),
+        (f"{EDGES}?columns=source:from", CSV, "", (400, "invalid-columns")),
+        (f"{EDGES}?columns=src:from", NDJSON, "", (400, "invalid-columns")),
+        (EDGES, NDJSON | {"graphtide-producer": "p" * 201}, "", (400, "invalid-header")),
+        (EDGES, NDJSON | {"idempotency-key": "k" * 256}, "", (400, "invalid-header")),
+        ("/api/v1/nowhere", NDJSON, "", (404, "not-found")),
+        ("/api/v1/dead-letters/flows/0/7:replay", NDJSON, "", (404, "unknown-letter")),
+        ("/api/v1/dead-letters/flows/9/0:replay", NDJSON, "", (404, "unknown-letter")),
+        ("/api/v1/dead-letters/flows/x/0:replay", NDJSON, "", (422, "invalid-request")),
+    ],
+)
+def test_what_cannot_be_taken_is_answered_with_a_problem(
+    service: Service, url: str, headers: dict[str, str], body: str, expected: tuple[int, str]
+) -> None:
+    assert problem(service.post(body, headers, url)) == expected
+    assert service.raw() == []
+
+
+def test_a_body_past_the_bound_is_refused_before_it_is_read_or_as_soon_as_it_shows() -> None:
+    with serving(most_body_bytes=1000) as service:
+        assert problem(service.post(edge(1) * 100)) == (413, "body-too-large")
+        assert service.raw() == []
+        answer = service.post(edge(1).encode() for _ in range(100))
+        assert problem(answer) == (413, "body-too-large")
+        assert answer.json()["accepted"] == len(service.text().splitlines())
+
+
+def test_a_repeated_request_gets_the_first_answer_and_writes_nothing() -> None:
+    with serving(answers_seconds=60) as service:
+        headers = NDJSON | {"idempotency-key": "k1"}
+        first = service.post(edge(1) + "{\n", headers).json()
+        assert service.post(edge(2), headers).json() == first
+        assert (len(service.raw()), len(service.letters())) == (1, 1)
+        service.post(edge(2), NDJSON | {"idempotency-key": "k2"})
+        service.clock.sleep(61)
+        assert service.post(edge(3), headers).json()["rejected"] == 0
+        assert len(service.raw()) == 3
+
+
+def test_a_request_that_failed_is_not_remembered(service: Service) -> None:
+    headers = {"idempotency-key": "k1"}
+    assert problem(service.post(edge(1), CSV | headers)) == (400, "unreadable-body")
+    assert service.post(edge(1), NDJSON | headers).status_code == 202
+
+
+def test_too_many_bytes_in_flight_are_told_to_come_back() -> None:
+    log: Any = Unwilling()
+    with serving(log, most_bytes_in_flight=100) as service:
+        slow = threading.Thread(target=service.post, args=(edge(1) * 2,))
+        slow.start()
+        assert log.asked.wait(10)
+        answer = service.post(edge(2))
+        assert (problem(answer), answer.headers["retry-after"]) == ((429, "too-many-requests"), "1")
+        log.willing.set()
+        slow.join()
+        assert service.post(edge(2)).status_code == 202
+
+
+def test_a_log_that_does_not_answer_is_told_as_unavailable() -> None:
+    log: Any = Unwilling(refuses=True)
+    with serving(log) as service:
+        answer = service.post(edge(1))
+        assert (problem(answer), answer.headers["retry-after"]) == ((503, "unavailable"), "1")
+
+
+def test_a_stream_is_made_by_its_first_edges_if_so_set() -> None:
+    with serving(create_streams=True) as service:
+        assert service.post(edge(1), NDJSON, "/api/v1/streams/new/edges").status_code == 202
+        assert len(service.records("test.in.new.v1")) == 1
+
+
+def test_who_may_not_send_edges_is_told_so() -> None:
+    def authorize(scope: str) -> Callable[[], None]:
+        def refuse() -> None:
+            raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", f"{scope} is not yours")
+
+        return refuse
+
+    with serving(authorize=authorize) as service:
+        assert problem(service.post(edge(1))) == (403, "forbidden")
+
+
+def test_a_dead_letter_is_sent_again_corrected_by_its_place(service: Service) -> None:
+    service.post("{\n" + edge(1), NDJSON | {"graphtide-producer": "probe"})
+    answer = service.post(edge(2), NDJSON, "/api/v1/dead-letters/flows/0/0:replay")
+    assert answer.json() == {"accepted": 1, "rejected": 0, "errors": []}
+    assert [(record.key, raw.decode(record).producer) for record in service.raw()] == [(b"probe", "probe")] * 2
+    assert service.post("", NDJSON, "/api/v1/dead-letters/flows/0/0:replay").json()["rejected"] == 1
+    assert service.post(edge(3) + edge(4), NDJSON, "/api/v1/dead-letters/flows:replay").json()["accepted"] == 2
+
+
+def test_a_dead_letter_of_csv_is_sent_again_only_as_json(service: Service) -> None:
+    service.post("ts,src,dst,label\nsoon,a,b,x\n", CSV)
+    url = "/api/v1/dead-letters/flows/0/0:replay"
+    assert problem(service.post("", NDJSON, url)) == (422, "columns-unknown")
+    assert service.post(edge(1), NDJSON, url).json()["accepted"] == 1
+
+
+def test_health_and_figures_are_told() -> None:
+    with serving(roles=frozenset({"http", "sequencer"})) as service:
+        service.post(edge(1) + "{\n")
+        assert service.client.get("/livez").json() == {"status": "alive"}
+        assert service.client.get("/readyz").json() == {"status": "ready"}
+        figures = service.client.get("/metrics").text
+        assert 'graphtide_ingestion_edges_total{outcome="accepted"} 1\n' in figures
+        assert 'graphtide_ingestion_edges_total{outcome="rejected"} 1\n' in figures

@@ -1,0 +1,398 @@
+"""A stream's edges go out once each, in order, whatever happens to who puts them in order."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from graphtide_core.errors import FencedError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_ingestion.domain.sequencing import Ordering
+from graphtide_native.records import ArrowDecoder, CsvDecoder, Sequencer, Symbols, take_dead_letters
+from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.clock import ManualClock
+from graphtide_testing.mortal import Fuse, KilledError, Mortal
+from graphtide_wire import control, dead_letters, ordered, raw
+from graphtide_wire.raw import RawEdges, RawFormat
+from graphtide_wire.topics import Topics
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.ports.log import Log, Record
+    from graphtide_wire.dead_letters import DeadLetterRecord
+
+TOPICS = Topics("test")
+FLOWS = StreamName("flows")
+IDLE = 5.0
+COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"}
+
+
+def edge(ts: int, id: str | None = None, **more: object) -> dict[str, object]:
+    given = {} if id is None else {"id": id}
+    return {"ts": ts, "src": "a", "dst": "b", "label": "x", **given, **more}
+
+
+def lines(*edges: dict[str, object] | str) -> bytes:
+    return b"".join((each if isinstance(each, str) else json.dumps(each)).encode() + b"\n" for each in edges)
+
+
+@dataclass
+class Stage:
+    """A log with one stream, and its sequencer, which can be killed."""
+
+    lateness: int = 0
+    partitions: int = 1
+    most_pending: int = 1000
+    most_edges: int = 100
+    linger: float = 0.0
+    log: Log = field(default_factory=MemoryLog)
+    clock: ManualClock = field(default_factory=ManualClock)
+    fuse: Fuse = field(default_factory=Fuse)
+
+    def __post_init__(self) -> None:
+        self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(FLOWS, partitions=self.partitions)])
+        self.writer = self.log.writer()
+        self.worker = self.new_worker()
+        self.is_open = False
+
+    def new_worker(self) -> SequencingWorker:
+        ordering = Ordering(self.lateness, IDLE, self.most_pending)
+        options = Sequencing(
+            ordering=ordering, linger_seconds=self.linger, most_edges=self.most_edges, most_records=2, poll_seconds=0.0
+        )
+        mortal: Any = Mortal(self.log, self.fuse)
+        return SequencingWorker(mortal, TOPICS, FLOWS, self.clock, options)
+
+    def send(self, value: bytes, partition: int = 0, producer: str | None = None, line: int | None = None) -> None:
+        edges = RawEdges(value, producer=producer, line=line)
+        self.write(raw.encode(TOPICS.raw(FLOWS), edges)._replace(partition=partition))
+
+    def write(self, message: Message) -> None:
+        self.writer.write([message])
+        self.writer.flush(5)
+
+    def register(self, name: str, window: str, stream: str = "flows") -> None:
+        now = self.clock.now()
+        text = f"PATTERN {name} MATCH (v)-[e:x]->(w) ON {stream} WINDOW {window}"
+        record = control.PatternRecord(name, 1, text, stream, "active", now, now, "1")
+        self.write(Message(TOPICS.patterns, name.encode(), control.encode_pattern(record)))
+
+    def run(self, rounds: int = 12) -> Stage:
+        """Do rounds; who is killed is replaced by another."""
+        left = rounds
+        while left:
+            try:
+                if not self.is_open:
+                    self.worker.open()
+                    self.is_open = True
+                self.worker.step()
+                left -= 1
+            except KilledError:
+                self.restart()
+                left = rounds
+        return self
+
+    def restart(self) -> None:
+        self.worker, self.is_open = self.new_worker(), False
+
+    def fall_silent(self) -> Stage:
+        """Let everything be read, and then nothing come; twice, because who is killed meanwhile waits anew."""
+        for _ in range(2):
+            self.run()
+            self.clock.sleep(IDLE + 1)
+        return self.run()
+
+    def read(self, topic: str) -> list[Record]:
+        reader = self.log.reader(None)
+        reader.assign(dict.fromkeys(reader.partitions(topic), 0))
+        found = reader.poll(0.0, 100_000)
+        reader.close()
+        return found
+
+    def ordered(self) -> list[dict[str, Any]]:
+        """Edges as they went out, with all attributes; their places and watermarks are checked."""
+        edges: list[dict[str, Any]] = []
+        for record in self.read(TOPICS.ordered(FLOWS)):
+            figures = ordered.figures(record.headers)
+            table = ordered.decode_body(record.value or b"")
+            decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in COLUMNS], {})
+            decoder.start_at(figures.ordinal)
+            found = decoder.decode(record.value or b"").to_records()
+            assert (figures.ordinal, figures.records) == (len(edges), len(found))
+            assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
+            assert figures.last_ts <= figures.watermark
+            edges += found
+        assert [each["ts"] for each in edges] == sorted(each["ts"] for each in edges)
+        return edges
+
+    def ids(self) -> list[str]:
+        return [each["id"] for each in self.ordered()]
+
+    def letters(self) -> list[DeadLetterRecord]:
+        return [dead_letters.decode(record) for record in self.read(TOPICS.dead_letters(FLOWS))]
+
+
+def test_edges_leave_in_order_of_time_and_then_of_arrival() -> None:
+    stage = Stage(lateness=3)
+    stage.send(lines(edge(5, "a"), edge(3, "b"), edge(5, "c")))
+    stage.send(lines(edge(4, "d"), edge(9, "e")))
+    assert stage.run().ids() == ["b", "d", "a", "c"]
+    assert stage.fall_silent().ids() == ["b", "d", "a", "c", "e"]
+
+
+def test_one_producer_without_lateness_gives_the_order_and_the_dead_letters_of_the_command_line() -> None:
+    body = b"5,a,b,x\n7,b,c,x\n6,c,d,x\nno number,a,b,x\n7,d,e,x\n9,e,f,x\n1,f,g,x\n"
+    decoder, sequencer = CsvDecoder(Symbols(), [], {}, keep_raw=True), Sequencer(0)
+    expected = sequencer.push(decoder.decode(b"ts,src,dst,label\n" + body)).to_records()
+    stage = Stage()
+    stage.write(raw.encode(TOPICS.raw(FLOWS), RawEdges(body, RawFormat.CSV, "ts,src,dst,label")))
+    found = stage.run().ordered()
+    assert [(each["ts"], each["src"], each["id"]) for each in found] == [
+        (each["ts"], each["src"], each["id"]) for each in expected
+    ]
+    letters = [*take_dead_letters(decoder), *take_dead_letters(sequencer)]
+    assert [(each.raw, each.reason, each.source.line) for each in stage.letters()] == [
+        (letter.raw, letter.reason, letter.line - 1) for letter in letters
+    ]
+
+
+def test_a_letter_says_where_its_record_stood_and_why_it_was_put_aside() -> None:
+    stage = Stage()
+    stage.send(lines(edge(5), "{", edge(6, op="upsert"), edge(4)), producer="probe", line=100)
+    stage.send(b"\xff")
+    stage.write(Message(TOPICS.raw(FLOWS), None, b"<edge/>", (("content-type", b"application/xml"),)))
+    stage.write(Message(TOPICS.raw(FLOWS), None, None))
+    stage.run()
+    topic = TOPICS.raw(FLOWS)
+    told = [(each.code, each.source.offset, each.source.line, each.producer) for each in stage.letters()]
+    assert told == [
+        ("malformed", 0, 101, "probe"),
+        ("unknown-operation", 0, 102, "probe"),
+        ("late", 0, 103, "probe"),
+        ("malformed", 1, 1, None),
+        ("malformed", 2, None, None),
+        ("malformed", 3, None, None),
+    ]
+    first, *_, xml, empty = stage.letters()
+    assert (first.raw, first.source.topic, first.time) == (b"{", topic, "2026-01-01T00:00:00+00:00")
+    assert (xml.raw, empty.reason) == (b"<edge/>", "a record without a value")
+
+
+def test_cloud_events_are_edges_in_both_modes() -> None:
+    stage = Stage()
+    binary = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))
+    stage.write(Message(TOPICS.raw(FLOWS), None, json.dumps(edge(1, "a"), indent=2).encode(), binary))
+    event = {"specversion": "1.0", "type": "t", "source": "s", "id": "1", "data": [edge(2, "b"), edge(3, "c")]}
+    structured = (("content-type", b"application/cloudevents+json"),)
+    stage.write(Message(TOPICS.raw(FLOWS), None, json.dumps(event).encode(), structured))
+    assert stage.run().ids() == ["a", "b", "c"]
+
+
+def test_all_attributes_are_kept_also_those_that_come_up_late() -> None:
+    stage = Stage(lateness=5)
+    stage.send(lines(edge(1, "a", n=1)))
+    stage.send(lines(edge(2, "b", n=2, m="t"), edge(3, "c")))
+    stage.write(raw.encode(TOPICS.raw(FLOWS), RawEdges(b"4,a,b,x,d,true\n", RawFormat.CSV, "ts,src,dst,label,id,o")))
+    found = {
+        each["id"]: {name: value for name, value in each["attributes"].items() if value is not None}
+        for each in stage.fall_silent().ordered()
+    }
+    assert found == {"a": {"n": 1}, "b": {"n": 2, "m": "t"}, "c": {}, "d": {"o": True}}
+
+
+def test_the_watermark_waits_for_the_slowest_producer_until_that_falls_silent() -> None:
+    stage = Stage(partitions=2)
+    stage.send(lines(edge(1, "slow1")), 0, "slow")
+    stage.send(lines(edge(1, "fast1"), edge(9, "fast9")), 1, "fast")
+    assert sorted(stage.run().ids()) == ["fast1", "slow1"]
+    stage.clock.sleep(IDLE - 1)
+    stage.send(lines(edge(8, "fast8")), 1, "fast")
+    stage.send(lines(edge(10, "fast10")), 1, "fast")
+    assert len(stage.run().ids()) == 2
+    stage.clock.sleep(2)
+    assert stage.run().ids()[2:] == ["fast8", "fast9", "fast10"]
+
+
+def test_a_partition_with_records_that_were_not_read_yet_is_waited_for() -> None:
+    stage = Stage(partitions=2)
+    for ts in range(10):
+        stage.send(lines(edge(10 * ts, f"a{ts}")), 0)
+    for ts in range(10):
+        stage.send(lines(edge(10 * ts + 5, f"b{ts}")), 1)
+    stage.run().fall_silent()
+    assert (len(stage.ids()), stage.letters()) == (20, [])
+
+
+def test_too_many_waiting_edges_go_early_those_of_one_time_together() -> None:
+    stage = Stage(lateness=1000, most_pending=2)
+    stage.send(lines(edge(1, "a"), edge(1, "b"), edge(2, "c"), edge(3, "d")))
+    assert stage.run().ids() == ["a", "b"]
+    stage.send(lines(edge(0, "late"), edge(1, "tie")))
+    assert stage.run().ids() == ["a", "b", "tie"]
+    assert [each.code for each in stage.letters()] == ["late"]
+
+
+def test_an_id_is_dropped_while_it_is_in_the_longest_window_also_after_a_crash() -> None:
+    stage = Stage()
+    stage.register("short", "2ms")
+    stage.register("long", "10ms")
+    stage.register("elsewhere", "1d", "other")
+    stage.send(lines(edge(1, "a"), edge(9, "b"), edge(10, "a")))
+    assert stage.run().ids() == ["a", "b"]
+    stage.restart()
+    stage.send(lines(edge(10, "b"), edge(11, "a")))
+    assert stage.run().ids() == ["a", "b", "a"]
+
+
+def test_a_longer_window_of_a_new_pattern_knows_ids_that_went_out_before() -> None:
+    stage = Stage()
+    stage.send(lines(edge(1, "a"), edge(2, "a")))
+    stage.run()
+    stage.register("long", "1h")
+    stage.clock.sleep(2)
+    stage.run()
+    stage.send(lines(edge(3, "a"), edge(4, "b")))
+    assert stage.run().ids() == ["a", "a", "b"]
+
+
+def test_large_output_goes_out_in_several_records() -> None:
+    stage = Stage(most_edges=3)
+    stage.send(lines(*(edge(ts, str(ts)) for ts in range(8))))
+    assert stage.run().ids() == [str(ts) for ts in range(8)]
+    assert [ordered.figures(each.headers).records for each in stage.read(TOPICS.ordered(FLOWS))] == [3, 3, 2]
+
+
+def test_what_goes_out_waits_for_more_as_long_as_it_may() -> None:
+    stage = Stage(linger=0.05)
+    stage.send(lines(edge(1, "a")))
+    assert stage.run().ids() == []
+    stage.clock.sleep(0.05)
+    assert stage.run().ids() == ["a"]
+
+
+def test_a_second_sequencer_of_a_stream_shuts_out_the_first() -> None:
+    stage = Stage()
+    stage.run()
+    stage.new_worker().open()
+    stage.send(lines(edge(1, "a")))
+    with pytest.raises(FencedError):
+        stage.run()
+
+
+def test_a_record_of_which_some_edges_went_out_is_read_again_for_the_others() -> None:
+    stage = Stage(lateness=5)
+    stage.send(lines(edge(1), edge(20), edge(10), edge(15), edge(14), "bad"))
+    before = stage.run().ids()
+    stage.restart()
+    stage.send(lines(edge(30)))
+    assert (before, stage.run().fall_silent().ids()) == (["0", "3"], ["0", "3", "1", "6"])
+    assert [each.code for each in stage.letters()] == ["malformed", "late", "late"]
+
+
+BODIES = [
+    lines(edge(5), edge(3, "d"), edge(8)),
+    lines(edge(4, "d"), "bad", edge(6)),
+    b"",
+    lines(edge(1), edge(9), edge(9)),
+    lines(edge(9), edge(40, "far"), edge(7)),
+    lines(edge(12), edge(12, "e"), edge(11, "e")),
+]
+
+
+def outcome(stage: Stage) -> object:
+    """What an uninterrupted run and one with crashes must have in common."""
+    letters = [(each.code, each.raw, each.source.offset, each.source.line) for each in stage.letters()]
+    return [(each["ts"], each["id"]) for each in stage.ordered()], letters
+
+
+def play(stage: Stage, bodies: Sequence[bytes], kills: Sequence[int]) -> object:
+    stage.register("p", "4ms")
+    for number, body in enumerate(bodies):
+        stage.send(body)
+        if number % 2:
+            stage.fuse.length = kills[number // 2] if number // 2 < len(kills) else 0
+            stage.run(3)
+    stage.fall_silent()
+    return outcome(stage)
+
+
+@pytest.mark.parametrize("lateness", [0, 4])
+def test_a_crash_at_any_call_changes_nothing(lateness: int) -> None:
+    expected = play(Stage(lateness), BODIES, [])
+    survived = False
+    kill = 0
+    while not survived:
+        kill += 1
+        stage = Stage(lateness)
+        assert play(stage, BODIES, [0, 0, kill]) == expected, f"killed at {kill}"
+        survived = stage.fuse.length > 0
+    assert kill > 40
+
+
+SOME_EDGES = st.lists(
+    st.one_of(
+        st.builds(edge, st.integers(0, 12), st.one_of(st.none(), st.sampled_from("abcde"))),
+        st.just("bad"),
+    ),
+    max_size=4,
+)
+
+
+@given(
+    st.lists(SOME_EDGES, max_size=8),
+    st.sampled_from([0, 1, 3, 20]),
+    st.integers(1, 6),
+    st.lists(st.integers(1, 60), max_size=4),
+)
+def test_crashes_of_a_stream_in_one_partition_change_nothing(
+    records: list[list[dict[str, object] | str]], lateness: int, most_pending: int, kills: list[int]
+) -> None:
+    bodies = [lines(*record) for record in records]
+    assert play(Stage(lateness, most_pending=most_pending), bodies, kills) == play(
+        Stage(lateness, most_pending=most_pending), bodies, []
+    )
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.lists(st.integers(0, 12), min_size=1, max_size=3)), max_size=12),
+    st.sampled_from([0, 3]),
+    st.integers(1, 8),
+    st.lists(st.integers(1, 80), max_size=4),
+)
+def test_with_many_partitions_no_edge_is_lost_none_repeated_and_order_holds(
+    records: list[tuple[int, list[int]]], lateness: int, most_pending: int, kills: list[int]
+) -> None:
+    stage = Stage(lateness, partitions=3, most_pending=most_pending)
+    sent: list[str] = []
+    for number, (partition, times) in enumerate(records):
+        ids = [f"{number}.{place}" for place in range(len(times))]
+        sent += ids
+        stage.send(lines(*(edge(ts, id) for ts, id in zip(times, ids, strict=True))), partition)
+        if number % 3 == 2 and kills:
+            stage.fuse.length = kills[number % len(kills)]
+            stage.run(2)
+    stage.fall_silent()
+    late = [json.loads(each.raw)["id"] for each in stage.letters()]
+    assert Counter(stage.ids()) + Counter(late) == Counter(sent)
+
+
+def test_positions_tell_the_next_record_where_nothing_waits() -> None:
+    stage = Stage()
+    stage.send(lines(edge(1)))
+    stage.send(lines(edge(2)))
+    stage.run()
+    place = TopicPartition(TOPICS.raw(FLOWS), 0)
+    position = stage.log.reader(stage.worker.name).committed([place])[place]
+    assert position is not None
+    assert (position.offset, json.loads(position.metadata)) == (
+        2,
+        {"next": 2, "ordinal": 2, "watermark": 2, "ordered": 2, "sources": {"#0": 2}, "form": 1},
+    )
