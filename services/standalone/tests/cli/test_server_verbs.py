@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from graphtide.cli.app import app
 from graphtide.server import Access, Server
-from graphtide_admin_api.adapters.keys import hashed
 from graphtide_admin_api.bootstrap import admin_api
-from graphtide_admin_api.settings import AdminApiSettings, KeySettings
+from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, TransientError
 from graphtide_core.ports.log import Message
 from graphtide_query import parse
 from graphtide_query.planner import plan
+from graphtide_runtime.access.keys import hashed
+from graphtide_runtime.access.settings import KeySettings
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.serving import served
 from graphtide_wire import control, matches
