@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 from fastapi.testclient import TestClient
-from graphtide_admin_api.adapters.keys import hashed
 from graphtide_admin_api.bootstrap import admin_api
-from graphtide_admin_api.settings import AdminApiSettings, KeySettings
+from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_query import parse
 from graphtide_query.planner import plan
+from graphtide_runtime.access.keys import hashed
+from graphtide_runtime.access.settings import KeySettings
 from graphtide_runtime.memory import MemoryLog
 from graphtide_wire import control, matches
 from graphtide_wire.plan_form import form_of

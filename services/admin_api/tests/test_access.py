@@ -9,14 +9,15 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from fastapi.testclient import TestClient
-from graphtide_admin_api.adapters.keys import ApiKeys, hashed, new_key
-from graphtide_admin_api.adapters.several import Several
-from graphtide_admin_api.adapters.tokens import Tokens
-from graphtide_admin_api.bootstrap import admin_api, authentication
-from graphtide_admin_api.domain.access import Caller
-from graphtide_admin_api.domain.rate import RateLimit
-from graphtide_admin_api.settings import AdminApiSettings, KeySettings
+from graphtide_admin_api.bootstrap import admin_api
+from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError, TransientError
+from graphtide_runtime.access.callers import Caller
+from graphtide_runtime.access.keys import ApiKeys, hashed, new_key
+from graphtide_runtime.access.rate import RateLimit
+from graphtide_runtime.access.settings import KeySettings
+from graphtide_runtime.access.several import Several
+from graphtide_runtime.access.tokens import Tokens
 from graphtide_runtime.memory import MemoryLog
 
 if TYPE_CHECKING:
@@ -133,9 +134,9 @@ def test_every_route_but_health_asks_who_calls(deployment: Deployment) -> None:
 
 def test_nobody_is_let_in_by_forgetting_to_say_who_may() -> None:
     with pytest.raises(FatalError, match="nobody could call"):
-        authentication(AdminApiSettings())
+        AdminApiSettings().authentication()
     with pytest.raises(FatalError, match="no scope cook"):
-        authentication(AdminApiSettings(api_keys=[KeySettings(name="a", hash="0" * 64, scopes=["cook"])]))
+        AdminApiSettings(api_keys=[KeySettings(name="a", hash="0" * 64, scopes=["cook"])]).authentication()
 
 
 def test_for_development_everyone_may_do_everything() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphtide_admin_api.openapi import description
+from graphtide_admin_api.bootstrap import description
 
 DOCUMENTED = Path(__file__).parents[3] / "docs/reference/openapi.json"
 
 
 def test_the_description_has_not_drifted() -> None:
     written = DOCUMENTED.read_text("utf-8")
-    assert written == description(), "python -m graphtide_admin_api.openapi docs/reference/openapi.json writes it anew"
+    assert written == description(), "graphtide-admin-api openapi docs/reference/openapi.json writes it anew"

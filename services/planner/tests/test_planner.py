@@ -66,6 +66,8 @@ class World:
     planner: Planner | None = None
     offset: int = 20
     hosts: dict[tuple[str, int], dict[str, control.StatusRecord]] = field(default_factory=dict)
+    begun: dict[tuple[str, int, str], int] = field(default_factory=dict)
+    """The offset from which each host reports each pattern, by service, shard and name."""
     reported: dict[tuple[str, int], list[tuple[int, int]]] = field(default_factory=dict)
     """Stretches of the ordered stream that were reported, by pattern and version."""
 
@@ -135,11 +137,12 @@ class World:
             elif goes_on and before is not None:
                 self.say(plan, "running", before.start)
             elif before is None or before.epoch != plan.epoch:
+                self.begun[service, shard, name] = max(plan.start or 0, plan.reported_to or 0)
                 self.say(plan, "running", plan.start)
 
     def cut(self, status: control.StatusRecord, end: int) -> None:
-        assert status.start is not None
-        self.reported.setdefault((status.name, status.version), []).append((status.start, end))
+        stretch = (self.begun[status.service, status.shard, status.name], end)
+        self.reported.setdefault((status.name, status.version), []).append(stretch)
 
     def say(
         self, plan: control.PlanRecord, state: Literal["running", "paused", "stopped", "failed"], start: int | None
@@ -168,7 +171,7 @@ class World:
     def stretches(self, name: str, version: int = 1) -> list[tuple[int, int]]:
         """What was reported of a pattern, up to now."""
         now = [
-            (status.start or 0, self.offset)
+            (self.begun[status.service, status.shard, status.name], self.offset)
             for said in self.hosts.values()
             for status in said.values()
             if (status.name, status.version, status.state) == (name, version, "running")
@@ -278,7 +281,7 @@ def test_another_service_takes_over_where_the_first_has_stopped(world: World) ->
     world.offset = 33
     world.settle()
     plan = world.plans()["p"]
-    assert (plan.service, plan.desired, plan.start) == ("matcher_sjtree", "running", 33)
+    assert (plan.service, plan.desired, plan.start, plan.reported_to) == ("matcher_sjtree", "running", 10, 33)
     assert world.stretches("p") == [(10, 33), (33, 33)]
 
 

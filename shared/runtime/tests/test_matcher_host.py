@@ -285,3 +285,16 @@ def test_checkpoints_that_are_lost_cost_time_and_nothing_else() -> None:
     world.send([k(2, "b", "c")])
     world.settle()
     assert len(world.matches()) == 1
+
+
+def test_a_plan_that_starts_again_where_it_ended_repeats_nothing() -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(1, "a", "b"), k(2, "b", "c")])
+    world.settle()
+    world.plan(edge_pattern(), "timing", start=0, desired="paused")
+    world.settle()
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(3, "c", "d")])
+    world.settle()
+    assert world.matches() == world.expected(edge_pattern(), 0)

@@ -1,27 +1,35 @@
-"""The program `graphtide-admin-api`: serves, or makes an API key."""
+"""The program `graphtide-admin-api`: serves, makes an API key, or writes the description of the API."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import uvicorn
 from graphtide_core.errors import FatalError
+from graphtide_runtime.access.keys import checked, hashed, new_key
 
-from graphtide_admin_api.adapters.keys import checked, hashed, new_key
-from graphtide_admin_api.bootstrap import admin_api
+from graphtide_admin_api.bootstrap import admin_api, description
 from graphtide_admin_api.settings import AdminApiSettings
 
 
 def main() -> None:
-    """Serve until a signal ends it; or, as `new-key NAME SCOPE…`, make a key and its settings."""
+    """Serve until a signal ends it.
+
+    As `new-key NAME SCOPE…`, make a key and its settings; as `openapi FILE`, write the description of the API.
+    """
     match sys.argv[1:]:
         case ["new-key", name, *scopes] if scopes:
             _make_key(name, scopes)
+        case ["openapi", path]:
+            Path(path).write_text(description(), "utf-8")
         case []:
             _serve()
         case _:
-            sys.stderr.write("graphtide-admin-api: without arguments it serves; new-key NAME SCOPE... makes a key\n")
+            sys.stderr.write(
+                "graphtide-admin-api: without arguments it serves; new-key NAME SCOPE... makes a key; openapi describes\n"
+            )
             sys.exit(2)
 
 

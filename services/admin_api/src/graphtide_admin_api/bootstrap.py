@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-import jwt
-import structlog
-from graphtide_core.errors import FatalError
+from graphtide_runtime.access.guard import Guard
+from graphtide_runtime.access.rate import RateLimit
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.kafka import KafkaLog
+from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
 from graphtide_wire.topics import Topics
 
-from graphtide_admin_api.adapters.keys import ApiKeys, checked
-from graphtide_admin_api.adapters.several import Several
-from graphtide_admin_api.adapters.tokens import Tokens
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.patterns import Patterns
 from graphtide_admin_api.application.reading import Streams
 from graphtide_admin_api.application.registry import Registry
 from graphtide_admin_api.application.view import View, Viewer
-from graphtide_admin_api.domain.access import Anyone, Caller
-from graphtide_admin_api.domain.rate import RateLimit
 from graphtide_admin_api.entrypoints.app import application
 from graphtide_admin_api.entrypoints.parts import Bounds, Parts
+from graphtide_admin_api.settings import AdminApiSettings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from graphtide_core.ports.log import Log
-
-    from graphtide_admin_api.domain.access import Authentication
-    from graphtide_admin_api.settings import AdminApiSettings
-
-_LOG = structlog.get_logger()
 
 
 def admin_api(settings: AdminApiSettings, log: Log | None = None) -> FastAPI:
@@ -53,8 +45,7 @@ def admin_api(settings: AdminApiSettings, log: Log | None = None) -> FastAPI:
         patterns=Patterns(place, topics, clock, view, registry),
         recent=recent,
         streams=Streams(place, topics),
-        authentication=authentication(settings),
-        rate=RateLimit(settings.requests_per_second, settings.burst),
+        requires=Guard(settings.authentication(), RateLimit(settings.requests_per_second, settings.burst)).requires,
         is_working=lambda: not workers.stop.is_set(),
         bounds=Bounds(most_body_bytes=settings.most_body_bytes),
     )
@@ -66,29 +57,7 @@ def admin_api(settings: AdminApiSettings, log: Log | None = None) -> FastAPI:
     return application(parts, workers.start, end)
 
 
-def authentication(settings: AdminApiSettings) -> Authentication:
-    """Return who tells who calls.
-
-    Raises:
-        FatalError: nobody could call, or a key has a scope that there is not.
-    """
-    if settings.insecure:
-        _LOG.warning("authentication.off", hint="everyone who reaches this port may do everything")
-        return Anyone()
-    ways: list[Authentication] = []
-    try:
-        keys = [(each.hash, Caller(each.name, checked(each.scopes))) for each in settings.api_keys]
-    except ValueError as error:
-        raise FatalError(str(error)) from error
-    if keys:
-        ways.append(ApiKeys(keys))
-    if settings.oidc is not None:
-        oidc = settings.oidc
-        ways.append(Tokens(oidc.issuer, oidc.audience, jwt.PyJWKClient(oidc.jwks_url, timeout=5), oidc.claim))
-    if not ways:
-        message = (
-            "nobody could call: set GRAPHTIDE_ADMIN_API_API_KEYS, or GRAPHTIDE_ADMIN_API_OIDC__ISSUER, __AUDIENCE and "
-            "__JWKS_URL, or, for development, GRAPHTIDE_ADMIN_API_INSECURE=true"
-        )
-        raise FatalError(message)
-    return Several(ways)
+def description() -> str:
+    """Return the description of the API in OpenAPI, as JSON; a test compares it with the one in the documentation."""
+    settings = AdminApiSettings(insecure=True)
+    return json.dumps(admin_api(settings, MemoryLog()).openapi(), indent=2) + "\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uvicorn
+from graphtide_core.errors import FatalError
+from graphtide_runtime.access.guard import Guard
 from graphtide_runtime.kafka import KafkaLog
 
 from graphtide_ingestion.bootstrap import bootstrap
@@ -10,9 +12,19 @@ from graphtide_ingestion.settings import Settings
 
 
 def main() -> None:
-    """Serve."""
+    """Serve; callers need the scope `edges:write`.
+
+    Raises:
+        SystemExit: nobody could call.
+    """
     settings = Settings()
-    service = bootstrap(KafkaLog(settings.kafka.connection("graphtide-ingestion")), settings)
+    try:
+        guard = Guard(settings.authentication())
+    except FatalError as error:
+        message = f"graphtide-ingestion: {error}"
+        raise SystemExit(message) from error
+    log = KafkaLog(settings.kafka.connection("graphtide-ingestion"))
+    service = bootstrap(log, settings, authorize=guard.requires)
     uvicorn.run(service.app, host=settings.host, port=settings.port, log_config=None, access_log=False)
 
 

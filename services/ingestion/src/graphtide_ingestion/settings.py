@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from graphtide_core.time import TimeUnit
+from graphtide_runtime.access.settings import AccessSettings
 from graphtide_runtime.kafka.settings import KafkaSettings
 from graphtide_wire.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 
-class Settings(BaseSettings):
+class Settings(AccessSettings):
     """Settings of the service.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from graphtide_core.errors import TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.view import View
     from graphtide_admin_api.domain.standing import Standing
 
-_ANY = "*"
+_ANY: Final = "*"
+_PAUSES: Final = (0.1, 0.2, 0.4, 0.8)
 
 
 class Patterns:
@@ -126,9 +128,15 @@ class Patterns:
         """Return the time, and where the stream ends; its topics are made if nobody did."""
         name = StreamName(stream)
         self._log.admin().ensure(self._topics.of_stream(name))
+        place = TopicPartition(self._topics.ordered(name), 0)
         reader = self._log.reader(None)
         try:
-            place = TopicPartition(self._topics.ordered(name), 0)
+            # A topic that was just made may need a moment to find its leader.
+            for seconds in _PAUSES:
+                try:
+                    return Moment(self._clock.now(), {name: reader.ends([place])[place][1]})
+                except TransientError:
+                    self._clock.sleep(seconds)
             return Moment(self._clock.now(), {name: reader.ends([place])[place][1]})
         finally:
             reader.close()

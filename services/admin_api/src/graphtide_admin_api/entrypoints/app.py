@@ -7,17 +7,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
+from graphtide_runtime.http import PROBLEM_TYPE
 
 from graphtide_admin_api.entrypoints import health, looking, patterns, streams
 from graphtide_admin_api.entrypoints.middleware import BoundedBody, Counted
-from graphtide_admin_api.entrypoints.problems import MEDIA_TYPE, ProblemDocument, handle
+from graphtide_admin_api.entrypoints.problems import ProblemDocument, handle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from graphtide_admin_api.entrypoints.parts import Parts
 
-_PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {MEDIA_TYPE: {}}}
+_PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {PROBLEM_TYPE: {}}}
 """What OpenAPI says of a problem; FastAPI takes any JSON here."""
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {

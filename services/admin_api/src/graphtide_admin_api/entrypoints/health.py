@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
-from graphtide_core.errors import GraphtideError
+from collections.abc import Iterable
+
+from fastapi import APIRouter
+from graphtide_core.errors import TransientError
+from graphtide_runtime.http import health_routes
+from graphtide_runtime.metrics import Metric, Sample
 
 from graphtide_admin_api.entrypoints.parts import Parts
 
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes; they ask for no key."""
-    routes = APIRouter(tags=["health"])
 
-    @routes.get("/livez")
-    def livez() -> dict[str, str]:
-        """Say that the process answers."""
-        return {"status": "alive"}
-
-    @routes.get("/readyz", responses={503: {"description": "Not ready."}})
-    def readyz(response: Response) -> dict[str, str]:
-        """Say whether requests can be served: the log answers, and what was there is read."""
-        try:
-            parts.log.ping()
-        except GraphtideError as error:
-            response.status_code = 503
-            return {"status": "the log does not answer", "reason": str(error)}
+    def ready() -> None:
+        parts.log.ping()
         if not parts.is_working():
-            response.status_code = 503
-            return {"status": "a part of the service cannot go on; its log says why"}
+            message = "a part of the service cannot go on; its log says why"
+            raise TransientError(message)
         if not parts.view.is_ready:
-            response.status_code = 503
-            return {"status": "what is registered is being read"}
-        return {"status": "ready"}
+            message = "what is registered is being read"
+            raise TransientError(message)
 
-    @routes.get("/metrics", response_class=Response)
-    def metrics() -> Response:
-        """Return the counts in the text format of Prometheus."""
-        name = "graphtide_patterns"
-        lines = [
-            *parts.counts.lines(),
-            f"# HELP {name} Patterns that are registered, by state.",
-            f"# TYPE {name} gauge",
-            *(f'{name}{{state="{state}"}} {count}' for state, count in sorted(parts.view.states().items())),
-        ]
-        return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
+    def metrics() -> Iterable[Metric]:
+        yield parts.counts.metric()
+        states = tuple(Sample(count, {"state": state}) for state, count in sorted(parts.view.states().items()))
+        yield Metric("graphtide_patterns", "gauge", "Patterns that are registered, by state.", states)
 
-    return routes
+    return health_routes(ready, metrics)

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import StreamingResponse
 from graphtide_core.plan import Plan
 from graphtide_query.explain import explain, to_dot, to_json, to_text
+from graphtide_runtime.access.callers import READ_MATCHES, READ_PATTERNS
 from graphtide_wire.plan_form import plan_of
 
 from graphtide_admin_api.application.following import Following
 from graphtide_admin_api.application.matches import Place
-from graphtide_admin_api.domain.access import READ_MATCHES, READ_PATTERNS
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
 from graphtide_admin_api.domain.standing import Standing

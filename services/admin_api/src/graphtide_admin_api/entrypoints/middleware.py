@@ -6,6 +6,8 @@ from collections import Counter
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from graphtide_runtime.metrics import Metric, Sample
+
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.problems import answer
 
@@ -65,19 +67,14 @@ class Counts:
         with self._lock:
             self._counts[method, route, status] += 1
 
-    def lines(self) -> list[str]:
-        """Return the counts in the text format of Prometheus."""
+    def metric(self) -> Metric:
+        """Return the counts."""
         with self._lock:
             found = sorted(self._counts.items())
-        name = "graphtide_admin_api_requests_total"
-        return [
-            f"# HELP {name} Requests answered.",
-            f"# TYPE {name} counter",
-            *(
-                f'{name}{{method="{method}",route="{route}",status="{status}"}} {count}'
-                for (method, route, status), count in found
-            ),
-        ]
+        samples = (
+            Sample(count, {"method": method, "route": route, "status": str(status)}) for (method, route, status), count in found
+        )
+        return Metric("graphtide_admin_api_requests_total", "counter", "Requests answered.", tuple(samples))
 
 
 class Counted:

@@ -8,10 +8,10 @@ import msgspec
 from fastapi import APIRouter, Depends, Header, Response
 from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
+from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_wire.control import PatternRecord
 
 from graphtide_admin_api.application.simulating import simulate
-from graphtide_admin_api.domain.access import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import Wish, read_all
 from graphtide_admin_api.entrypoints.forms import (

@@ -1,27 +1,15 @@
-"""Answers that are no success, as RFC 9457 documents."""
+"""Problems of this service as the documents that all services answer with."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
-import structlog
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from graphtide_core.errors import GraphtideError, TransientError
+from fastapi import FastAPI, Request, Response
+from graphtide_runtime import http
+from graphtide_runtime.http import answer_with_problems
 from pydantic import BaseModel
-from starlette.exceptions import HTTPException
 
 from graphtide_admin_api.domain.problems import ProblemError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from graphtide_admin_api.domain.problems import Extra
-
-_LOG = structlog.get_logger()
-MEDIA_TYPE = "application/problem+json"
 
 
 class ProblemDocument(BaseModel):
@@ -39,47 +27,16 @@ class ProblemDocument(BaseModel):
     hint: str | None = None
 
 
-def answer(problem: ProblemError) -> JSONResponse:
+def answer(problem: ProblemError) -> Response:
     """Return the document of a problem."""
-    return _document(problem.status, problem.code, problem.detail, problem.extra, problem.headers)
-
-
-def _document(
-    status: int, code: str, detail: str, extra: Mapping[str, Extra] | None = None, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
-    body = {
-        "type": f"urn:graphtide:problem:{code}",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "code": code,
-        **(extra or {}),
-    }
-    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+    status = HTTPStatus(problem.status)
+    return http.ProblemError(status, problem.code, problem.detail, headers=problem.headers, more=problem.extra).response()
 
 
 def handle(app: FastAPI) -> None:
     """Let every error of the application end in a document."""
+    answer_with_problems(app)
 
-    async def problem(_: Request, error: Exception) -> JSONResponse:
-        if isinstance(error, ProblemError):
-            return answer(error)
-        if isinstance(error, TransientError):
-            return _document(503, "unavailable", str(error), headers={"Retry-After": "1"})
-        _LOG.error("request.failed", error=str(error))
-        return _document(500, "internal", "the request failed; the log of the service says why")
-
-    async def invalid(_: Request, error: Exception) -> JSONResponse:
-        errors = error.errors() if isinstance(error, RequestValidationError) else []
-        parts = (f"{'.'.join(str(step) for step in each['loc'])}: {each['msg']}" for each in errors[:5])
-        return _document(422, "invalid-request", "; ".join(parts))
-
-    async def http(_: Request, error: Exception) -> JSONResponse:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        detail = str(error.detail) if isinstance(error, HTTPException) else ""
-        headers = error.headers if isinstance(error, HTTPException) else None
-        return _document(status, HTTPStatus(status).phrase.lower().replace(" ", "-"), detail, headers=headers)
-
-    app.add_exception_handler(GraphtideError, problem)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, http)
+    @app.exception_handler(ProblemError)
+    async def _problem(_: Request, error: ProblemError) -> Response:
+        return answer(error)

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
+from graphtide_runtime.access.callers import ADMIN, READ_PATTERNS
 from graphtide_wire.statistics import encode_statistics
 from graphtide_wire.topics import check_stream
 
 from graphtide_admin_api.application.matches import Place
 from graphtide_admin_api.application.reading import Letter
-from graphtide_admin_api.domain.access import ADMIN, READ_PATTERNS
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.forms import DeadLetterOut, DeadLettersOut, StreamOut, StreamsOut
 from graphtide_admin_api.entrypoints.parts import Parts

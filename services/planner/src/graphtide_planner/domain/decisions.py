@@ -7,7 +7,7 @@ stream, cut between hosts:
 * On one host plans change in place: the host goes on where it is, whatever a plan says of the start.
 * To leave a host, a plan is first published as `stopped` (or, where the user says so, `paused`). The host answers with the
   offset of the first record whose matches it did not report. Only then, and from that offset, another host gets a plan. Until
-  the host has said that the plan runs it is not asked to stop: it could not tell where it would have begun.
+  the host has said that the plan runs it is not asked to stop: there may be no such host.
 * What was published is not taken back before the host has answered. The host may be ahead of what is known of it.
 
 A new version of a pattern follows the old one by the same rule, so that each edge completes matches of one version, unless the
@@ -121,7 +121,10 @@ def _after_the_end(
         return _first(record, record.start, known, policy)
     if running.desired == "paused":
         return _first(record, _latest(record.start, standing.start), known, policy)
-    return _first(record, standing.start, known, policy)
+    if record.version != running.version:
+        return _first(record, standing.start, known, policy)
+    # What was reported before may have to be retracted, so it counts as reported.
+    return replace(_first(record, running.start, known, policy), reported_to=standing.start)
 
 
 def _revived(

@@ -10,6 +10,7 @@ from graphtide.cli.dev import app as dev
 from graphtide.cli.explain import explain
 from graphtide.cli.generate import generate
 from graphtide.cli.match import match
+from graphtide.cli.server import apply, delete, describe, get, pause, resume, tail, wait
 from graphtide.cli.statistics import statistics
 from graphtide.cli.validate import validate
 
@@ -26,5 +27,7 @@ app.command()(validate)
 app.command()(generate)
 app.command()(statistics)
 app.command()(demo)
+for verb in (apply, get, describe, wait, tail, pause, resume, delete):
+    app.command(rich_help_panel="With a server")(verb)
 app.add_typer(dev, name="dev", help="Run all services in one process, to try things.")
 app.add_typer(bench, name="bench", help="Measure the engines on seeded workloads.")

@@ -212,7 +212,11 @@ class MatcherHost:
                 start = known.start or 0
                 running.append(Running(each, start, start).reported_to(work.position))
             elif known is None or known.epoch != each.epoch:
-                reason = _flaw(new := Running.begun(each, work.position))
+                new = Running.begun(each, work.position)
+                if known is not None and known.version == each.version and known.start is not None:
+                    # It ended here before: what was reported then is not reported again, whatever the plan knew of it.
+                    new = new.reported_to(known.start)
+                reason = _flaw(new)
                 if reason is None:
                     running.append(new)
                 else:

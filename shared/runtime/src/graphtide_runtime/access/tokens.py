@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import jwt
 from graphtide_core.errors import TransientError
 
-from graphtide_admin_api.domain.access import Caller
+from graphtide_runtime.access.callers import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

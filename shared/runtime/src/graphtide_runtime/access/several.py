@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_admin_api.domain.access import Authentication, Caller
+    from graphtide_runtime.access.callers import Authentication, Caller
 
 
 class Several:

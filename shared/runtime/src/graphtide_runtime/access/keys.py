@@ -10,7 +10,7 @@ import hmac
 import secrets
 from typing import TYPE_CHECKING
 
-from graphtide_admin_api.domain.access import SCOPES, Caller
+from graphtide_runtime.access.callers import SCOPES, Caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,1 +1,0 @@
-"""Who calls: keys and tokens."""

@@ -1,0 +1,182 @@
+"""The verbs that talk to a server: apply, get, describe, pause, resume, delete, wait, tail."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+from graphtide_core.errors import FatalError
+from graphtide_query import parse, print_pattern
+from graphtide_query.planner import AUTO, ENGINES
+from rich.console import Console
+from rich.table import Table
+
+from graphtide.cli.arguments import PatternFile, engine_name, read_patterns
+from graphtide.server import Access, Json, Pattern, Server
+
+Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
+ApiKey = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_API_KEY", help="API key.", show_default=False)]
+Token = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_TOKEN", help="Token of the OpenID provider.", show_default=False)]
+Name = Annotated[str, typer.Argument(help="Name of a pattern.", show_default=False)]
+Names = Annotated[list[str], typer.Argument(help="Names of patterns.", show_default=False)]
+
+_URL = "http://localhost:8080"
+_BETWEEN_LOOKS = 0.2
+
+
+def apply(
+    pattern_file: PatternFile,
+    *,
+    engine: Annotated[
+        str | None, typer.Option(help=f"{AUTO} or {', '.join(ENGINES)}; as it is, or {AUTO}.", show_default=False)
+    ] = None,
+    server: Url = _URL,
+    api_key: ApiKey = None,
+    token: Token = None,
+) -> None:
+    """Register the patterns of a file, or bring those that are registered in line with it.
+
+    Another pattern is a new version; the same one written another way changes nothing.
+    """
+    patterns = read_patterns(pattern_file)
+    # A text by itself is registered as it was written, with its comments.
+    texts = [pattern_file.read_text("utf-8")] if len(patterns) == 1 else [print_pattern(each) for each in patterns]
+    more: dict[str, Json] = {"engine": engine_name(engine)} if engine is not None else {}
+    with Server(Access(server, api_key, token)) as there:
+        for pattern, text in zip(patterns, texts, strict=True):
+            seen = there.pattern(pattern.name)
+            is_same = seen is not None and [print_pattern(each) for each in parse(seen.text)] == [print_pattern(pattern)]
+            body: dict[str, Json] = more if is_same else {"text": text, **more}
+            now = there.register(body) if seen is None else there.change(seen, body)
+            done = "registered" if seen is None else "unchanged" if seen.etag == now.etag else "changed"
+            typer.echo(f"{now.name}: {done}, version {now.version}, {now.state}")
+
+
+def get(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of patterns; all by default.", show_default=False)] = None,
+    *,
+    server: Url = _URL,
+    api_key: ApiKey = None,
+    token: Token = None,
+) -> None:
+    """List patterns and how they stand."""
+    with Server(Access(server, api_key, token)) as there:
+        patterns = [_there(there, name) for name in names] if names else there.patterns()
+    _write_table(patterns)
+
+
+def describe(name: Name, *, server: Url = _URL, api_key: ApiKey = None, token: Token = None) -> None:
+    """Show all of a pattern: its text, how it stands, who runs it, its plan."""
+    with Server(Access(server, api_key, token)) as there:
+        pattern = _there(there, name)
+        plan = there.plan(name)
+    facts = {
+        "pattern": pattern.name,
+        "version": str(pattern.version),
+        "stream": pattern.stream,
+        "state": pattern.state if pattern.reason is None else f"{pattern.state}: {pattern.reason}",
+        "wanted": f"{pattern.wanted}, engine {pattern.engine}",
+        "changed": pattern.updated_at,
+    }
+    if pattern.placement is not None:
+        facts["runs on"] = f"{pattern.placement.service}, shard {pattern.placement.shard} (epoch {pattern.placement.epoch})"
+    if pattern.figures is not None:
+        facts["matches"] = f"{pattern.figures.matches:,}"
+        facts["partial matches"] = f"{pattern.figures.partial_matches:,} in {pattern.figures.state_bytes:,} bytes"
+    width = max(len(fact) for fact in facts)
+    typer.echo("\n".join(f"{fact + ':':<{width + 1}} {value}" for fact, value in facts.items()))
+    typer.echo(f"\n{pattern.text.strip()}")
+    if plan is not None:
+        typer.echo(f"\n{plan.strip()}")
+
+
+def pause(names: Names, *, server: Url = _URL, api_key: ApiKey = None, token: Token = None) -> None:
+    """Let patterns rest; what completes meanwhile is never reported."""
+    _act(names, "pause", Access(server, api_key, token))
+
+
+def resume(names: Names, *, server: Url = _URL, api_key: ApiKey = None, token: Token = None) -> None:
+    """Let patterns go on from now; one that a limit ended goes on as its next version."""
+    _act(names, "resume", Access(server, api_key, token))
+
+
+def delete(names: Names, *, server: Url = _URL, api_key: ApiKey = None, token: Token = None) -> None:
+    """Delete patterns."""
+    with Server(Access(server, api_key, token)) as there:
+        for name in names:
+            there.delete(name)
+            typer.echo(f"{name}: deleted")
+
+
+def wait(
+    names: Names,
+    *,
+    state: Annotated[str, typer.Option("--for", help="State to wait for.")] = "running",
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")] = 60.0,
+    server: Url = _URL,
+    api_key: ApiKey = None,
+    token: Token = None,
+) -> None:
+    """Return when patterns are in a state; status 1 if one fails, or is not in time."""
+    deadline = time.monotonic() + timeout
+    with Server(Access(server, api_key, token)) as there:
+        for name in names:
+            while (pattern := _there(there, name)).state != state:
+                if pattern.state == "failed":
+                    message = f"{name} failed: {pattern.reason}"
+                    raise FatalError(message)
+                if time.monotonic() > deadline:
+                    message = f"{name} is {pattern.state} after {timeout:g} seconds, not {state}"
+                    raise FatalError(message)
+                time.sleep(_BETWEEN_LOOKS)
+            typer.echo(f"{name}: {state}")
+
+
+def tail(
+    name: Name,
+    *,
+    after: Annotated[
+        str | None, typer.Option(help="Place to go on after, as --places shows it; now by default.", show_default=False)
+    ] = None,
+    places: Annotated[bool, typer.Option("--places", help="Write the place of each match before it.")] = False,
+    count: Annotated[int | None, typer.Option(min=1, help="End after so many.", show_default=False)] = None,
+    server: Url = _URL,
+    api_key: ApiKey = None,
+    token: Token = None,
+) -> None:
+    """Write the matches of a pattern as they are reported, one JSON object a line."""
+    with Server(Access(server, api_key, token)) as there:
+        for number, event in enumerate(there.follow(name, after), start=1):
+            sys.stdout.write(f"{event.place} {event.record}\n" if places else f"{event.record}\n")
+            sys.stdout.flush()
+            if number == count:
+                return
+
+
+def _act(names: Iterable[str], action: str, access: Access) -> None:
+    with Server(access) as there:
+        for name in names:
+            typer.echo(f"{name}: {there.act(name, action).state}")
+
+
+def _there(server: Server, name: str) -> Pattern:
+    found = server.pattern(name)
+    if found is None:
+        message = f"the server has no pattern {name!r}"
+        raise FatalError(message)
+    return found
+
+
+def _write_table(patterns: Iterable[Pattern]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("name", "version", "state", "engine", "stream", "matches", "partial"):
+        right = column in {"version", "matches", "partial"}
+        table.add_column(column, justify="right" if right else "left", no_wrap=column == "name")
+    for each in patterns:
+        figures = ("", "") if each.figures is None else (f"{each.figures.matches:,}", f"{each.figures.partial_matches:,}")
+        engine = each.placement.engine if each.placement is not None else each.engine
+        table.add_row(each.name, str(each.version), each.state, engine, each.stream, *figures)
+    Console(soft_wrap=True).print(table)

@@ -1,0 +1,175 @@
+"""The verbs that talk to a server, against one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from graphtide.cli.app import app
+from graphtide.server import Access, Server
+from graphtide_admin_api.bootstrap import admin_api
+from graphtide_admin_api.settings import AdminApiSettings
+from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, TransientError
+from graphtide_core.ports.log import Message
+from graphtide_query import parse
+from graphtide_query.planner import plan
+from graphtide_runtime.access.keys import hashed
+from graphtide_runtime.access.settings import KeySettings
+from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.serving import served
+from graphtide_wire import control, matches
+from graphtide_wire.plan_form import form_of
+from graphtide_wire.topics import Topics
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    State = Literal["running", "failed"]
+
+TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10"
+TOPICS = Topics()
+
+
+@dataclass
+class There:
+    """A server, its log, and the command line."""
+
+    log: MemoryLog
+    url: str
+    folder: Path
+
+    def run(self, *arguments: object, key: str = "root") -> str:
+        """Run a verb; return what it wrote."""
+        line = [*map(str, arguments), "--server", self.url, "--api-key", key]
+        ended = CliRunner().invoke(app, line, catch_exceptions=False)
+        assert ended.exit_code == 0, ended.output
+        return ended.output
+
+    def fails(self, *arguments: object, key: str = "root") -> GraphtideError:
+        """Run a verb that fails; return how. The program makes a message and a status of it."""
+        line = [*map(str, arguments), "--server", self.url, "--api-key", key]
+        ended = CliRunner().invoke(app, line)
+        assert isinstance(ended.exception, GraphtideError)
+        return ended.exception
+
+    def file(self, text: str) -> Path:
+        path = self.folder / "patterns.gtp"
+        path.write_text(text)
+        return path
+
+    def answer(self, state: State, reason: str | None = None) -> None:
+        """Plan the pattern and say how it stands, as planner and host would."""
+        (pattern,) = parse(TEXT)
+        record = control.PlanRecord(
+            "p", 1, 1, "timing", "matcher_timing", 0, form_of(plan(pattern, "timing").physical),
+            control.PatternText(TEXT), "running",
+        )  # fmt: skip
+        at = datetime(2024, 1, 1, tzinfo=UTC)
+        status = control.StatusRecord("p", 1, 1, "matcher_timing", 0, state, at, reason, matches=1234)
+        self.log.writer().write(
+            [
+                Message(TOPICS.plans, b"p", control.encode_plan(record)),
+                Message(TOPICS.status, control.status_key(status), control.encode_status(status)),
+            ]
+        )
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[There]:
+    log = MemoryLog()
+    log.admin().ensure(TOPICS.of_deployment())
+    keys = [
+        KeySettings(name=name, hash=hashed(name), scopes=scopes)
+        for name, scopes in {"root": ["admin"], "reader": ["patterns:read"]}.items()
+    ]
+    settings = AdminApiSettings(api_keys=keys, requests_per_second=10_000, burst=10_000)
+    with served(admin_api(settings, log)) as url:
+        yield There(log, url, tmp_path)
+
+
+def test_apply_registers_and_then_changes_what_differs(there: There) -> None:
+    other = TEXT.replace("PATTERN p", "PATTERN q")
+    assert there.run("apply", there.file(f"{TEXT}\n{other}")) == (
+        "p: registered, version 1, pending\nq: registered, version 1, pending\n"
+    )
+    assert there.run("apply", there.file(TEXT)) == "p: unchanged, version 1, pending\n"
+    assert there.run("apply", there.file(TEXT), "--engine", "timing") == "p: changed, version 1, pending\n"
+    wider = there.file(TEXT.replace("WINDOW 10", "WINDOW 20"))
+    assert there.run("apply", wider) == "p: changed, version 2, pending\n"
+
+
+def test_get_lists_patterns_and_how_they_stand(there: There) -> None:
+    there.run("apply", there.file(TEXT))
+    there.answer("running")
+    there.run("wait", "p")
+    header, row = there.run("get").splitlines()
+    assert header.split() == ["name", "version", "state", "engine", "stream", "matches", "partial"]
+    assert row.split() == ["p", "1", "running", "timing", "s", "1,234", "0"]
+    assert there.run("get", "p") == there.run("get")
+
+
+def test_describe_shows_text_standing_and_plan(there: There) -> None:
+    there.run("apply", there.file(TEXT))
+    assert "state:   pending" in there.run("describe", "p")
+    there.answer("failed", "it reached a limit of its state")
+    there.fails("wait", "p")
+    shown = there.run("describe", "p")
+    for part in ("failed: it reached a limit", "matcher_timing, shard 0", "PATTERN p", "engine timing", "L1.2"):
+        assert part in shown
+
+
+def test_wait_ends_where_a_pattern_fails_or_takes_too_long(there: There) -> None:
+    there.run("apply", there.file(TEXT))
+    assert str(there.fails("wait", "p", "--timeout", 0)) == "p is pending after 0 seconds, not running"
+    there.answer("failed", "no luck")
+    assert str(there.fails("wait", "p")) == "p failed: no luck"
+
+
+def test_tail_writes_matches_after_a_place(there: There) -> None:
+    there.run("apply", there.file(TEXT))
+    for number in range(4):
+        body = f'{{"match_id":"{number}","query":"p","kind":"match","detected_at":{number}}}'.encode()
+        there.log.writer().write([matches.encode(TOPICS.matches, body, 1, None)])
+    lines = there.run("tail", "p", "--after", "0-1", "--count", 2, "--places").splitlines()
+    assert [(line.split()[0], json.loads(line.split(maxsplit=1)[1])["detected_at"]) for line in lines] == [
+        ("0-2", 2),
+        ("0-3", 3),
+    ]
+
+
+def test_a_pattern_is_paused_resumed_and_deleted(there: There) -> None:
+    there.run("apply", there.file(TEXT))
+    assert there.run("pause", "p") == "p: paused\n"
+    assert there.run("resume", "p") == "p: pending\n"
+    assert there.run("delete", "p") == "p: deleted\n"
+    assert str(there.fails("get", "p")) == "the server has no pattern 'p'"
+    assert isinstance(there.fails("delete", "p"), FatalError)
+    assert isinstance(there.fails("tail", "p"), FatalError)
+
+
+def test_who_may_not_is_told_so(there: There) -> None:
+    assert "401" in str(there.fails("get", key="guess"))
+    assert "scope 'patterns:write'" in str(there.fails("apply", there.file(TEXT), key="reader"))
+
+
+def test_what_the_server_says_of_a_text_is_shown_with_its_place(there: There) -> None:
+    with Server(Access(there.url, "root")) as server, pytest.raises(InvalidPatternError) as raised:
+        server.register({"text": "PATTERN p\nMATCH (a)-[x]>(b)"})
+    assert (raised.value.line, "^" in str(raised.value)) == (2, True)
+
+
+def test_a_server_that_is_not_there_is_said_so() -> None:
+    for verb in (["get"], ["tail", "p"]):
+        ended = CliRunner().invoke(app, [*verb, "--server", "http://127.0.0.1:1"])
+        assert isinstance(ended.exception, TransientError)
+        assert "http://127.0.0.1:1 cannot be reached" in str(ended.exception)
+
+
+def test_a_token_is_shown_in_place_of_a_key(there: There) -> None:
+    with Server(Access(there.url, token="forged")) as server, pytest.raises(FatalError, match="401"):  # noqa: S106 - it is none
+        server.patterns()

@@ -1,0 +1,1 @@
+"""Who calls a service over HTTP, and how often."""

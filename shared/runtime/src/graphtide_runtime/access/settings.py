@@ -1,0 +1,76 @@
+"""What an operator says of who may call a service over HTTP; each service adds its own prefix of variables."""
+
+from __future__ import annotations
+
+import jwt
+import structlog
+from graphtide_core.errors import FatalError
+from pydantic import BaseModel, Field
+from pydantic_settings import BaseSettings
+
+from graphtide_runtime.access.callers import Anyone, Authentication, Caller
+from graphtide_runtime.access.keys import ApiKeys, checked
+from graphtide_runtime.access.several import Several
+from graphtide_runtime.access.tokens import Tokens
+
+_LOG = structlog.get_logger()
+_KEYS_SECONDS = 5
+
+
+class KeySettings(BaseModel):
+    """An API key: a name for logs, the hash of the key (`graphtide-admin-api new-key NAME SCOPE…` makes both), its scopes."""
+
+    name: str
+    hash: str = Field(pattern="^[0-9a-fA-F]{64}$")
+    scopes: list[str]
+
+
+class OidcSettings(BaseModel):
+    """An OpenID Connect provider: its name in tokens, whom tokens are for, where its keys are, the claim with the scopes."""
+
+    issuer: str
+    audience: str
+    jwks_url: str
+    claim: str = "scope"
+
+
+class AccessSettings(BaseSettings):
+    """Settings of who may call.
+
+    Attributes:
+        api_keys: callers by keys, as a JSON list.
+        oidc: callers by tokens.
+        insecure: let everyone do everything: for development alone.
+    """
+
+    api_keys: list[KeySettings] = Field(default_factory=list)
+    oidc: OidcSettings | None = None
+    insecure: bool = False
+
+    def authentication(self) -> Authentication:
+        """Return who tells who calls.
+
+        Raises:
+            FatalError: nobody could call, or a key has a scope that there is not.
+        """
+        if self.insecure:
+            _LOG.warning("authentication.off", hint="everyone who reaches this port may do everything")
+            return Anyone()
+        ways: list[Authentication] = []
+        try:
+            keys = [(each.hash, Caller(each.name, checked(each.scopes))) for each in self.api_keys]
+        except ValueError as error:
+            raise FatalError(str(error)) from error
+        if keys:
+            ways.append(ApiKeys(keys))
+        if self.oidc is not None:
+            provider = jwt.PyJWKClient(self.oidc.jwks_url, timeout=_KEYS_SECONDS)
+            ways.append(Tokens(self.oidc.issuer, self.oidc.audience, provider, self.oidc.claim))
+        if not ways:
+            prefix = self.model_config.get("env_prefix", "")
+            message = (
+                f"nobody could call: set {prefix}API_KEYS, or {prefix}OIDC__ISSUER, __AUDIENCE and __JWKS_URL, "
+                f"or, for development, {prefix}INSECURE=true"
+            )
+            raise FatalError(message)
+        return Several(ways)
