@@ -231,6 +231,19 @@ def test_a_partition_with_records_that_were_not_read_yet_is_waited_for() -> None
     assert (len(stage.ids()), stage.letters()) == (20, [])
 
 
+def test_a_pause_of_the_sequencer_itself_makes_no_producer_idle() -> None:
+    stage = Stage(partitions=2)
+    stage.send(lines(edge(1, "slow1")), 0, "slow")
+    stage.send(lines(edge(1, "fast1")), 1, "fast")
+    stage.run()
+    stage.clock.sleep(IDLE + 1)
+    for ts in range(2, 8):
+        stage.send(lines(edge(ts, f"fast{ts}")), 1, "fast")
+    stage.send(lines(edge(2, "slow2")), 0, "slow")
+    assert sorted(stage.run().ids()[2:]) == ["fast2", "slow2"]
+    assert stage.letters() == []
+
+
 def test_too_many_waiting_edges_go_early_those_of_one_time_together() -> None:
     stage = Stage(lateness=1000, most_pending=2)
     stage.send(lines(edge(1, "a"), edge(1, "b"), edge(2, "c"), edge(3, "d")))

@@ -112,8 +112,9 @@ class SequencingWorker:
         self._window = self._windows.longest
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._dirty_since = None
-        starts = self._restore(reader)
+        starts, unread = self._restore(reader)
         self._know_duplicates(reader, starts)
+        self._stream_sequencer.open(unread, self._clock.monotonic())
 
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
@@ -137,14 +138,13 @@ class SequencingWorker:
                 held.close()
         self._reader = self._windows = self._transactor = None
 
-    def _restore(self, reader: LogReader) -> dict[TopicPartition, int]:
-        """Bring the sequencer to the last commit, and return where reading goes on."""
-        now = self._clock.monotonic()
+    def _restore(self, reader: LogReader) -> tuple[dict[TopicPartition, int], set[int]]:
+        """Bring the sequencer to the last commit; return where reading goes on, and which partitions have more records."""
         starts = dict.fromkeys(self._places.values(), 0)
         committed = reader.committed(self._places.values())
         for number, place in self._places.items():
             position = committed[place]
-            self._stream_sequencer.restore(number, None if position is None else remembered(position), now)
+            self._stream_sequencer.restore(number, None if position is None else remembered(position))
         for place, position in committed.items():
             if position is None:
                 continue
@@ -152,9 +152,7 @@ class SequencingWorker:
             for record in between(reader, place, position.offset, starts[place]):
                 self._stream_sequencer.replay(record)
         ends = reader.ends(starts)
-        unread = {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
-        self._stream_sequencer.open(unread, now)
-        return starts
+        return starts, {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
 
     def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
         place = TopicPartition(self._packing.topic, 0)
