@@ -112,10 +112,15 @@ class TestRawDecoder:
             kept = len(edges.attributes)
         assert kept == MOST_ATTRIBUTES
 
-    def test_a_header_of_csv_that_is_none_is_refused_as_a_whole(self) -> None:
-        headers = (("content-type", b"text/csv"), ("graphtide-columns", b"src,dst"))
-        decoded = RawDecoder().decode(raw_record(b"a,b\n")._replace(headers=headers), 0)
-        assert (decoded.edges, [each.raw for each in decoded.refused]) == (None, [b"a,b\n"])
+    @pytest.mark.parametrize("columns", [b"src,dst", b"", b"ts,src,dst,label\n1,a,b,x"])
+    def test_a_header_of_csv_that_is_none_is_refused_as_a_whole(self, columns: bytes) -> None:
+        headers = (("content-type", b"text/csv"), ("graphtide-columns", columns))
+        decoded = RawDecoder().decode(raw_record(b"ts,src,dst,label\n")._replace(headers=headers), 0)
+        assert (decoded.edges, [each.raw for each in decoded.refused]) == (None, [b"ts,src,dst,label\n"])
+
+    def test_a_trace_of_any_length_does_not_travel(self) -> None:
+        headers = (("traceparent", b"t" * 1_000_000),)
+        assert RawDecoder().decode(raw_record(b"")._replace(headers=headers), 0).traceparent is None
 
 
 class TestPacking:

@@ -1,7 +1,8 @@
 """How far the sources of a stream have come, and what time that leaves the watermark.
 
 A source is a producer that names itself, or else a partition. The watermark waits for the slowest source that is not idle. It
-waits, too, for a partition of which records are known to be there and none was read yet.
+waits, too, for a partition of which records are known to be there and none was read yet. Cost: O(sources) a record where there
+are several.
 """
 
 from __future__ import annotations
