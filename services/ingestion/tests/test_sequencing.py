@@ -310,6 +310,16 @@ def test_a_record_of_which_some_edges_went_out_is_read_again_for_the_others() ->
     assert [each.code for each in stage.letters()] == ["malformed", "late", "late"]
 
 
+def test_a_partition_that_is_silent_between_two_crashes_is_not_read_again() -> None:
+    stage = Stage(partitions=2)
+    stage.send(lines(edge(1, "a")), 0)
+    stage.send(lines(edge(2, "b")), 1)
+    stage.fall_silent().restart()
+    stage.send(lines(edge(3, "c")), 1)
+    stage.fall_silent().restart()
+    assert (stage.fall_silent().ids(), stage.letters()) == (["a", "b", "c"], [])
+
+
 BODIES = [
     lines(edge(5), edge(3, "d"), edge(8)),
     lines(edge(4, "d"), "bad", edge(6)),
