@@ -38,6 +38,13 @@ _QUIET_COMMIT_SECONDS: Final = 1.0
 """How often positions are committed while nothing goes out."""
 
 
+_MOST_ORDERED_RECORDS: Final = 8
+"""Full ordered records of one transaction: it costs the log much more than a record, and readers wait for its end."""
+
+_LONGEST_ROUND_SECONDS: Final = 0.1
+"""How long edges may wait for others of their round."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sequencing:
     """How a stream is sequenced.
@@ -122,7 +129,7 @@ class SequencingWorker:
         for record in reader.poll(self._patience(), self._options.most_records):
             sequencer.take(record, self._clock.monotonic())
             self._note_work()
-            if self._is_full():
+            if self._is_full() or self._waits_since(_LONGEST_ROUND_SECONDS):
                 self._commit()
         sequencer.look_around(self._clock.monotonic(), at_end=reader.at_end())
         if sequencer.output.batches or sequencer.output.put_aside:
@@ -182,10 +189,15 @@ class SequencingWorker:
 
     def _is_full(self) -> bool:
         output = self._stream_sequencer.output
-        return output.edges >= self._options.most_edges or output.raw_bytes >= self._options.most_raw_bytes
+        most_edges = self._options.most_edges * _MOST_ORDERED_RECORDS
+        return output.edges >= most_edges or output.raw_bytes >= self._options.most_raw_bytes
 
     def _is_due(self) -> bool:
-        return self._dirty_since is not None and self._clock.monotonic() - self._dirty_since >= self._linger()
+        return self._waits_since(self._linger())
+
+    def _waits_since(self, seconds: float) -> bool:
+        """Whether what is to be committed waits for so long."""
+        return self._dirty_since is not None and self._clock.monotonic() - self._dirty_since >= seconds
 
     def _commit(self) -> None:
         """Let everything go out in one transaction with the positions."""
