@@ -7,7 +7,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import structlog
-from graphtide_core.errors import GraphtideError
+from graphtide_core.errors import FatalError, GraphtideError
 
 from graphtide_runtime.loop import run
 
@@ -58,11 +58,14 @@ def serve(workers: Iterable[Worker]) -> None:
     """Let workers work until SIGTERM or SIGINT; call it from the main thread.
 
     Raises:
-        FatalError: one of them could not go on.
+        SystemExit: one of them could not go on; the log says which and why.
     """
     running = Workers(workers)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.stop.set())
     running.start()
     running.stop.wait()
-    running.end()
+    try:
+        running.end()
+    except FatalError as error:
+        raise SystemExit(1) from error

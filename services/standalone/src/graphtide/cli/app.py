@@ -6,6 +6,7 @@ import typer
 
 from graphtide.bench.cli import app as bench
 from graphtide.cli.demo import demo
+from graphtide.cli.dev import app as dev
 from graphtide.cli.explain import explain
 from graphtide.cli.generate import generate
 from graphtide.cli.match import match
@@ -25,4 +26,5 @@ app.command()(validate)
 app.command()(generate)
 app.command()(statistics)
 app.command()(demo)
+app.add_typer(dev, name="dev", help="Run all services in one process, to try things.")
 app.add_typer(bench, name="bench", help="Measure the engines on seeded workloads.")

@@ -122,8 +122,10 @@ class MatcherHost:
             return
         # Step 2.
         records = opened.reader.poll(self._settings.linger_seconds, self._settings.most_records)
-        figures = self._due_figures()
-        if records or figures:
+        is_due = self._clock.monotonic() - self._told_at >= self._settings.figures_seconds
+        figures = self._due_figures() if is_due else []
+        # Without records, too, so that a host that was shut out learns of it.
+        if records or is_due:
             # Step 3.
             opened.transactor.begin()
             for record in records:
@@ -253,9 +255,7 @@ class MatcherHost:
             return [self._records.dead_letter(record, str(error))]
 
     def _due_figures(self) -> list[Message]:
-        """Say, now and then, how plans do that did something since, and which of them a limit ended."""
-        if self._clock.monotonic() - self._told_at < self._settings.figures_seconds:
-            return []
+        """Say how plans do that did something since the last time, and which of them a limit ended."""
         self._told_at = self._clock.monotonic()
         messages: list[Message] = []
         for work in self._works.values():

@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 START_SECONDS = 60.0
@@ -62,8 +62,8 @@ class Process:
         """Where what it prints goes."""
         return self._folder / f"{self._name}.log"
 
-    def start(self, command: Sequence[str], is_ready: Callable[[], bool]) -> None:
-        """Start it and return when `is_ready` says so.
+    def start(self, command: Sequence[str], is_ready: Callable[[], bool], environment: Mapping[str, str] | None = None) -> None:
+        """Start it, with `environment` beside this process's own, and return when `is_ready` says so.
 
         Raises:
             ServerError: it ended, or is not ready in time; the message holds the end of its output.
@@ -73,7 +73,13 @@ class Process:
             raise ServerError(message)
         with self.output.open("ab") as output:
             self._child = subprocess.Popen(  # noqa: S603 - the command is made here, of our own parts
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=self._folder, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self._folder,
+                start_new_session=True,
+                env={**os.environ, **(environment or {})},
             )
         self._pid_file.write_text(str(self._child.pid))
         deadline = time.monotonic() + START_SECONDS

@@ -27,6 +27,11 @@ class RedisServer:
         """The address for clients; known once the server was started for the first time."""
         return f"redis://127.0.0.1:{self._port_file.read_text()}/0"
 
+    def forget(self) -> None:
+        """Lose the data, while the server does not run."""
+        for kept in (self._folder / "appendonlydir").glob("*"):
+            kept.unlink()
+
     def start(self) -> None:
         """Start it, with the data it had; return when it answers clients.
 

@@ -1,0 +1,50 @@
+"""The program `graphtide-admin-api`: serves, or makes an API key."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import uvicorn
+from graphtide_core.errors import FatalError
+
+from graphtide_admin_api.adapters.keys import checked, hashed, new_key
+from graphtide_admin_api.bootstrap import admin_api
+from graphtide_admin_api.settings import AdminApiSettings
+
+
+def main() -> None:
+    """Serve until a signal ends it; or, as `new-key NAME SCOPE…`, make a key and its settings."""
+    match sys.argv[1:]:
+        case ["new-key", name, *scopes] if scopes:
+            _make_key(name, scopes)
+        case []:
+            _serve()
+        case _:
+            sys.stderr.write("graphtide-admin-api: without arguments it serves; new-key NAME SCOPE... makes a key\n")
+            sys.exit(2)
+
+
+def _make_key(name: str, scopes: list[str]) -> None:
+    try:
+        granted = sorted(checked(scopes))
+    except ValueError as error:
+        sys.stderr.write(f"graphtide-admin-api: {error}\n")
+        sys.exit(2)
+    key = new_key()
+    sys.stderr.write(f"the key, which is shown only now: {key}\n")
+    sys.stdout.write(json.dumps({"name": name, "hash": hashed(key), "scopes": granted}) + "\n")
+
+
+def _serve() -> None:
+    settings = AdminApiSettings()
+    try:
+        app = admin_api(settings)
+    except FatalError as error:
+        sys.stderr.write(f"graphtide-admin-api: {error}\n")
+        sys.exit(1)
+    uvicorn.run(app, host=settings.host, port=settings.port, log_config=None, timeout_graceful_shutdown=5)
+
+
+if __name__ == "__main__":
+    main()

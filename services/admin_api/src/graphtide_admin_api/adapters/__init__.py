@@ -1,0 +1,1 @@
+"""Who calls: keys and tokens."""

@@ -1,0 +1,1 @@
+"""The control plane at work on the log."""

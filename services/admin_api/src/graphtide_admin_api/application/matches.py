@@ -1,0 +1,215 @@
+"""The newest matches of every pattern, kept for whoever looks on.
+
+Each pattern keeps its last ones, and a list says for which offsets it is whole: who wants older ones reads the log itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_core.ports.log import TopicPartition
+from graphtide_wire import matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log, LogReader, Record
+    from graphtide_wire.topics import Topics
+
+_LOG = structlog.get_logger()
+_MOST_POLLED = 1_000
+_PATIENCE = 10.0
+
+
+class Place(NamedTuple):
+    """Where a match stands in its topic; written `partition-offset`."""
+
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        """Return it as events name it."""
+        return f"{self.partition}-{self.offset}"
+
+    @classmethod
+    def of(cls, text: str) -> Place:
+        """Read what `str` gave.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        partition, _, offset = text.partition("-")
+        if not (partition.isdecimal() and offset.isdecimal() and partition.isascii() and offset.isascii()):
+            message = f"{text[:40]!r} is no place of a match: partition-offset"
+            raise ValueError(message)
+        if len(partition) > 9 or len(offset) > 18:
+            message = "a place of a match that cannot be"
+            raise ValueError(message)
+        return cls(int(partition), int(offset))
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A match: its place, and the match record as JSON."""
+
+    place: Place
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Ring:
+    """The last matches of a pattern; `dropped` is the place of the last that was let go."""
+
+    kept: deque[Kept] = field(default_factory=deque)
+    dropped: dict[int, int] = field(default_factory=dict)
+
+
+class RecentMatches:
+    """The last matches of every pattern; safe for threads. Memory: `most` matches a pattern, `most_bytes` in all."""
+
+    def __init__(self, most: int = 1_000, most_bytes: int = 64 * 1024 * 1024) -> None:
+        """Keep nothing yet."""
+        self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._lock = Lock()
+        self._rings: dict[str, _Ring] = {}
+        self._whole_from: dict[int, int] = {}
+
+    def begin(self, positions: dict[int, int]) -> None:
+        """Forget everything; matches are taken from these offsets of partitions on."""
+        with self._lock:
+            self._rings = {}
+            self._bytes = 0
+            self._whole_from = dict(positions)
+
+    def take(self, name: str, match: Kept) -> None:
+        """Take the next match of a pattern."""
+        with self._lock:
+            ring = self._rings.setdefault(name, _Ring())
+            ring.kept.append(match)
+            self._bytes += len(match.body)
+            if len(ring.kept) > self._most:
+                self._drop(ring)
+            while self._bytes > self._most_bytes:
+                self._drop(max(self._rings.values(), key=lambda each: len(each.kept)))
+
+    def newest(self, name: str, most: int) -> list[Kept]:
+        """Return the last matches of a pattern, the newest first."""
+        with self._lock:
+            ring = self._rings.get(name, _Ring())
+            return [ring.kept[-1 - number] for number in range(min(most, len(ring.kept)))]
+
+    def since(self, name: str, after: Place | None) -> list[Kept] | None:
+        """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
+        with self._lock:
+            ring = self._rings.get(name, _Ring())
+            if after is None:
+                return list(ring.kept)
+            least = max(self._whole_from.get(after.partition, 0), ring.dropped.get(after.partition, -1) + 1)
+            if after.offset + 1 < least:
+                return None
+            return [each for each in ring.kept if each.place.partition != after.partition or each.place > after]
+
+    def last(self, name: str) -> Place | None:
+        """Return the place of a pattern's newest match."""
+        found = self.newest(name, 1)
+        return found[0].place if found else None
+
+    def _drop(self, ring: _Ring) -> None:
+        match = ring.kept.popleft()
+        self._bytes -= len(match.body)
+        ring.dropped[match.place.partition] = match.place.offset
+
+
+class MatchFeed:
+    """A `Worker` that keeps the recent matches."""
+
+    def __init__(
+        self, log: Log, topics: Topics, clock: Clock, recent: RecentMatches, *, back: int = 10_000, linger_seconds: float = 0.2
+    ) -> None:
+        """Prepare; `back` is how many offsets before the end of each partition it begins at."""
+        self._log = log
+        self._topics = topics
+        self._clock = clock
+        self._recent = recent
+        self._back = back
+        self._linger = linger_seconds
+        self._reader: LogReader | None = None
+
+    @property
+    def name(self) -> str:
+        """What logs call it."""
+        return "matches"
+
+    def open(self) -> None:
+        """Begin some way before the end.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        self._log.admin().ensure(self._topics.of_deployment())
+        self._reader = reader = self._log.reader(None)
+        ends = reader.ends(reader.partitions(self._topics.matches))
+        positions = {place: max(first, end - self._back) for place, (first, end) in ends.items()}
+        self._recent.begin({place.partition: offset for place, offset in positions.items()})
+        reader.assign(positions)
+
+    def step(self) -> None:
+        """Take what is new."""
+        if self._reader is None:
+            message = "the feed is not open"
+            raise TransientError(message)
+        for record in self._reader.poll(self._linger, _MOST_POLLED):
+            name, match = kept(record)
+            if match is not None:
+                self._recent.take(name, match)
+
+    def close(self) -> None:
+        """Give back the reader."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+
+def kept(record: Record) -> tuple[str, Kept | None]:
+    """Return the pattern and the match of a record; no match where it cannot be read."""
+    try:
+        event = matches.decode(record)
+    except PoisonRecordError as error:
+        _LOG.warning("match.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+        return "", None
+    return event.pattern, Kept(Place(record.partition, record.offset), event.body)
+
+
+def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> Iterator[Kept]:
+    """Yield up to `most` matches of a pattern after a place, read from the log. Complexity: O(matches of all after it).
+
+    Raises:
+        TransientError: the log does not answer.
+    """
+    reader = log.reader(None)
+    try:
+        place = TopicPartition(topic, after.partition)
+        if place not in reader.partitions(topic):
+            return
+        first, end = reader.ends([place])[place]
+        reader.assign({place: min(max(first, after.offset + 1), end)})
+        found = 0
+        while found < most:
+            records = reader.poll(_PATIENCE, _MOST_POLLED)
+            for record in records:
+                of, match = kept(record)
+                if match is not None and of == name and found < most:
+                    found += 1
+                    yield match
+            if reader.at_end() or not records:
+                return
+    finally:
+        reader.close()

@@ -1,0 +1,134 @@
+"""What users do with patterns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import TopicPartition
+
+from graphtide_admin_api.domain.problems import ProblemError, no_pattern
+from graphtide_admin_api.domain.registration import Moment, Wish, changed, check_match, read, registered, renewed
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log
+    from graphtide_wire.control import PatternRecord
+    from graphtide_wire.topics import Topics
+
+    from graphtide_admin_api.application.registry import Change, Registry
+    from graphtide_admin_api.application.view import View
+    from graphtide_admin_api.domain.standing import Standing
+
+_ANY = "*"
+
+
+class Patterns:
+    """Registers patterns and changes them; safe for threads. All may raise `ProblemError` and `TransientError`."""
+
+    def __init__(self, log: Log, topics: Topics, clock: Clock, view: View, registry: Registry) -> None:
+        """Work on a log."""
+        self._log = log
+        self._topics = topics
+        self._clock = clock
+        self._view = view
+        self._registry = registry
+
+    def get(self, name: str) -> tuple[PatternRecord, Standing]:
+        """Return a pattern and how it stands."""
+        record = self._view.pattern(name)
+        if record is None:
+            raise no_pattern(name)
+        return record, self._view.standing(record)
+
+    def register(self, wish: Wish) -> PatternRecord:
+        """Register a pattern under a name that is free."""
+        pattern = read(wish.text or "")
+        moment = self._moment(pattern.stream)
+
+        def change(old: PatternRecord | None) -> PatternRecord:
+            if old is not None:
+                raise ProblemError(409, "exists", f"there is a pattern {old.name!r} already; PUT replaces it")
+            return registered(wish, self._view.last_version(pattern.name) + 1, moment)
+
+        return self._changed(pattern.name, change)
+
+    def put(self, name: str, wish: Wish, if_match: str | None) -> tuple[PatternRecord, bool]:
+        """Register or replace a pattern; what the wish leaves out becomes the default. Says whether it is new."""
+        pattern = read(wish.text or "")
+        if pattern.name != name:
+            raise ProblemError(422, "name-differs", f"the text is of pattern {pattern.name!r}, not of {name!r}")
+        moment = self._moment(pattern.stream)
+        was_there = False
+
+        def change(old: PatternRecord | None) -> PatternRecord:
+            nonlocal was_there
+            was_there = old is not None
+            fresh = registered(wish, self._view.last_version(name) + 1, moment)
+            if old is None:
+                if if_match is not None:
+                    raise ProblemError(412, "precondition-failed", f"there is no pattern {name!r} yet")
+                return fresh
+            check_match(old, if_match)
+            whole = Wish(wish.text, fresh.limits, fresh.options.engine, fresh.state)
+            return changed(old, whole, self._next_version(old), moment)
+
+        return self._changed(name, change), not was_there
+
+    def patch(self, name: str, wish: Wish, if_match: str | None) -> PatternRecord:
+        """Change a part of a pattern."""
+        stream = read(wish.text).stream if wish.text is not None else self.get(name)[0].stream
+
+        def change(old: PatternRecord | None) -> PatternRecord:
+            if old is None:
+                raise no_pattern(name)
+            check_match(old, if_match)
+            return changed(old, wish, self._next_version(old), moment)
+
+        moment = self._moment(stream)
+        return self._changed(name, change)
+
+    def resume(self, name: str, if_match: str | None) -> PatternRecord:
+        """Let a pattern go on; one that a limit ended goes on as its next version."""
+        record, standing = self.get(name)
+        if record.state == "paused" or not standing.is_ended:
+            return self.patch(name, Wish(state="active"), if_match or _ANY)
+        moment = self._moment(record.stream)
+
+        def change(old: PatternRecord | None) -> PatternRecord:
+            if old is None:
+                raise no_pattern(name)
+            check_match(old, if_match or _ANY)
+            return renewed(old, self._next_version(old), moment)
+
+        return self._changed(name, change)
+
+    def delete(self, name: str, if_match: str | None) -> None:
+        """Delete a pattern; its matches that were reported stay where they are."""
+
+        def change(old: PatternRecord | None) -> None:
+            if old is None:
+                raise no_pattern(name)
+            check_match(old, if_match)
+
+        self._registry.change(name, change)
+
+    def _changed(self, name: str, change: Change) -> PatternRecord:
+        new = self._registry.change(name, change)
+        if new is None:
+            raise no_pattern(name)
+        return new
+
+    def _next_version(self, old: PatternRecord) -> int:
+        return max(old.version, self._view.last_version(old.name)) + 1
+
+    def _moment(self, stream: str) -> Moment:
+        """Return the time, and where the stream ends; its topics are made if nobody did."""
+        name = StreamName(stream)
+        self._log.admin().ensure(self._topics.of_stream(name))
+        reader = self._log.reader(None)
+        try:
+            place = TopicPartition(self._topics.ordered(name), 0)
+            return Moment(self._clock.now(), {name: reader.ends([place])[place][1]})
+        finally:
+            reader.close()

@@ -1,0 +1,133 @@
+"""Looking into streams: which there are, where they end, what was put aside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import FatalError, PoisonRecordError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import TopicPartition
+from graphtide_wire import dead_letters
+
+from graphtide_admin_api.application.matches import Place
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import Log, LogReader, Record
+    from graphtide_wire.dead_letters import DeadLetterRecord
+    from graphtide_wire.topics import Topics
+
+_PATIENCE: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream: partitions of its raw topic, where its ordered edges begin and end, dead letters that are kept (at most)."""
+
+    name: str
+    partitions: int
+    first: int
+    end: int
+    dead_letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A dead letter and where it stands."""
+
+    stream: str
+    place: Place
+    record: DeadLetterRecord
+
+
+class Streams:
+    """Reads of streams; safe for threads, a reader of its own each call. All may raise `TransientError`."""
+
+    def __init__(self, log: Log, topics: Topics) -> None:
+        """Work on a log."""
+        self._log = log
+        self._topics = topics
+
+    def names(self) -> list[str]:
+        """Return the streams that have topics."""
+        found = {self._topics.stream_of(topic) for topic in self._log.admin().topics()}
+        return sorted(name for name in found if name is not None)
+
+    def all(self) -> list[Stream]:
+        """Return every stream."""
+        reader = self._log.reader(None)
+        try:
+            return [self._stream(reader, StreamName(name)) for name in self.names()]
+        finally:
+            reader.close()
+
+    def end(self, name: str) -> int:
+        """Return the offset at which a stream's ordered edges end."""
+        reader = self._log.reader(None)
+        try:
+            return self._bounds(reader, self._topics.ordered(StreamName(name)))[1]
+        finally:
+            reader.close()
+
+    def letters(self, streams: list[str], most: int) -> list[Letter]:
+        """Return up to `most` dead letters of each stream, the newest first."""
+        reader = self._log.reader(None)
+        try:
+            return [letter for name in streams for letter in reversed(self._tail(reader, name, most))]
+        finally:
+            reader.close()
+
+    def letter(self, stream: str, place: Place) -> Letter | None:
+        """Return the dead letter at a place; None if there is none."""
+        reader = self._log.reader(None)
+        try:
+            topic = self._topics.dead_letters(StreamName(stream))
+            found = self._read(reader, TopicPartition(topic, place.partition), place.offset, 1)
+            return next((_letter(stream, record) for record in found if record.offset == place.offset), None)
+        finally:
+            reader.close()
+
+    def _tail(self, reader: LogReader, stream: str, most: int) -> list[Letter]:
+        """Return the letters at the end, the oldest first; a few less where offsets have gaps."""
+        letters: list[Letter] = []
+        for place in reader.partitions(self._topics.dead_letters(StreamName(stream))):
+            end = reader.ends([place])[place][1]
+            found = (_letter(stream, record) for record in self._read(reader, place, max(0, end - 2 * most), 2 * most))
+            letters += [letter for letter in found if letter is not None]
+        return letters[-most:]
+
+    def _read(self, reader: LogReader, place: TopicPartition, start: int, most: int) -> list[Record]:
+        if place not in reader.partitions(place.topic):
+            return []
+        first, end = reader.ends([place])[place]
+        if max(first, start) >= end:
+            return []
+        reader.assign({place: max(first, start)})
+        records: list[Record] = []
+        try:
+            while len(records) < most:
+                found = reader.poll(_PATIENCE, most - len(records))
+                records += found
+                if not found or reader.at_end():
+                    break
+        except FatalError:
+            # What was asked for has just been let go.
+            return []
+        return records
+
+    def _stream(self, reader: LogReader, name: StreamName) -> Stream:
+        topics = self._topics
+        first, end = self._bounds(reader, topics.ordered(name))
+        first_letter, end_of_letters = self._bounds(reader, topics.dead_letters(name))
+        return Stream(name, len(reader.partitions(topics.raw(name))), first, end, end_of_letters - first_letter)
+
+    def _bounds(self, reader: LogReader, topic: str) -> tuple[int, int]:
+        bounds = reader.ends(reader.partitions(topic))
+        return sum(first for first, _ in bounds.values()), sum(end for _, end in bounds.values())
+
+
+def _letter(stream: str, record: Record) -> Letter | None:
+    try:
+        return Letter(stream, Place(record.partition, record.offset), dead_letters.decode(record))
+    except PoisonRecordError:
+        return None

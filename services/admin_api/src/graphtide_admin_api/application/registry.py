@@ -1,0 +1,119 @@
+"""Changing registrations, one after the other, however many processes serve the API.
+
+Whoever writes holds a transactional id that is one for the deployment. Taking it shuts out whoever had it, and reading the
+topic after that gives what is registered exactly; as long as nobody else takes it, nobody else has written. So what a change is
+decided on is what it replaces: a change that another one has overtaken is not written, and is decided anew.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import FencedError, PoisonRecordError, TransientError
+from graphtide_core.ports.log import Message
+from graphtide_runtime.follower import Follower
+from graphtide_wire import control
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphtide_core.ports.log import Log, LogTransactor
+    from graphtide_wire.control import PatternRecord
+    from graphtide_wire.topics import Topics
+
+    from graphtide_admin_api.application.view import View
+
+    Change = Callable[[PatternRecord | None], PatternRecord | None]
+    """From what is registered to what shall be; None is nothing. Raises where that must not be."""
+
+_ATTEMPTS: Final = 5
+_SEEN_SECONDS: Final = 5.0
+
+
+class Registry:
+    """Writes registrations; safe for threads."""
+
+    def __init__(self, log: Log, topics: Topics, view: View) -> None:
+        """Prepare; the id is taken at the first change."""
+        self._log = log
+        self._topics = topics
+        self._view = view
+        self._lock = Lock()
+        self._transactor: LogTransactor | None = None
+        self._held: dict[str, PatternRecord] = {}
+
+    def change(self, name: str, change: Change) -> PatternRecord | None:
+        """Change a registration, and return it as it is now once the view shows it.
+
+        Raises:
+            TransientError: the log does not answer, or others change all the time. Whether the change holds is then not known.
+        """
+        with self._lock:
+            new = self._changed(name, change)
+        self._view.wait_for(name, new.etag if new is not None else None, _SEEN_SECONDS)
+        return new
+
+    def close(self) -> None:
+        """Give back the id."""
+        with self._lock:
+            self._close()
+
+    def _changed(self, name: str, change: Change) -> PatternRecord | None:
+        for _ in range(_ATTEMPTS):
+            try:
+                transactor = self._opened(name)
+                old = self._held.get(name)
+                new = change(old)
+                if new != old:
+                    self._write(transactor, name, new)
+            except FencedError:
+                self._close()
+                continue
+            except TransientError:
+                self._close()
+                raise
+            return new
+        message = "others change registrations all the time"
+        raise TransientError(message)
+
+    def _opened(self, name: str) -> LogTransactor:
+        """Return the transactor, opened anew if the view shows that another process has written."""
+        held, seen = self._held.get(name), self._view.pattern(name)
+        if self._transactor is not None and held == seen:
+            return self._transactor
+        self._close()
+        self._transactor = transactor = self._log.transactor(f"{self._topics.prefix}.registry")
+        transactor.open()
+        self._held = {}
+        follower = Follower(self._log, self._topics.patterns)
+        try:
+            for record in follower.to_the_end():
+                key = (record.key or b"").decode(errors="replace")
+                self._held.pop(key, None)
+                if record.value is not None:
+                    self._hold(key, record.value)
+        finally:
+            follower.close()
+        return transactor
+
+    def _hold(self, key: str, value: bytes) -> None:
+        try:
+            self._held[key] = control.decode_pattern(value)
+        except PoisonRecordError:
+            # It cannot be shown, so it counts as none: a registration of the name replaces it.
+            return
+
+    def _write(self, transactor: LogTransactor, name: str, new: PatternRecord | None) -> None:
+        value = control.encode_pattern(new) if new is not None else None
+        transactor.begin()
+        transactor.write([Message(self._topics.patterns, name.encode(), value)])
+        transactor.commit(f"{self._topics.prefix}.registry", {})
+        self._held.pop(name, None)
+        if new is not None:
+            self._held[name] = new
+
+    def _close(self) -> None:
+        if self._transactor is not None:
+            self._transactor.close()
+            self._transactor = None

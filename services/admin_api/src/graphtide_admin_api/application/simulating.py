@@ -1,0 +1,84 @@
+"""Trying patterns on a few edges, before they are registered: the engines, without the log, within bounds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.time import TimeUnit
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import Duplicates, JsonLinesDecoder, Sequencer, Symbols, take_dead_letters
+from graphtide_native.spec import Limits, columns
+from graphtide_native.statistics import StreamStatistics
+from graphtide_query.planner import AUTO, plan
+
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.domain.registration import read_all
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.dead_letter_sink import DeadLetter
+
+MOST_EDGES: Final = 10_000
+MOST_MATCHES: Final = 1_000
+MOST_PATTERNS: Final = 20
+_MOST_TICKS: Final = 2**62
+_LIMITS: Final = Limits(partial_matches=200_000, state_bytes=64 * 1024 * 1024, policy="shed")
+_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What was found.
+
+    Attributes:
+        matches: match records as JSON, in order of detection.
+        engines: the engine of each pattern.
+        dead_letters: edges that could not be used.
+        truncated: whether a bound ended the run: more may be to be found.
+    """
+
+    matches: list[bytes]
+    engines: dict[str, str]
+    dead_letters: list[DeadLetter]
+    truncated: bool
+
+
+def simulate(text: str, edges: list[bytes], engine: str = AUTO, unit: TimeUnit = TimeUnit.MILLISECOND) -> Simulated:
+    """Match patterns over edges, each a JSON object, put in the order of their times first.
+
+    Raises:
+        ProblemError: the text is wrong, there is no such engine, or there is too much of something.
+    """
+    patterns = read_all(text)
+    if len(edges) > MOST_EDGES or len(patterns) > MOST_PATTERNS:
+        detail = f"a simulation takes up to {MOST_EDGES} edges and {MOST_PATTERNS} patterns"
+        raise ProblemError(413, "too-large", detail)
+    symbols, projected = Symbols(), columns(patterns)
+    decoder = JsonLinesDecoder(symbols, projected, {}, keep_raw=True)
+    sequencer = Sequencer(_MOST_TICKS)
+    for batch in (decoder.decode(b"\n".join(edges) + b"\n"), decoder.finish()):
+        sequencer.push(batch)
+    letters = take_dead_letters(decoder)
+    ordered = sequencer.finish()
+    if ordered is None:
+        return Simulated([], {}, letters, truncated=False)
+    window = max(pattern.window.ticks_at_least(unit) for pattern in patterns)
+    ordered = Duplicates(min(window, 2**63 - 1)).filter(ordered)
+    known = StreamStatistics(symbols)
+    known.push(ordered)
+    try:
+        plans = [plan(each, engine, unit=unit, statistics=known.snapshot(), patterns=len(patterns)) for each in patterns]
+    except ValueError as error:
+        raise ProblemError(422, "unknown-engine", str(error)) from error
+    matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=_LIMITS)
+    deadline = time.monotonic() + _SECONDS
+    found: list[bytes] = []
+    truncated = False
+    for part in matcher.push(ordered, most=100):
+        found += [match.json.removesuffix(b"\n") for match in part.records()]
+        if len(found) > MOST_MATCHES or time.monotonic() > deadline:
+            truncated = True
+            break
+    truncated |= any(report.limited for report in matcher.patterns())
+    return Simulated(found[:MOST_MATCHES], {each.pattern.name: each.engine for each in plans}, letters, truncated)

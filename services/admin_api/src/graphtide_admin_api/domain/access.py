@@ -1,0 +1,45 @@
+"""Who may do what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+READ_PATTERNS: Final = "patterns:read"
+WRITE_PATTERNS: Final = "patterns:write"
+READ_MATCHES: Final = "matches:read"
+WRITE_EDGES: Final = "edges:write"
+ADMIN: Final = "admin"
+SCOPES: Final = frozenset({READ_PATTERNS, WRITE_PATTERNS, READ_MATCHES, WRITE_EDGES, ADMIN})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: a name for logs and bounds, and the scopes granted; `admin` includes all."""
+
+    name: str
+    scopes: frozenset[str]
+
+    def may(self, scope: str) -> bool:
+        """Whether the caller has a scope."""
+        return scope in self.scopes or ADMIN in self.scopes
+
+
+class Authentication(Protocol):
+    """Tells who calls from what the caller shows."""
+
+    def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:
+        """Return who calls; None if what is shown proves nothing.
+
+        Raises:
+            TransientError: whoever knows does not answer.
+        """
+        ...
+
+
+class Anyone:
+    """An `Authentication` for development that lets everyone do everything."""
+
+    def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:  # noqa: ARG002 - it asks for nothing
+        """Return someone who may do everything."""
+        return Caller("anyone", frozenset({ADMIN}))

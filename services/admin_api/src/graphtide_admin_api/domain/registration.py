@@ -1,0 +1,173 @@
+"""Registrations and how they change: each function gives the next record of a pattern.
+
+A new text is a new version, and so is a pattern that goes on after a limit ended it: matches of different versions have
+different ids. Limits, engine and state change without one. `start` is where the ordered stream ended at a registration, a new
+version or the end of a pause: matches are reported from there on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from graphtide_core.errors import InvalidPatternError, InvalidQueryError
+from graphtide_query import parse
+from graphtide_query.planner import AUTO, ENGINES
+from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
+from graphtide_wire.topics import check_stream
+from msgspec.structs import replace
+
+from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from graphtide_core.pattern import SubgraphPattern
+
+MOST_TEXT = 100_000
+"""Characters of a pattern's text."""
+
+MOST_NAME = 200
+"""Characters of a pattern's name: it is a key of records and a part of addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a user asks a pattern to be; None leaves a member as it is, or takes the default."""
+
+    text: str | None = None
+    limits: LimitsForm | None = None
+    engine: str | None = None
+    state: Literal["active", "paused"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something is registered: by the clock, and the offset at which each stream's ordered edges end."""
+
+    now: datetime
+    ends: dict[str, int]
+
+
+def read(text: str) -> SubgraphPattern:
+    """Return the one pattern of a text.
+
+    Raises:
+        ProblemError: it is none, or more than one, or has a name or a stream that cannot be.
+    """
+    patterns = read_all(text)
+    if len(patterns) != 1:
+        names = ", ".join(pattern.name for pattern in patterns)
+        detail = f"a registration holds one pattern, this text holds {len(patterns)}: {names}"
+        raise ProblemError(422, "invalid-pattern", detail)
+    (pattern,) = patterns
+    if len(pattern.name) > MOST_NAME or "/" in pattern.name or not pattern.name.isprintable():
+        detail = f"a pattern that is registered has a name of up to {MOST_NAME} characters that can be printed, without /"
+        raise ProblemError(422, "invalid-pattern", detail)
+    try:
+        check_stream(pattern.stream)
+    except InvalidQueryError as error:
+        raise ProblemError(422, "invalid-pattern", str(error)) from error
+    return pattern
+
+
+def read_all(text: str) -> tuple[SubgraphPattern, ...]:
+    """Return the patterns of a text.
+
+    Raises:
+        ProblemError: it is too long, or wrong at a place.
+    """
+    if len(text) > MOST_TEXT:
+        raise ProblemError(422, "invalid-pattern", f"the text has {len(text)} characters, it may have {MOST_TEXT}")
+    try:
+        return parse(text)
+    except InvalidPatternError as error:
+        raise invalid_pattern(error) from error
+
+
+def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
+    """Return the record of a new pattern.
+
+    Args:
+        wish: what it shall be; the text is needed.
+        version: one that no pattern of the name had.
+        moment: when.
+
+    Raises:
+        ProblemError: the text is no pattern, or there is no such engine.
+    """
+    text = wish.text or ""
+    pattern = read(text)
+    return _marked(
+        PatternRecord(
+            name=pattern.name,
+            version=version,
+            text=text,
+            stream=pattern.stream,
+            state=wish.state or "active",
+            created_at=moment.now,
+            updated_at=moment.now,
+            etag="",
+            limits=wish.limits or LimitsForm(),
+            options=PatternOptions(_engine(wish.engine or AUTO)),
+            start=moment.ends.get(pattern.stream),
+        )
+    )
+
+
+def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> PatternRecord:
+    """Return the record with a wish fulfilled; `version` is the next one, for a new text.
+
+    Raises:
+        ProblemError: the text is no pattern, or one of another name, or there is no such engine.
+    """
+    new = record
+    if wish.text is not None and wish.text != record.text:
+        pattern = read(wish.text)
+        if pattern.name != record.name:
+            detail = f"the text is of pattern {pattern.name!r}, not of {record.name!r}"
+            raise ProblemError(422, "name-differs", detail)
+        new = replace(new, text=wish.text, stream=pattern.stream, version=version, start=moment.ends.get(pattern.stream))
+    if wish.limits is not None:
+        new = replace(new, limits=wish.limits)
+    if wish.engine is not None:
+        new = replace(new, options=PatternOptions(_engine(wish.engine)))
+    if wish.state is not None:
+        starts = record.state == "paused" and wish.state == "active"
+        new = replace(new, state=wish.state, start=moment.ends.get(new.stream) if starts else new.start)
+    return record if new == record else _marked(replace(new, updated_at=moment.now))
+
+
+def renewed(record: PatternRecord, version: int, moment: Moment) -> PatternRecord:
+    """Return the record of a pattern that goes on after a limit ended it."""
+    start = moment.ends.get(record.stream)
+    return _marked(replace(record, state="active", version=version, start=start, updated_at=moment.now))
+
+
+def check_match(record: PatternRecord, if_match: str | None) -> None:
+    """Do nothing if a change may go on: its caller has seen the record as it is.
+
+    Raises:
+        ProblemError: the caller does not say what was seen, or something else.
+    """
+    if if_match is None:
+        detail = "say which state of the pattern is to be changed: the header If-Match with its ETag, or * for any"
+        raise ProblemError(428, "precondition-required", detail)
+    given = {each.strip().removeprefix("W/").strip('"') for each in if_match.split(",")}
+    if "*" not in given and record.etag not in given:
+        detail = f"pattern {record.name!r} has changed meanwhile: its ETag is now {record.etag!r}"
+        raise ProblemError(412, "precondition-failed", detail)
+
+
+def _marked(record: PatternRecord) -> PatternRecord:
+    """Return the record with an ETag of its content."""
+    content = encode_pattern(replace(record, etag=""))
+    return replace(record, etag=f"{record.version}-{hashlib.blake2b(content, digest_size=6).hexdigest()}")
+
+
+def _engine(name: str) -> str:
+    if name not in (AUTO, *ENGINES):
+        detail = f"there is no engine {name!r}; one of {', '.join((AUTO, *ENGINES))}"
+        raise ProblemError(422, "unknown-engine", detail)
+    return name

@@ -1,0 +1,265 @@
+"""Bodies of requests and answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from graphtide_wire.control import LimitsForm, PatternRecord
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
+from graphtide_admin_api.domain.standing import Standing
+
+_Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Text = Annotated[str, Field(max_length=MOST_TEXT, description="A pattern in the pattern language.")]
+State = Literal["active", "paused"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Limits(_Strict):
+    """Bounds on a pattern's state; null does not bound. At a bound the pattern fails, is paused, or sheds partial matches."""
+
+    partial_matches: _Count | None = None
+    state_bytes: _Count | None = None
+    policy: Literal["fail", "pause", "shed"] = "fail"
+
+    def form(self) -> LimitsForm:
+        """Return them as records carry them."""
+        return LimitsForm(self.partial_matches, self.state_bytes, self.policy)
+
+
+class PatternIn(_Strict):
+    """A pattern to be registered."""
+
+    text: Text
+    engine: str = "auto"
+    limits: Limits = Field(default_factory=Limits)
+    state: State = "active"
+
+    def wish(self) -> Wish:
+        """Return what is asked."""
+        return Wish(self.text, self.limits.form(), self.engine, self.state)
+
+
+class PatternChange(_Strict):
+    """What is to change of a pattern; what is left out stays."""
+
+    text: Text | None = None
+    engine: str | None = None
+    limits: Limits | None = None
+    state: State | None = None
+
+    def wish(self) -> Wish:
+        """Return what is asked."""
+        return Wish(self.text, self.limits.form() if self.limits is not None else None, self.engine, self.state)
+
+
+class Placement(BaseModel):
+    """Which plan a pattern has, and who runs it."""
+
+    engine: str
+    service: str
+    shard: int
+    epoch: int
+
+
+class Figures(BaseModel):
+    """What a pattern's host counted since it took the pattern up; `position` is the offset it reads next."""
+
+    matches: int
+    partial_matches: int
+    state_bytes: int
+    position: int | None
+    at: datetime
+
+
+class PatternOut(BaseModel):
+    """A pattern: what was asked, and how it stands."""
+
+    name: str
+    version: int
+    text: str
+    stream: str
+    engine: str
+    limits: Limits
+    wanted: State
+    state: str = Field(description="pending, running, moving, paused or failed")
+    reason: str | None
+    start: int | None = Field(description="offset of the ordered stream from which on matches are reported")
+    created_at: datetime
+    updated_at: datetime
+    etag: str
+    placement: Placement | None
+    figures: Figures | None
+
+    @classmethod
+    def of(cls, record: PatternRecord, standing: Standing) -> PatternOut:
+        """Return what is shown of a pattern."""
+        plan, limits = standing.plan, record.limits
+        return cls(
+            name=record.name,
+            version=record.version,
+            text=record.text,
+            stream=record.stream,
+            engine=record.options.engine,
+            limits=Limits(partial_matches=limits.partial_matches, state_bytes=limits.state_bytes, policy=limits.policy),
+            wanted=record.state,
+            state=standing.state,
+            reason=standing.reason,
+            start=record.start,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            etag=record.etag,
+            placement=None
+            if plan is None
+            else Placement(engine=plan.engine, service=plan.service, shard=plan.shard, epoch=plan.epoch),
+            figures=figures_of(standing),
+        )
+
+
+class PatternsOut(BaseModel):
+    """Patterns, by their names."""
+
+    patterns: list[PatternOut]
+
+
+class TextIn(_Strict):
+    """A text to look at."""
+
+    text: Text
+
+
+class PatternSummary(BaseModel):
+    """A pattern of a text."""
+
+    name: str
+    stream: str
+    window: str
+    edges: list[str]
+    vertices: list[str]
+    canonical: str
+
+
+class Flaw(BaseModel):
+    """What is wrong with a text, and where."""
+
+    detail: str
+    line: int | None = None
+    column: int | None = None
+    source_line: str | None = None
+    expected: list[str] | None = None
+    hint: str | None = None
+
+
+class Validity(BaseModel):
+    """Whether a text is valid: its patterns, or what is wrong."""
+
+    valid: bool
+    patterns: list[PatternSummary] = Field(default_factory=list)
+    error: Flaw | None = None
+
+
+class SimulationIn(_Strict):
+    """Patterns and edges to try them on."""
+
+    text: Text
+    edges: list[dict[str, JsonValue]] = Field(max_length=10_000)
+    engine: str = "auto"
+    time_unit: Literal["s", "ms", "us", "ns"] = "ms"
+
+
+class BadEdge(BaseModel):
+    """An edge that could not be used, by its place among those given, from 1 on."""
+
+    number: int | None
+    reason: str
+
+
+class SimulationOut(BaseModel):
+    """What was found; `truncated` if a bound ended the search."""
+
+    matches: list[JsonValue]
+    engines: dict[str, str]
+    rejected: list[BadEdge]
+    truncated: bool
+
+
+class MatchOut(BaseModel):
+    """A match record and its place, `partition-offset`."""
+
+    place: str
+    match: JsonValue
+
+
+class MatchesOut(BaseModel):
+    """The newest matches, the newest first."""
+
+    matches: list[MatchOut]
+
+
+class PatternStatistics(BaseModel):
+    """How a pattern does; `behind` counts the offsets of the ordered stream that its host has not read yet."""
+
+    state: str
+    reason: str | None
+    figures: Figures | None
+    behind: int | None
+
+
+class StreamOut(BaseModel):
+    """A stream; dead letters are counted by offsets, so there may be a few less."""
+
+    name: str
+    partitions: int
+    first: int
+    end: int
+    dead_letters: int
+    patterns: list[str]
+
+
+class StreamsOut(BaseModel):
+    """Streams, by their names."""
+
+    streams: list[StreamOut]
+
+
+class DeadLetterOut(BaseModel):
+    """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`."""
+
+    stream: str
+    place: str
+    code: str
+    reason: str
+    time: str
+    raw: str | None
+    raw_base64: str | None
+    content_type: str | None
+    producer: str | None
+    source_topic: str | None
+    source_partition: int | None
+    source_offset: int | None
+    source_line: int | None
+
+
+class DeadLettersOut(BaseModel):
+    """Dead letters, the newest of each stream first."""
+
+    dead_letters: list[DeadLetterOut]
+
+
+def figures_of(standing: Standing) -> Figures | None:
+    """Return what the host counted."""
+    status = standing.status
+    if status is None:
+        return None
+    return Figures(
+        matches=status.matches,
+        partial_matches=status.partial_matches,
+        state_bytes=status.state_bytes,
+        position=status.position,
+        at=status.at,
+    )

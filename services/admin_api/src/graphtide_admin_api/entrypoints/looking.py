@@ -1,0 +1,90 @@
+"""Routes that look at one pattern: its plan, its figures, its matches."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.responses import StreamingResponse
+from graphtide_core.plan import Plan
+from graphtide_query.explain import explain, to_dot, to_json, to_text
+from graphtide_wire.plan_form import plan_of
+
+from graphtide_admin_api.application.following import Following
+from graphtide_admin_api.application.matches import Place
+from graphtide_admin_api.domain.access import READ_MATCHES, READ_PATTERNS
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.domain.registration import read
+from graphtide_admin_api.domain.standing import Standing
+from graphtide_admin_api.entrypoints.events import EventStreams
+from graphtide_admin_api.entrypoints.forms import MatchesOut, MatchOut, PatternStatistics, figures_of
+from graphtide_admin_api.entrypoints.parts import Parts
+
+_TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot": "text/vnd.graphviz"}
+
+
+def router(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["patterns"])
+    reads, sees = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(READ_MATCHES))]
+    streams = EventStreams(parts.bounds.most_event_streams, parts.bounds.heartbeat_seconds)
+
+    @routes.get("/plan", dependencies=reads, response_class=Response)
+    def plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
+        """Explain the plan that was published last: its steps with their estimates, and what its host has counted."""
+        _, standing = parts.patterns.get(name)
+        return Response(_explained(name, standing, format), media_type=_TYPES[format])
+
+    @routes.get("/statistics", dependencies=reads)
+    def statistics(name: str) -> PatternStatistics:
+        """Return what the pattern's host has counted, and how far it is behind its stream."""
+        record, standing = parts.patterns.get(name)
+        figures = figures_of(standing)
+        behind = None
+        if figures is not None and figures.position is not None:
+            behind = max(0, parts.streams.end(record.stream) - figures.position)
+        return PatternStatistics(state=standing.state, reason=standing.reason, figures=figures, behind=behind)
+
+    @routes.get("/matches", dependencies=sees)
+    def matches(name: str, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> MatchesOut:
+        """Return the newest matches and retractions, the newest first; of all versions of the pattern."""
+        parts.patterns.get(name)
+        found = parts.recent.newest(name, limit)
+        return MatchesOut(matches=[MatchOut(place=str(each.place), match=msgspec.json.decode(each.body)) for each in found])
+
+    @routes.get("/matches:stream", dependencies=sees, response_class=StreamingResponse)
+    def follow(name: str, last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
+        """Send matches and retractions as they are reported, as server-sent events; ids are `partition-offset`.
+
+        With Last-Event-ID it goes on after that event, without one with what is reported from now on.
+        """
+        parts.patterns.get(name)
+        streams.check()
+        try:
+            after = Place.of(last_event_id) if last_event_id else None
+        except ValueError as error:
+            raise ProblemError(400, "bad-event-id", str(error)) from error
+        following = Following(parts.log, parts.topics.matches, parts.recent, name, after)
+        return StreamingResponse(
+            streams.events(following), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        )
+
+    return routes
+
+
+def _explained(name: str, standing: Standing, format: str) -> str:
+    if standing.plan is None:
+        raise ProblemError(404, "no-plan", f"pattern {name!r} has no plan: it is {standing.state}")
+    pattern = read(standing.plan.pattern.text)
+    status = standing.status
+    counts = (
+        {"matches": status.matches, "partial_matches": status.partial_matches, "state_bytes": status.state_bytes}
+        if status is not None
+        else {}
+    )
+    explanation = explain(Plan(pattern, *plan_of(standing.plan.plan)), counts=counts)
+    if format == "json":
+        (only,) = msgspec.json.decode(to_json([explanation]))
+        return msgspec.json.encode(only).decode()
+    return {"text": to_text, "dot": to_dot}[format]([explanation])

@@ -1,0 +1,123 @@
+"""Routes that register patterns and change them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Depends, Header, Response
+from graphtide_core.time import TimeUnit
+from graphtide_query import print_pattern
+from graphtide_wire.control import PatternRecord
+
+from graphtide_admin_api.application.simulating import simulate
+from graphtide_admin_api.domain.access import READ_PATTERNS, WRITE_PATTERNS
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.domain.registration import Wish, read_all
+from graphtide_admin_api.entrypoints.forms import (
+    BadEdge,
+    Flaw,
+    PatternChange,
+    PatternIn,
+    PatternOut,
+    PatternsOut,
+    PatternSummary,
+    SimulationIn,
+    SimulationOut,
+    TextIn,
+    Validity,
+)
+from graphtide_admin_api.entrypoints.parts import Parts
+
+IfMatch = Annotated[str | None, Header(description="ETag of the state that is to be changed, or *.")]
+
+
+def router(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api/v1", tags=["patterns"])
+    reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
+
+    def shown(record: PatternRecord, response: Response) -> PatternOut:
+        response.headers["ETag"] = f'"{record.etag}"'
+        return PatternOut.of(record, parts.view.standing(record))
+
+    @routes.post("/patterns", status_code=201, dependencies=writes)
+    def register(wanted: PatternIn, response: Response) -> PatternOut:
+        """Register a pattern; its matches are reported from the end of its stream on."""
+        record = parts.patterns.register(wanted.wish())
+        response.headers["Location"] = f"/api/v1/patterns/{record.name}"
+        return shown(record, response)
+
+    @routes.get("/patterns", dependencies=reads)
+    def all_patterns(stream: str | None = None) -> PatternsOut:
+        """Return the patterns that are registered, or those on one stream."""
+        records = [record for record in parts.view.patterns() if stream in (None, record.stream)]
+        return PatternsOut(patterns=[PatternOut.of(record, parts.view.standing(record)) for record in records])
+
+    @routes.post("/patterns:validate", dependencies=reads)
+    def validate(given: TextIn) -> Validity:
+        """Say whether a text is valid, and if not, where and why."""
+        try:
+            patterns = read_all(given.text)
+        except ProblemError as error:
+            return Validity(valid=False, error=Flaw.model_validate({"detail": error.detail, **error.extra}))
+        return Validity(
+            valid=True,
+            patterns=[
+                PatternSummary(
+                    name=each.name,
+                    stream=each.stream,
+                    window=str(each.window),
+                    edges=[edge.name for edge in each.edges],
+                    vertices=[vertex.name for vertex in each.vertices],
+                    canonical=print_pattern(each),
+                )
+                for each in patterns
+            ],
+        )
+
+    @routes.post("/patterns:simulate", dependencies=reads)
+    def try_out(given: SimulationIn) -> SimulationOut:
+        """Match patterns over a few edges, without registering anything."""
+        edges = [msgspec.json.encode(edge) for edge in given.edges]
+        found = simulate(given.text, edges, given.engine, TimeUnit(given.time_unit))
+        return SimulationOut(
+            matches=[msgspec.json.decode(match) for match in found.matches],
+            engines=found.engines,
+            rejected=[BadEdge(number=letter.line, reason=letter.reason) for letter in found.dead_letters],
+            truncated=found.truncated,
+        )
+
+    @routes.get("/patterns/{name}", dependencies=reads)
+    def one(name: str, response: Response) -> PatternOut:
+        """Return a pattern and how it stands."""
+        return shown(parts.patterns.get(name)[0], response)
+
+    @routes.put("/patterns/{name}", dependencies=writes)
+    def put(name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None) -> PatternOut:
+        """Register a pattern under a name, or replace it; another text is a new version."""
+        record, is_new = parts.patterns.put(name, wanted.wish(), if_match)
+        response.status_code = 201 if is_new else 200
+        return shown(record, response)
+
+    @routes.patch("/patterns/{name}", dependencies=writes)
+    def patch(name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None) -> PatternOut:
+        """Change a part of a pattern."""
+        return shown(parts.patterns.patch(name, wanted.wish(), if_match), response)
+
+    @routes.delete("/patterns/{name}", status_code=204, dependencies=writes)
+    def delete(name: str, if_match: IfMatch = None) -> None:
+        """Delete a pattern."""
+        parts.patterns.delete(name, if_match)
+
+    @routes.post("/patterns/{name}:pause", dependencies=writes)
+    def pause(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
+        """Let a pattern rest; what completes meanwhile is never reported."""
+        return shown(parts.patterns.patch(name, Wish(state="paused"), if_match or "*"), response)
+
+    @routes.post("/patterns/{name}:resume", dependencies=writes)
+    def resume(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
+        """Let a pattern go on from now; one that a limit ended goes on as its next version."""
+        return shown(parts.patterns.resume(name, if_match), response)
+
+    return routes

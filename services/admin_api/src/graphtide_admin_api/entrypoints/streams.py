@@ -1,0 +1,101 @@
+"""Routes that look at streams: where they end, what is counted of them, what was put aside."""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from graphtide_core.errors import InvalidQueryError
+from graphtide_wire.statistics import encode_statistics
+from graphtide_wire.topics import check_stream
+
+from graphtide_admin_api.application.matches import Place
+from graphtide_admin_api.application.reading import Letter
+from graphtide_admin_api.domain.access import ADMIN, READ_PATTERNS
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.entrypoints.forms import DeadLetterOut, DeadLettersOut, StreamOut, StreamsOut
+from graphtide_admin_api.entrypoints.parts import Parts
+
+
+def router(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api/v1", tags=["streams"])
+    reads = [Depends(parts.requires(READ_PATTERNS))]
+    administers = [Depends(parts.requires(ADMIN))]
+
+    @routes.get("/streams", dependencies=reads)
+    def streams() -> StreamsOut:
+        """Return the streams that there are."""
+        patterns = parts.view.patterns()
+        return StreamsOut(
+            streams=[
+                StreamOut(
+                    name=each.name,
+                    partitions=each.partitions,
+                    first=each.first,
+                    end=each.end,
+                    dead_letters=each.dead_letters,
+                    patterns=[record.name for record in patterns if record.stream == each.name],
+                )
+                for each in parts.streams.all()
+            ]
+        )
+
+    @routes.get("/statistics/{stream}", dependencies=reads, response_class=Response)
+    def statistics(stream: str) -> Response:
+        """Return the newest snapshot of a stream: the record of the topic control.statistics."""
+        found = parts.view.statistics(stream)
+        if found is None:
+            raise ProblemError(404, "not-found", f"nothing was counted of stream {stream!r}")
+        return Response(encode_statistics(found), media_type="application/json")
+
+    @routes.get("/dead-letters", dependencies=administers)
+    def letters(stream: str | None = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> DeadLettersOut:
+        """Return the newest records that could not be used, of one stream or of each."""
+        names = parts.streams.names() if stream is None else [_checked(stream)]
+        return DeadLettersOut(dead_letters=[_shown(letter) for letter in parts.streams.letters(names, limit)])
+
+    @routes.get("/dead-letters/{stream}/{place}", dependencies=administers)
+    def letter(stream: str, place: str) -> DeadLetterOut:
+        """Return the dead letter at a place, `partition-offset`."""
+        try:
+            found = parts.streams.letter(_checked(stream), Place.of(place))
+        except ValueError as error:
+            raise ProblemError(400, "bad-place", str(error)) from error
+        if found is None:
+            raise ProblemError(404, "not-found", f"there is no dead letter {place} of stream {stream!r}")
+        return _shown(found)
+
+    return routes
+
+
+def _checked(stream: str) -> str:
+    try:
+        check_stream(stream)
+    except InvalidQueryError as error:
+        raise ProblemError(400, "bad-stream", str(error)) from error
+    return stream
+
+
+def _shown(letter: Letter) -> DeadLetterOut:
+    record = letter.record
+    try:
+        raw, raw_base64 = record.raw.decode(), None
+    except UnicodeDecodeError:
+        raw, raw_base64 = None, base64.b64encode(record.raw).decode()
+    return DeadLetterOut(
+        stream=letter.stream,
+        place=str(letter.place),
+        code=record.code,
+        reason=record.reason,
+        time=record.time,
+        raw=raw,
+        raw_base64=raw_base64,
+        content_type=record.content_type,
+        producer=record.producer,
+        source_topic=record.source.topic,
+        source_partition=record.source.partition,
+        source_offset=record.source.offset,
+        source_line=record.source.line,
+    )

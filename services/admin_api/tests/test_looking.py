@@ -1,0 +1,194 @@
+"""Matches, streams, dead letters and counts are shown as they are."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_admin_api.application.following import Following
+from graphtide_admin_api.application.matches import Kept, MatchFeed, Place, RecentMatches
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.entrypoints.events import EventStreams
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.memory import MemoryLog
+from graphtide_wire import dead_letters, matches, statistics
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from conftest import Deployment
+
+TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10"
+TOPICS = Topics()
+S = StreamName("s")
+
+
+def report(log: MemoryLog, *numbers: int, name: str = "p") -> None:
+    for number in numbers:
+        body = f'{{"match_id":"{number}","query":"{name}","kind":"match","detected_at":0}}'.encode()
+        log.writer().write([matches.encode(TOPICS.matches, body, 1, None)])
+
+
+def ids(found: list[Kept]) -> list[int]:
+    """Which matches these are, by the numbers they were reported with."""
+    return [int(each.body.split(b'"')[3]) for each in found]
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    found = MemoryLog()
+    found.admin().ensure(TOPICS.of_deployment())
+    return found
+
+
+def fed(log: MemoryLog, recent: RecentMatches, back: int = 10_000) -> MatchFeed:
+    feed = MatchFeed(log, TOPICS, SystemClock(), recent, back=back, linger_seconds=0.0)
+    feed.open()
+    feed.step()
+    return feed
+
+
+def test_the_newest_matches_are_shown_newest_first(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    deployment.report(1, 2, 3)
+    deployment.report(9, name="other")
+    path = "/api/v1/patterns/p/matches"
+    deployment.until(lambda: len(deployment.http.get(path).json()["matches"]) == 3)
+    found = deployment.http.get(path + "?limit=2").json()["matches"]
+    assert [(each["place"], each["match"]["detected_at"]) for each in found] == [("0-2", 3), ("0-1", 2)]
+    assert deployment.http.get(path + "?limit=0").status_code == 422
+
+
+def test_who_follows_without_a_place_gets_what_is_reported_from_then_on(log: MemoryLog) -> None:
+    recent = RecentMatches()
+    report(log, 1)
+    feed = fed(log, recent)
+    following = Following(log, TOPICS.matches, recent, "p", None)
+    assert following.take() == []
+    report(log, 2, 3)
+    report(log, 4, name="other")
+    feed.step()
+    assert ids(following.take()) == [2, 3]
+    assert following.take() == []
+
+
+@pytest.mark.parametrize(("most", "back"), [(1_000, 10_000), (2, 10_000), (1_000, 3), (1, 1)])
+def test_who_comes_back_gets_all_that_was_missed_once_kept_or_not(log: MemoryLog, most: int, back: int) -> None:
+    report(log, *range(10))
+    recent = RecentMatches(most)
+    feed = fed(log, recent, back)
+    following = Following(log, TOPICS.matches, recent, "p", Place(0, 4))
+    found = following.take()
+    report(log, 10)
+    feed.step()
+    assert ids([*found, *following.take()]) == [5, 6, 7, 8, 9, 10]
+
+
+def test_memory_for_matches_is_bounded(log: MemoryLog) -> None:
+    report(log, *range(20))
+    report(log, 20, name="other")
+    recent = RecentMatches(most_bytes=300)
+    fed(log, recent)
+    kept = [*recent.newest("p", 100), *recent.newest("other", 100)]
+    assert 0 < sum(len(each.body) for each in kept) <= 300
+    assert recent.since("p", Place(0, 0)) is None
+
+
+def test_events_carry_their_place_and_the_match(log: MemoryLog) -> None:
+    async def first_two(streams: EventStreams) -> list[bytes]:
+        recent = RecentMatches()
+        report(log, 7)
+        fed(log, recent)
+        events = streams.events(Following(log, TOPICS.matches, recent, "p", Place(0, 0)))
+        report(log, 8)
+        found = [await anext(events)]
+        fed(log, recent)
+        found.append(await anext(events))
+        with pytest.raises(ProblemError, match="1 streams of events"):
+            streams.check()
+        await events.aclose()
+        streams.check()
+        return found
+
+    retry, event = asyncio.run(first_two(EventStreams(1, 60.0)))
+    assert retry == b"retry: 1000\n\n"
+    assert event.startswith(b'id: 0-1\nevent: match\ndata: {"match_id":"8"')
+    assert event.endswith(b"}\n\n")
+
+
+def test_a_stream_of_events_where_nothing_comes_gives_signs_of_life(log: MemoryLog) -> None:
+    async def second() -> bytes:
+        events = EventStreams(1, 0.0).events(Following(log, TOPICS.matches, RecentMatches(), "p", None))
+        await anext(events)
+        return await anext(events)
+
+    assert asyncio.run(second()) == b": nothing new\n\n"
+
+
+@pytest.mark.parametrize("place", ["", "1", "a-b", "1-2-3", "-1-2", "1-" + "9" * 30, "²-1"])
+def test_a_place_that_cannot_be_is_refused(deployment: Deployment, place: str) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    with pytest.raises(ValueError, match="place of a match"):
+        Place.of(place)
+    answer = deployment.http.get(f"/api/v1/dead-letters/s/{place or '-'}")
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-place")
+
+
+def test_streams_are_listed_with_their_patterns(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    deployment.writer.write([Message(TOPICS.ordered(S), None, b"edges", partition=0)])
+    (stream,) = deployment.http.get("/api/v1/streams").json()["streams"]
+    assert stream == {"name": "s", "partitions": 4, "first": 0, "end": 1, "dead_letters": 0, "patterns": ["p"]}
+
+
+def test_the_newest_snapshot_of_a_stream_is_shown(deployment: Deployment) -> None:
+    assert deployment.http.get("/api/v1/statistics/s").status_code == 404
+    snapshot = StatisticsSnapshot(3, edges=5, vertices=2, types={EdgeType(None, "pays", None): 5})
+    record = statistics.StatisticsRecord("s", 3, snapshot, 0.5)
+    deployment.write(TOPICS.statistics, b"s", statistics.encode_statistics(record))
+    deployment.until(lambda: deployment.http.get("/api/v1/statistics/s").status_code == 200)
+    shown = deployment.http.get("/api/v1/statistics/s").json()
+    assert (shown["stream"], shown["drift"], shown["edges"]) == ("s", 0.5, 5)
+
+
+def test_dead_letters_are_shown_newest_first_and_one_by_one(deployment: Deployment) -> None:
+    deployment.log.admin().ensure(TOPICS.of_stream(S))
+    for raw in (b"first", b"\xff\xfe"):
+        letter = dead_letters.DeadLetterRecord(
+            raw, "malformed", "no JSON", "2024-01-01T00:00:00Z", dead_letters.Source("t", 1, 2, 3)
+        )
+        deployment.writer.write([dead_letters.encode(TOPICS.dead_letters(S), letter)])
+    for path in ("/api/v1/dead-letters", "/api/v1/dead-letters?stream=s"):
+        newest, oldest = deployment.http.get(path).json()["dead_letters"]
+        assert (newest["raw"], newest["raw_base64"], oldest["raw"]) == (None, "//4=", "first")
+        assert (oldest["code"], oldest["source_offset"], oldest["place"]) == ("malformed", 2, "0-0")
+    assert deployment.http.get("/api/v1/dead-letters?stream=s&limit=1").json()["dead_letters"] == [newest]
+    assert deployment.http.get("/api/v1/dead-letters/s/0-0").json() == oldest
+    assert deployment.http.get("/api/v1/dead-letters/s/0-9").status_code == 404
+    assert deployment.http.get("/api/v1/dead-letters/s/7-0").status_code == 404
+    assert deployment.http.get("/api/v1/dead-letters?stream=nothing-there").json() == {"dead_letters": []}
+    assert deployment.http.get("/api/v1/dead-letters?stream=No").json()["code"] == "bad-stream"
+
+
+def test_requests_and_patterns_are_counted(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    deployment.http.get("/nowhere/at/all")
+    lines = deployment.http.get("/metrics").text.splitlines()
+    assert 'graphtide_patterns{state="pending"} 1' in lines
+    name = "graphtide_admin_api_requests_total"
+    assert f'{name}{{method="POST",route="/api/v1/patterns",status="201"}} 1' in lines
+    assert f'{name}{{method="",route="",status="404"}} 1' in lines
+
+
+def test_the_process_says_that_it_lives_and_can_serve(deployment: Deployment) -> None:
+    assert deployment.http.get("/livez").json() == {"status": "alive"}
+    assert deployment.http.get("/readyz").json() == {"status": "ready"}
+
+
+def test_what_is_not_there_is_a_problem_document(deployment: Deployment) -> None:
+    for answer, status in ((deployment.http.get("/nowhere"), 404), (deployment.http.post("/livez"), 405)):
+        assert (answer.status_code, answer.json()["status"]) == (status, status)
+        assert answer.headers["Content-Type"] == "application/problem+json"

@@ -1,0 +1,213 @@
+"""Patterns are registered, changed and deleted over HTTP, and say how they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from conftest import Deployment
+
+TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10"
+OTHER = "PATTERN p MATCH (a)-[x:owes]->(b) ON s WINDOW 10"
+ANY = {"If-Match": "*"}
+TOPICS = Topics()
+
+
+def test_a_pattern_is_registered_where_its_stream_ends(deployment: Deployment) -> None:
+    deployment.log.admin().ensure(TOPICS.of_stream(StreamName("s")))
+    deployment.writer.write([Message(TOPICS.ordered(StreamName("s")), None, b"some edges", partition=0)])
+    answer = deployment.http.post("/api/v1/patterns", json={"text": TEXT, "engine": "timing"})
+    assert answer.status_code == 201
+    assert answer.headers["Location"] == "/api/v1/patterns/p"
+    (record,) = deployment.registered()
+    assert record is not None
+    assert (record.name, record.version, record.stream, record.start, record.options.engine) == ("p", 1, "s", 1, "timing")
+    assert answer.headers["ETag"] == f'"{record.etag}"'
+    assert deployment.http.get("/api/v1/patterns/p").json() == answer.json()
+    assert [each["name"] for each in deployment.http.get("/api/v1/patterns?stream=s").json()["patterns"]] == ["p"]
+    assert deployment.http.get("/api/v1/patterns?stream=t").json() == {"patterns": []}
+
+
+def test_a_name_that_is_taken_is_refused(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    answer = deployment.http.post("/api/v1/patterns", json={"text": OTHER})
+    assert (answer.status_code, answer.json()["code"]) == (409, "exists")
+    assert len(deployment.registered()) == 1
+
+
+def test_a_text_that_is_wrong_is_refused_with_its_place(deployment: Deployment) -> None:
+    answer = deployment.http.post("/api/v1/patterns", json={"text": "PATTERN p\nMATCH (a)-[x]>(b) ON s WINDOW 10"})
+    assert answer.status_code == 422
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    problem = answer.json()
+    assert (problem["code"], problem["line"], problem["title"]) == ("invalid-pattern", 2, "Unprocessable Entity")
+    assert problem["source_line"].startswith("MATCH")
+    assert problem["expected"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"text": TEXT + "\n" + TEXT.replace("PATTERN p", "PATTERN q")}, "invalid-pattern"),
+        ({"text": TEXT.replace("ON s", "ON Streams")}, "invalid-pattern"),
+        ({"text": TEXT.replace("PATTERN p", "PATTERN `a/b`")}, "invalid-pattern"),
+        ({"text": TEXT, "engine": "guess"}, "unknown-engine"),
+        ({"text": TEXT, "limits": {"policy": "hope"}}, "invalid-request"),
+        ({"text": TEXT, "colour": "red"}, "invalid-request"),
+        ({"text": 7}, "invalid-request"),
+        ({"text": "x" * 100_001}, "invalid-request"),
+        ([], "invalid-request"),
+    ],
+)
+def test_what_cannot_be_registered_is_refused(deployment: Deployment, body: object, code: str) -> None:
+    answer = deployment.http.post("/api/v1/patterns", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    assert deployment.registered() == []
+
+
+def test_another_text_is_a_new_version_and_other_limits_are_not(deployment: Deployment) -> None:
+    first = deployment.http.put("/api/v1/patterns/p", json={"text": TEXT})
+    assert first.status_code == 201
+    second = deployment.http.put("/api/v1/patterns/p", json={"text": OTHER}, headers={"If-Match": first.headers["ETag"]})
+    assert (second.status_code, second.json()["version"]) == (200, 2)
+    third = deployment.http.patch("/api/v1/patterns/p", json={"limits": {"partial_matches": 9, "policy": "shed"}}, headers=ANY)
+    assert (third.json()["version"], third.json()["text"], third.json()["limits"]["partial_matches"]) == (2, OTHER, 9)
+    assert len({each.headers["ETag"] for each in (first, second, third)}) == 3
+
+
+def test_a_change_that_was_overtaken_is_refused(deployment: Deployment) -> None:
+    seen = deployment.http.post("/api/v1/patterns", json={"text": TEXT}).headers["ETag"]
+    deployment.http.patch("/api/v1/patterns/p", json={"engine": "timing"}, headers=ANY)
+    for answer in (
+        deployment.http.put("/api/v1/patterns/p", json={"text": OTHER}, headers={"If-Match": seen}),
+        deployment.http.patch("/api/v1/patterns/p", json={"engine": "filtering"}, headers={"If-Match": seen}),
+        deployment.http.delete("/api/v1/patterns/p", headers={"If-Match": seen}),
+        deployment.http.post("/api/v1/patterns/p:pause", headers={"If-Match": seen}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (412, "precondition-failed")
+    assert deployment.http.get("/api/v1/patterns/p").json()["engine"] == "timing"
+
+
+def test_a_change_says_what_it_has_seen(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    for answer in (
+        deployment.http.put("/api/v1/patterns/p", json={"text": OTHER}),
+        deployment.http.patch("/api/v1/patterns/p", json={"engine": "timing"}),
+        deployment.http.delete("/api/v1/patterns/p"),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (428, "precondition-required")
+
+
+def test_a_pattern_that_is_deleted_is_gone_and_one_of_its_name_has_a_later_version(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    assert deployment.http.delete("/api/v1/patterns/p", headers=ANY).status_code == 204
+    assert deployment.registered()[-1] is None
+    for answer in (
+        deployment.http.get("/api/v1/patterns/p"),
+        deployment.http.delete("/api/v1/patterns/p", headers=ANY),
+        deployment.http.patch("/api/v1/patterns/p", json={}, headers=ANY),
+        deployment.http.post("/api/v1/patterns/p:resume"),
+        deployment.http.get("/api/v1/patterns/p/plan"),
+        deployment.http.get("/api/v1/patterns/p/matches"),
+        deployment.http.get("/api/v1/patterns/p/matches:stream"),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+    assert deployment.http.post("/api/v1/patterns", json={"text": TEXT}).json()["version"] == 2
+
+
+def test_a_change_that_changes_nothing_writes_nothing(deployment: Deployment) -> None:
+    before = deployment.http.post("/api/v1/patterns", json={"text": TEXT}).json()
+    assert deployment.http.patch("/api/v1/patterns/p", json={"text": TEXT}, headers=ANY).json() == before
+    assert deployment.http.post("/api/v1/patterns/p:resume").json() == before
+    assert len(deployment.registered()) == 1
+
+
+def test_a_pause_ends_where_the_stream_ends_then(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    paused = deployment.http.post("/api/v1/patterns/p:pause").json()
+    assert (paused["state"], paused["wanted"], paused["start"]) == ("paused", "paused", 0)
+    deployment.writer.write([Message(TOPICS.ordered(StreamName("s")), None, b"some edges", partition=0)])
+    resumed = deployment.http.post("/api/v1/patterns/p:resume").json()
+    assert (resumed["wanted"], resumed["start"], resumed["version"]) == ("active", 1, 1)
+
+
+def test_a_pattern_says_how_it_stands(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    assert deployment.state() == "pending"
+    deployment.publish()
+    deployment.say("running")
+    deployment.until(lambda: deployment.state() == "running")
+    shown = deployment.http.get("/api/v1/patterns/p").json()
+    assert shown["placement"] == {"engine": "timing", "service": "matcher_timing", "shard": 0, "epoch": 1}
+    assert (shown["figures"]["matches"], shown["figures"]["position"]) == (2, 3)
+    deployment.say("failed", reason="it reached a limit of its state")
+    deployment.until(lambda: deployment.state() == "failed")
+    assert deployment.http.get("/api/v1/patterns/p").json()["reason"] == "it reached a limit of its state"
+
+
+def test_a_pattern_that_a_limit_ended_goes_on_as_its_next_version(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    deployment.publish()
+    deployment.say("paused", reason="it reached a limit of its state")
+    deployment.until(lambda: deployment.state() == "paused")
+    resumed = deployment.http.post("/api/v1/patterns/p:resume").json()
+    assert (resumed["version"], resumed["state"]) == (2, "pending")
+
+
+def test_a_pattern_that_the_planner_refuses_says_why(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    deployment.say("failed", reason="no service runs the engine", service="planner")
+    deployment.until(lambda: deployment.state() == "failed")
+    assert deployment.http.get("/api/v1/patterns/p").json()["reason"] == "no service runs the engine"
+
+
+def test_a_text_is_validated_without_being_registered(deployment: Deployment) -> None:
+    good = deployment.http.post("/api/v1/patterns:validate", json={"text": TEXT}).json()
+    assert (good["valid"], good["patterns"][0]["edges"], good["patterns"][0]["window"]) == (True, ["x", "y"], "10")
+    bad = deployment.http.post("/api/v1/patterns:validate", json={"text": "PATTERN"}).json()
+    assert (bad["valid"], bad["error"]["line"]) == (False, 1)
+    assert deployment.registered() == []
+
+
+def test_a_pattern_is_tried_out_on_a_few_edges_in_any_order(deployment: Deployment) -> None:
+    edges = [
+        {"ts": 2, "src": "b", "dst": "c", "label": "pays"},
+        {"ts": 1, "src": "a", "dst": "b", "label": "pays"},
+        {"ts": "soon"},
+    ]
+    found = deployment.http.post("/api/v1/patterns:simulate", json={"text": TEXT, "edges": edges}).json()
+    assert [each["match"]["vertices"] if "match" in each else each["vertices"] for each in found["matches"]] == [
+        {"a": "a", "b": "b", "c": "c"}
+    ]
+    assert [each["number"] for each in found["rejected"]] == [3]
+    assert found["truncated"] is False
+    empty = deployment.http.post("/api/v1/patterns:simulate", json={"text": TEXT, "edges": []}).json()
+    assert empty["matches"] == []
+
+
+def test_a_trial_of_much_too_many_matches_is_cut_off(deployment: Deployment) -> None:
+    edges = [{"ts": n, "src": f"a{n}", "dst": "b", "label": "pays"} for n in range(200)]
+    edges += [{"ts": 300 + n, "src": "b", "dst": f"c{n}", "label": "pays"} for n in range(200)]
+    text = TEXT.replace("WINDOW 10", "WINDOW 10000")
+    found = deployment.http.post("/api/v1/patterns:simulate", json={"text": text, "edges": edges}).json()
+    assert (len(found["matches"]), found["truncated"]) == (1_000, True)
+
+
+def test_a_plan_is_explained_with_what_its_host_counted(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    assert deployment.http.get("/api/v1/patterns/p/plan").json()["code"] == "no-plan"
+    deployment.publish()
+    deployment.say("running")
+    deployment.until(lambda: deployment.state() == "running")
+    shown = deployment.http.get("/api/v1/patterns/p/plan").json()
+    assert (shown["engine"], shown["counts"]["partial_matches"]) == ("timing", 5)
+    assert [node["name"] for node in shown["nodes"]] == ["L1.1", "L1.2", "match"]
+    assert deployment.http.get("/api/v1/patterns/p/plan?format=text").text.startswith("p: engine timing")
+    assert deployment.http.get("/api/v1/patterns/p/plan?format=dot").text.startswith("digraph")
+    statistics = deployment.http.get("/api/v1/patterns/p/statistics").json()
+    assert (statistics["figures"]["state_bytes"], statistics["behind"]) == (700, 0)

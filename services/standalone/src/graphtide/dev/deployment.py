@@ -1,0 +1,106 @@
+"""Putting the services together: one HTTP port, a thread for each worker.
+
+Whatever is not given comes from the services' own settings and their environment, so what is tried here behaves as it will in a
+cluster.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_admin_api.bootstrap import admin_api
+from graphtide_admin_api.settings import AdminApiSettings
+from graphtide_ingestion.bootstrap import bootstrap as ingestion
+from graphtide_ingestion.settings import Settings as IngestionSettings
+from graphtide_matcher_sjtree.bootstrap import matcher as matcher_sjtree
+from graphtide_matcher_sjtree.settings import Settings as SjTreeSettings
+from graphtide_matcher_timing.bootstrap import matcher as matcher_timing
+from graphtide_matcher_timing.settings import Settings as TimingSettings
+from graphtide_planner.bootstrap import planner
+from graphtide_planner.settings import PlannerSettings
+from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.checkpoints.redis import RedisCheckpoints
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.process import Workers
+from graphtide_statistics.bootstrap import counter
+from graphtide_statistics.settings import StatisticsSettings
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from graphtide_core.ports.checkpoints import CheckpointStore
+    from graphtide_core.ports.log import Log
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+MOST_BYTES = 256 * 1024 * 1024
+"""What a topic's partition keeps in memory; older records leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevOptions:
+    """What a deployment in one process is over.
+
+    Attributes:
+        kafka: bootstrap address of a Kafka; None keeps the log in memory.
+        redis: URL of a Redis for checkpoints; None keeps them in memory.
+        lateness: ticks by which an edge may come later than one that is newer.
+        low_latency: let edges go on at once instead of waiting up to 50 ms for more.
+    """
+
+    kafka: str | None = None
+    redis: str | None = None
+    lateness: int = 0
+    low_latency: bool = False
+
+
+def application(options: DevOptions) -> Starlette:
+    """Return all services as one application; its life runs their workers. Everyone may do everything."""
+    log: Log = MemoryLog(MOST_BYTES) if options.kafka is None else KafkaLog(KafkaConnection(options.kafka, "graphtide-dev"))
+    checkpoints: CheckpointStore = MemoryCheckpoints() if options.redis is None else RedisCheckpoints(options.redis)
+    edges = ingestion(
+        log,
+        IngestionSettings(
+            create_streams=True,
+            lateness=options.lateness,
+            profile="low-latency" if options.low_latency else "throughput",
+            idle_seconds=1.0,
+        ),
+    ).app
+    control = admin_api(AdminApiSettings(insecure=True), log)
+    workers = Workers(
+        [
+            planner(PlannerSettings(), log),
+            counter(StatisticsSettings(), log),
+            matcher_timing(TimingSettings(linger_seconds=0.05), log, checkpoints),
+            matcher_sjtree(SjTreeSettings(linger_seconds=0.05), log, checkpoints),
+        ]
+    )
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for each in (edges, control):
+                await stack.enter_async_context(each.router.lifespan_context(each))
+            workers.start()
+            stack.callback(workers.end)
+            yield
+
+    everything = Starlette(lifespan=life)
+    everything.router.routes.append(Route("/api/v1/streams/{stream}/edges", _Whole(edges)))
+    everything.mount("/", control)
+    return everything
+
+
+class _Whole:
+    """An application that gets the path as it came, where a mount would cut it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)

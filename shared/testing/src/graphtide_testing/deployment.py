@@ -1,0 +1,100 @@
+"""A whole deployment as processes on this machine: real servers, and the services as their operators run them.
+
+Services are known by the names of their modules alone; everything else they are told by variables of the environment.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from graphtide_wire.topics import Topics
+
+from graphtide_testing.servers.kafka import KafkaServer
+from graphtide_testing.servers.process import Process
+from graphtide_testing.servers.redis import RedisServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+class Program:
+    """One service's process, which can be killed and started again."""
+
+    def __init__(self, module: str, folder: Path, environment: Mapping[str, str]) -> None:
+        """Run `python -m module` in a folder of its own."""
+        self._command = [sys.executable, "-m", module]
+        self._environment = environment
+        folder.mkdir(parents=True, exist_ok=True)
+        self._process = Process(module, folder)
+
+    @property
+    def output(self) -> Path:
+        """Where what it prints goes."""
+        return self._process.output
+
+    def start(self, is_ready: Callable[[], bool] = lambda: True) -> None:
+        """Start it; return when `is_ready` says so.
+
+        Raises:
+            ServerError: it ended, or is not ready in time.
+        """
+        self._process.start(self._command, is_ready, self._environment)
+
+    def is_running(self) -> bool:
+        """Return whether it has not ended."""
+        return self._process.is_running()
+
+    def kill(self) -> None:
+        """End it at once, as a crash does."""
+        self._process.kill()
+
+    def stop(self) -> None:
+        """Ask it to end, and wait."""
+        self._process.stop()
+
+
+class Deployment:
+    """Kafka, Redis and services that use them.
+
+    Attributes:
+        kafka: the broker.
+        redis: where checkpoints are kept.
+        topics: names of all topics.
+    """
+
+    def __init__(self, folder: Path, prefix: str = "test") -> None:
+        """Keep everything in a folder; nothing is started."""
+        self._folder = folder
+        self.kafka = KafkaServer(folder / "kafka")
+        self.redis = RedisServer(folder / "redis")
+        self.topics = Topics(prefix)
+        self._programs: list[Program] = []
+
+    def start_servers(self) -> None:
+        """Start Kafka and Redis.
+
+        Raises:
+            ServerError: one does not start.
+        """
+        for name in ("kafka", "redis"):
+            (self._folder / name).mkdir(parents=True, exist_ok=True)
+        self.kafka.start()
+        self.redis.start()
+
+    def service(self, name: str, environment: Mapping[str, str] | None = None, *, instance: str = "") -> Program:
+        """Return the program of a service (`matcher_timing`), not started; `environment` lacks the service's own prefix."""
+        own = {"KAFKA__BOOTSTRAP": self.kafka.bootstrap, "REDIS": self.redis.url, "PREFIX": self.topics.prefix}
+        prefix = f"GRAPHTIDE_{name.upper()}_"
+        told = {prefix + key: value for key, value in (own | dict(environment or {})).items()}
+        program = Program(f"graphtide_{name}", self._folder / f"{name}{instance}", told)
+        self._programs.append(program)
+        return program
+
+    def end(self) -> None:
+        """End everything at once."""
+        for program in self._programs:
+            program.kill()
+        self.kafka.kill()
+        self.redis.kill()
