@@ -53,7 +53,7 @@ class Whole:
         self.deployment.start_servers()
         ingestion, admin = free_ports(2)
         own = {
-            "ingestion": {"PORT": str(ingestion), "CREATE_STREAMS": "true", "IDLE_SECONDS": "1.0"},
+            "ingestion": {"PORT": str(ingestion), "INSECURE": "true", "CREATE_STREAMS": "true", "IDLE_SECONDS": "1.0"},
             "admin_api": {"PORT": str(admin), "INSECURE": "true", "REQUESTS_PER_SECOND": "1000", "BURST": "1000"},
         }
         self.edges = httpx.Client(base_url=f"http://127.0.0.1:{ingestion}", timeout=30)
