@@ -1,9 +1,9 @@
 """From an edge's send to its match's receipt, through every service and real servers, at a steady rate.
 
-`python e2e_tests/bench/latency.py [--rate 20000] [--seconds 20] [--profile throughput|low-latency]`
+`python e2e_tests/bench/latency.py [--rate 20000] [--seconds 20] [--profile throughput|low-latency] [--together 20]`
 
-Every hundredth edge is a match by itself. Edges are written to the raw topic one a record; their ids are the times of their
-sending. A plain consumer reads matches. Everything runs on one machine, the clock too.
+Every hundredth edge is a match by itself. Edges are written to the raw topic, some together in a record; their ids are the
+times of their sending. A plain consumer reads matches. Everything runs on one machine, the clock too.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--profile", default="throughput", choices=["throughput", "low-latency"])
+    parser.add_argument("--together", type=int, default=20, help="edges in a record")
     asked = parser.parse_args()
     settings = {"ingestion": {"PROFILE": asked.profile}}
     with tempfile.TemporaryDirectory() as folder:
@@ -39,26 +40,26 @@ def main() -> None:
         try:
             whole.start()
             whole.register(PATTERN)
-            found = measure(whole, asked.rate, asked.seconds)
+            found = measure(whole, asked.rate, asked.seconds, asked.together)
         finally:
             whole.end()
-    sys.stdout.write(json.dumps({"profile": asked.profile, "rate": asked.rate, **found}) + "\n")
+    sys.stdout.write(json.dumps({"profile": asked.profile, "rate": asked.rate, "together": asked.together, **found}) + "\n")
 
 
-def measure(whole: Whole, rate: int, seconds: float) -> dict[str, float]:
+def measure(whole: Whole, rate: int, seconds: float, together: int) -> dict[str, float]:
     """Send for so many seconds, the first fifth of which does not count; return milliseconds by quantile."""
     latencies: list[float] = []
     over = Event()
     thread = Thread(target=receive, args=(whole, latencies, over))
     thread.start()
-    begun, count = send(whole, rate, seconds)
+    took, count = send(whole, rate, seconds, together)
     time.sleep(3)
     over.set()
     thread.join()
     warm = len(latencies) // 5
     kept = sorted(latencies[warm:])
     return {
-        "edges_per_second": round(count / begun),
+        "edges_per_second": round(count / took),
         "matches": len(latencies),
         "expected": count // EVERY,
         "p50_ms": round(statistics.median(kept), 1),
@@ -68,26 +69,27 @@ def measure(whole: Whole, rate: int, seconds: float) -> dict[str, float]:
     }
 
 
-def send(whole: Whole, rate: int, seconds: float) -> tuple[float, int]:
+def send(whole: Whole, rate: int, seconds: float, together: int) -> tuple[float, int]:
     """Send edges in time; return how long it took and how many there were."""
     topic = whole.deployment.topics.raw(StreamName("s"))
     producer = Producer({"bootstrap.servers": whole.deployment.kafka.bootstrap, "linger.ms": 1})
-    step = 0.002
-    batch = max(1, int(rate * step))
     begun, count = time.perf_counter(), 0
     while (passed := time.perf_counter() - begun) < seconds:
         if count > passed * rate:
-            time.sleep(step / 4)
+            time.sleep(0.0005)
             continue
-        for _ in range(batch):
-            label = "hit" if count % EVERY == 0 else "other"
-            now = time.time_ns()
-            line = f'{{"id":"{now}-{count}","ts":{now // 1_000_000},"src":"a{count % 997}","dst":"b","label":"{label}"}}'
-            producer.produce(topic, line.encode(), partition=0)
-            count += 1
+        now = time.time_ns()
+        producer.produce(topic, "".join(map(edge, range(count, count + together), [now] * together)).encode(), partition=0)
+        count += together
         producer.poll(0)
     producer.flush(30)
     return time.perf_counter() - begun, count
+
+
+def edge(number: int, now: int) -> str:
+    """Return a line of the raw topic."""
+    label = "hit" if number % EVERY == 0 else "other"
+    return f'{{"id":"{now}-{number}","ts":{now // 1_000_000},"src":"a{number % 997}","dst":"b","label":"{label}"}}\n'
 
 
 def receive(whole: Whole, latencies: list[float], over: Event) -> None:
