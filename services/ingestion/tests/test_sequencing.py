@@ -231,6 +231,19 @@ def test_a_partition_with_records_that_were_not_read_yet_is_waited_for() -> None
     assert (len(stage.ids()), stage.letters()) == (20, [])
 
 
+def test_a_pause_of_the_sequencer_itself_makes_no_producer_idle() -> None:
+    stage = Stage(partitions=2)
+    stage.send(lines(edge(1, "slow1")), 0, "slow")
+    stage.send(lines(edge(1, "fast1")), 1, "fast")
+    stage.run()
+    stage.clock.sleep(IDLE + 1)
+    for ts in range(2, 8):
+        stage.send(lines(edge(ts, f"fast{ts}")), 1, "fast")
+    stage.send(lines(edge(2, "slow2")), 0, "slow")
+    assert sorted(stage.run().ids()[2:]) == ["fast2", "slow2"]
+    assert stage.letters() == []
+
+
 def test_too_many_waiting_edges_go_early_those_of_one_time_together() -> None:
     stage = Stage(lateness=1000, most_pending=2)
     stage.send(lines(edge(1, "a"), edge(1, "b"), edge(2, "c"), edge(3, "d")))
@@ -295,6 +308,16 @@ def test_a_record_of_which_some_edges_went_out_is_read_again_for_the_others() ->
     stage.send(lines(edge(30)))
     assert (before, stage.run().fall_silent().ids()) == (["0", "3"], ["0", "3", "1", "6"])
     assert [each.code for each in stage.letters()] == ["malformed", "late", "late"]
+
+
+def test_a_partition_that_is_silent_between_two_crashes_is_not_read_again() -> None:
+    stage = Stage(partitions=2)
+    stage.send(lines(edge(1, "a")), 0)
+    stage.send(lines(edge(2, "b")), 1)
+    stage.fall_silent().restart()
+    stage.send(lines(edge(3, "c")), 1)
+    stage.fall_silent().restart()
+    assert (stage.fall_silent().ids(), stage.letters()) == (["a", "b", "c"], [])
 
 
 BODIES = [

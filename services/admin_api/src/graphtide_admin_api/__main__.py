@@ -9,6 +9,7 @@ from pathlib import Path
 import uvicorn
 from graphtide_core.errors import FatalError
 from graphtide_runtime.access.keys import checked, hashed, new_key
+from graphtide_runtime.logs import to_standard_error
 
 from graphtide_admin_api.bootstrap import admin_api, description
 from graphtide_admin_api.settings import AdminApiSettings
@@ -45,6 +46,7 @@ def _make_key(name: str, scopes: list[str]) -> None:
 
 
 def _serve() -> None:
+    to_standard_error()
     settings = AdminApiSettings()
     try:
         app = admin_api(settings)

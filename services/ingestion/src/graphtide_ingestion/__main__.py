@@ -6,6 +6,7 @@ import uvicorn
 from graphtide_core.errors import FatalError
 from graphtide_runtime.access.guard import Guard
 from graphtide_runtime.kafka import KafkaLog
+from graphtide_runtime.logs import to_standard_error
 
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
@@ -17,6 +18,7 @@ def main() -> None:
     Raises:
         SystemExit: nobody could call.
     """
+    to_standard_error()
     settings = Settings()
     try:
         guard = Guard(settings.authentication())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.errors import FatalError, GraphtideError
 
+from graphtide_runtime.logs import to_standard_error
 from graphtide_runtime.loop import run
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def serve(workers: Iterable[Worker]) -> None:
     Raises:
         SystemExit: one of them could not go on; the log says which and why.
     """
+    to_standard_error()
     running = Workers(workers)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.stop.set())

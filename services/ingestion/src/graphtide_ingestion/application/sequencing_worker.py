@@ -38,6 +38,13 @@ _QUIET_COMMIT_SECONDS: Final = 1.0
 """How often positions are committed while nothing goes out."""
 
 
+_MOST_ORDERED_RECORDS: Final = 8
+"""Full ordered records of one transaction: it costs the log much more than a record, and readers wait for its end."""
+
+_LONGEST_ROUND_SECONDS: Final = 0.1
+"""How long edges may wait for others of their round."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sequencing:
     """How a stream is sequenced.
@@ -112,8 +119,9 @@ class SequencingWorker:
         self._window = self._windows.longest
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._dirty_since = None
-        starts = self._restore(reader)
+        starts, unread = self._restore(reader)
         self._know_duplicates(reader, starts)
+        self._stream_sequencer.open(unread, self._clock.monotonic())
 
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
@@ -121,7 +129,7 @@ class SequencingWorker:
         for record in reader.poll(self._patience(), self._options.most_records):
             sequencer.take(record, self._clock.monotonic())
             self._note_work()
-            if self._is_full():
+            if self._is_full() or self._waits_since(_LONGEST_ROUND_SECONDS):
                 self._commit()
         sequencer.look_around(self._clock.monotonic(), at_end=reader.at_end())
         if sequencer.output.batches or sequencer.output.put_aside:
@@ -137,14 +145,13 @@ class SequencingWorker:
                 held.close()
         self._reader = self._windows = self._transactor = None
 
-    def _restore(self, reader: LogReader) -> dict[TopicPartition, int]:
-        """Bring the sequencer to the last commit, and return where reading goes on."""
-        now = self._clock.monotonic()
+    def _restore(self, reader: LogReader) -> tuple[dict[TopicPartition, int], set[int]]:
+        """Bring the sequencer to the last commit; return where reading goes on, and which partitions have more records."""
         starts = dict.fromkeys(self._places.values(), 0)
         committed = reader.committed(self._places.values())
         for number, place in self._places.items():
             position = committed[place]
-            self._stream_sequencer.restore(number, None if position is None else remembered(position), now)
+            self._stream_sequencer.restore(number, None if position is None else remembered(position))
         for place, position in committed.items():
             if position is None:
                 continue
@@ -152,9 +159,7 @@ class SequencingWorker:
             for record in between(reader, place, position.offset, starts[place]):
                 self._stream_sequencer.replay(record)
         ends = reader.ends(starts)
-        unread = {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
-        self._stream_sequencer.open(unread, now)
-        return starts
+        return starts, {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
 
     def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
         place = TopicPartition(self._packing.topic, 0)
@@ -184,10 +189,15 @@ class SequencingWorker:
 
     def _is_full(self) -> bool:
         output = self._stream_sequencer.output
-        return output.edges >= self._options.most_edges or output.raw_bytes >= self._options.most_raw_bytes
+        most_edges = self._options.most_edges * _MOST_ORDERED_RECORDS
+        return output.edges >= most_edges or output.raw_bytes >= self._options.most_raw_bytes
 
     def _is_due(self) -> bool:
-        return self._dirty_since is not None and self._clock.monotonic() - self._dirty_since >= self._linger()
+        return self._waits_since(self._linger())
+
+    def _waits_since(self, seconds: float) -> bool:
+        """Whether what is to be committed waits for so long."""
+        return self._dirty_since is not None and self._clock.monotonic() - self._dirty_since >= seconds
 
     def _commit(self) -> None:
         """Let everything go out in one transaction with the positions."""

@@ -1,7 +1,8 @@
 """How far the sources of a stream have come, and what time that leaves the watermark.
 
 A source is a producer that names itself, or else a partition. The watermark waits for the slowest source that is not idle. It
-waits, too, for a partition of which records are known to be there and none was read yet.
+waits, too, for a partition of which records are known to be there and none was read yet. Cost: O(sources) a record where there
+are several.
 """
 
 from __future__ import annotations
@@ -37,14 +38,19 @@ class Progress:
         self._opened = 0.0
 
     def open(self, unheard: Iterable[int], newest: int | None, now: float) -> None:
-        """Wait for these partitions; `newest` is the time that the stream is known to have reached."""
+        """Begin to wait: for the sources that are known, and for these partitions.
+
+        `newest` is the time that the stream is known to have reached.
+        """
         self._unheard = set(unheard) - {source.partition for source in self._sources.values()}
+        for source in self._sources.values():
+            source.heard = now
         self._newest = newest
         self._opened = now
 
-    def restore(self, partition: int, newest: Mapping[str, int], now: float) -> None:
-        """Know again the sources of a partition, and how far they were."""
-        self._sources |= {name: _Source(partition, ts, now) for name, ts in newest.items()}
+    def restore(self, partition: int, newest: Mapping[str, int]) -> None:
+        """Know again the sources of a partition, and how far they were; call `open` after the last."""
+        self._sources |= {name: _Source(partition, ts, 0.0) for name, ts in newest.items()}
 
     def name_of(self, producer: str | None, partition: int) -> str:
         """Return the name of a source; those of partitions cannot be a producer's."""

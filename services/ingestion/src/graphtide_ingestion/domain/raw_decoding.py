@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MOST_ATTRIBUTES: Final = 1_000
 """Attributes of a stream that are kept: a sender that invents names without end must not fill memory."""
 
+LONGEST_TRACEPARENT: Final = 100
+"""Characters of a trace's name; a longer one is none."""
+
 _COLUMNS: Final = frozenset({"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"})
 
 
@@ -76,6 +79,7 @@ class RawDecoder:
         """Read a record whose first edge has this ordinal."""
         try:
             edges = raw.decode(record)
+            traceparent = edges.traceparent if len(edges.traceparent or "") <= LONGEST_TRACEPARENT else None
         except PoisonRecordError as error:
             return Decoded(None, (Refused(ErrorCode.MALFORMED, error.reason, record.value or b""),))
         header_lines = 1 if edges.format is RawFormat.CSV else 0
@@ -84,7 +88,7 @@ class RawDecoder:
             batch, letters, following = self._read(edges, ordinal)
         except UnreadableStreamError as error:
             refused = Refused(ErrorCode.MALFORMED, str(error), record.value or b"", edges.line)
-            return Decoded(None, (refused,), 0, edges.producer, edges.format.value, lines_before, edges.traceparent)
+            return Decoded(None, (refused,), 0, edges.producer, edges.format.value, lines_before, traceparent)
         return Decoded(
             edges=batch,
             refused=tuple(Refused(code_of(each.reason), each.reason, each.raw, each.line + lines_before) for each in letters),
@@ -92,7 +96,7 @@ class RawDecoder:
             producer=edges.producer,
             content_type=edges.format.value,
             lines_before=lines_before,
-            traceparent=edges.traceparent,
+            traceparent=traceparent,
         )
 
     def _read(self, edges: RawEdges, ordinal: int) -> tuple[EdgeBatch, list[DeadLetter], int]:
@@ -130,7 +134,16 @@ def code_of(reason: str) -> ErrorCode:
 
 
 def _header(edges: RawEdges) -> bytes:
-    return (edges.columns or "").strip().encode() + b"\n"
+    """Return the header line.
+
+    Raises:
+        UnreadableStreamError: it is none: edges would be read as one, or what is in it as edges.
+    """
+    columns = (edges.columns or "").strip()
+    if not columns or "\n" in columns:
+        message = "the columns are not one header line"
+        raise UnreadableStreamError(message)
+    return columns.encode() + b"\n"
 
 
 def _run(decoder: Decoder, edges: RawEdges, ordinal: int) -> EdgeBatch:

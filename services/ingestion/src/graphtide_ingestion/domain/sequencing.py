@@ -46,6 +46,10 @@ ORDINALS_OF_A_PARTITION: Final = 2**40
 """Each partition numbers edges without id from its own number times this, so that no two edges get one number."""
 
 
+_BEHIND: Final = 10
+"""How many times longer a silent source is waited for while not everything was read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ordering:
     """How a stream is put in order.
@@ -129,14 +133,14 @@ class StreamSequencer:
         """The offset to read next in each partition."""
         return {number: place.next for number, place in self._partitions.items()}
 
-    def restore(self, partition: int, found: Remembered | None, now: float) -> None:
+    def restore(self, partition: int, found: Remembered | None) -> None:
         """Know a partition as a commit left it; None if nothing of it was ever committed."""
         if found is None:
             self._partitions[partition] = PartitionPosition(0, partition * ORDINALS_OF_A_PARTITION)
             return
         self._partitions[partition] = PartitionPosition(0, found.ordinal)
         self._again[partition] = found
-        self._progress.restore(partition, found.sources, now)
+        self._progress.restore(partition, found.sources)
         self._ordered = max(self._ordered, found.ordered)
         if found.watermark is not None:
             self._settled = found.watermark if self._settled is None else max(self._settled, found.watermark)
@@ -186,10 +190,14 @@ class StreamSequencer:
             self._release(self._sequencer.relieve(self._ordering.most_pending))
 
     def look_around(self, now: float, *, at_end: bool) -> None:
-        """Let time pass: forget idle sources; `at_end` tells that there is nothing more to read now."""
+        """Let time pass: forget idle sources; `at_end` tells that there is nothing more to read now.
+
+        While there is, a source may have spoken and not been heard, because the sequencer was slow; so it gets more time.
+        """
         if at_end:
             self._progress.nothing_unread()
-        forgotten = self._progress.forget_idle(now, self._ordering.idle_seconds)
+        patience = self._ordering.idle_seconds * (1 if at_end else _BEHIND)
+        forgotten = self._progress.forget_idle(now, patience)
         if self._progress.is_quiet:
             if (forgotten or self.pending) and self._progress.newest is not None:
                 self._release(self._sequencer.settle(self._progress.newest))

@@ -186,7 +186,8 @@ class EdgesApi:
                 waiting.append(self._appender.append([*reception.push(body), *reception.refuse(refused)]))
             else:
                 await self._write_as_it_comes(request, reception, waiting)
-            waiting.append(self._appender.append(reception.finish()))
+            if last := reception.finish():
+                waiting.append(self._appender.append(last))
         except UnreadableStreamError as error:
             await self._acknowledged(waiting)
             more = {"accepted": reception.accepted}

@@ -29,11 +29,13 @@ def up(
     try:
         # Only this verb needs the services.
         import uvicorn  # noqa: PLC0415
+        from graphtide_runtime.logs import to_standard_error  # noqa: PLC0415
 
         from graphtide.dev.deployment import DevOptions, application  # noqa: PLC0415
     except ImportError as error:
         message = f"the services are not installed ({error}): install graphtide[server]"
         raise FatalError(message) from error
     typer.echo(f"http://127.0.0.1:{port}/api/v1  (no authentication: for development alone)", err=True)
+    to_standard_error()
     options = DevOptions(kafka, redis, lateness, low_latency)
     uvicorn.run(application(options), host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=3)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
+from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import Position, Record, TopicPartition
 
 from graphtide_runtime.kafka.errors import LOGGER, NO_MORE, Beside, translate, translated
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Headers
 
     from graphtide_runtime.kafka.connection import KafkaConnection
+
+_LEADER_SECONDS = 3.0
+"""How long a partition may take to get a leader."""
+
+_BETWEEN_TRIES = 0.05
 
 _NO_GROUP = "graphtide-no-group"
 """librdkafka wants a group of everyone; a reader without one commits and asks nothing under this name."""
@@ -86,11 +92,7 @@ class KafkaReader:
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
         """Return the first and the next offset of each; two requests for each."""
-        found: dict[TopicPartition, tuple[int, int]] = {}
-        for place in partitions:
-            with translated(f"asking for the ends of {place.topic}/{place.partition}"):
-                found[place] = self._consumer.get_watermark_offsets(KafkaPartition(*place), timeout=self._seconds)
-        return found
+        return {place: self._ends(place) for place in partitions}
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic."""
@@ -118,6 +120,18 @@ class KafkaReader:
     def close(self) -> None:
         """Give back the consumer."""
         self._consumer.close()
+
+    def _ends(self, place: TopicPartition) -> tuple[int, int]:
+        """Return the first and the next offset; a partition that was just made has no leader for a moment."""
+        deadline = time.monotonic() + _LEADER_SECONDS
+        while True:
+            try:
+                with translated(f"asking for the ends of {place.topic}/{place.partition}"):
+                    return self._consumer.get_watermark_offsets(KafkaPartition(*place), timeout=self._seconds)
+            except TransientError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_BETWEEN_TRIES)
 
     def _take(self, message: Message, records: list[Record]) -> None:
         """Take what the consumer gave: a record, the news that there are no more, or an error."""

@@ -1,0 +1,70 @@
+"""Any service may be killed at any time: what consumers get is what one undisturbed run over the same edges finds.
+
+Edges come over HTTP in small requests, and a request that was not answered is sent again: the edges have ids, so what was taken
+before is dropped as a duplicate.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING
+
+import graphtide
+import pytest
+from graphtide_testing.whole import Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(600)]
+
+PATTERNS = (
+    "PATTERN two MATCH (a)-[x:x]->(b)-[y:y]->(c) ON s WINDOW 60",
+    "PATTERN loop MATCH (a)-[x:x]->(b)-[y:x]->(a) ORDER x < y ON s WINDOW 90",
+    "PATTERN three MATCH (a)-[x:x]->(b)-[y:y]->(c)-[z:y]->(d) ORDER x < z ON s WINDOW 40",
+)
+SERVICES = ("ingestion", "planner", "statistics", "matcher_timing", "matcher_sjtree", "admin_api")
+REQUESTS = 60
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Iterator[Whole]:
+    made = Whole(tmp_path)
+    made.start()
+    yield made
+    made.end()
+
+
+def edges_of(rng: Random, number: int) -> list[dict[str, object]]:
+    """Return the edges of a request; equal times among them."""
+    made: list[dict[str, object]] = []
+    for place in range(number * 8, number * 8 + 8):
+        source, target = rng.sample("abcdefgh", 2)
+        made.append({"id": f"e{place}", "ts": place * 3 // 4, "src": source, "dst": target, "label": rng.choice("xy")})
+    return made
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 9))])
+def test_services_killed_at_random_times(whole: Whole, seed: int) -> None:
+    rng, sent = Random(seed), list[dict[str, object]]()
+    for text in PATTERNS:
+        whole.register(text)
+    for number in range(REQUESTS):
+        if number % 6 == 5:
+            victim = whole.services[rng.choice(SERVICES)]
+            victim.kill()
+            victim.start()
+            time.sleep(rng.random())
+        edges = edges_of(rng, number)
+        sent += edges
+        whole.send("s", "".join(json.dumps(edge) + "\n" for edge in edges).encode())
+    whole.settle("s")
+
+    patterns = [pattern for text in PATTERNS for pattern in graphtide.parse(text)]
+    expected = Counter(match.match_id for match in graphtide.match(patterns, sent))
+    assert sum(expected.values()) > 100
+    assert Counter(json.loads(record)["match_id"] for record in whole.matches()) == expected

@@ -1,0 +1,120 @@
+"""The whole system finds what the command line finds: real processes, real servers, plain clients."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import subprocess
+import sys
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Producer
+from graphtide_testing.whole import Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(600)]
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+IOT = """
+PATTERN beaconing
+MATCH (bot:host)-[a:irc]->(c2:host), (bot)-[b:irc]->(c2)
+WHERE a.dst_port = b.dst_port
+ORDER a < b
+ON flows WINDOW 1m
+---
+PATTERN scan_then_connect
+MATCH (bot:host)-[probe:tcp]->(victim:host), (bot)-[other]->(third:host), (bot)-[hit]->(victim)
+WHERE probe.conn_state = "S0" AND other.conn_state = "S0" AND hit.src_bytes > 0
+ORDER probe < hit, other < hit
+ON flows WINDOW 1m
+"""
+CHUNK = 2_000
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Iterator[Whole]:
+    made = Whole(tmp_path)
+    made.start()
+    yield made
+    made.end()
+
+
+def by_command_line(folder: Path, patterns: str, stream: Path) -> Counter[str]:
+    text = folder / "patterns.gtp"
+    text.write_text(patterns.replace("---", ""))
+    command = [sys.executable, "-m", "graphtide", "match", str(text), str(stream)]
+    found = subprocess.run(command, capture_output=True, check=True).stdout
+    return Counter(json.loads(line)["match_id"] for line in found.splitlines())
+
+
+def ids(records: list[bytes]) -> Counter[str]:
+    return Counter(json.loads(record)["match_id"] for record in records)
+
+
+def test_generated_flows_over_http(whole: Whole, tmp_path: Path) -> None:
+    stream, pattern = tmp_path / "flows.csv", tmp_path / "flows.gtp"
+    command = [sys.executable, "-m", "graphtide", "generate", "network", "--records", "20000", "--planted", "8"]
+    subprocess.run([*command, "--output", str(stream), "--pattern", str(pattern)], capture_output=True, check=True)
+    patterns = pattern.read_text()
+    with stream.open() as source:
+        rows = list(csv.DictReader(source))
+    name = whole.register(patterns)["stream"]
+    for start in range(0, len(rows), CHUNK):
+        lines = "".join(json.dumps(typed(row)) + "\n" for row in rows[start : start + CHUNK])
+        answer = whole.send(name, lines.encode())
+        assert answer["rejected"] == 0
+    whole.settle(name)
+
+    expected = by_command_line(tmp_path, patterns, stream)
+    assert sum(expected.values()) == 8
+    assert ids(whole.matches()) == expected
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the data is not at hand")
+def test_iot_flows_over_http_and_kafka(whole: Whole, tmp_path: Path) -> None:
+    with gzip.open(DATA / "iot23_34_1.csv.gz", "rt") as source:
+        rows = list(islice(csv.DictReader(source), 20_000))
+    stream = tmp_path / "iot.csv"
+    with stream.open("w", newline="") as target:
+        writer = csv.DictWriter(target, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    for text in IOT.split("---"):
+        whole.register(text)
+    half = len(rows) // 2
+    lines = [json.dumps(typed(row)).encode() for row in rows]
+    for start in range(0, half, CHUNK):
+        whole.send("flows", b"\n".join(lines[start : min(start + CHUNK, half)]) + b"\n")
+    whole.settle("flows")
+    producer = Producer({"bootstrap.servers": whole.deployment.kafka.bootstrap})
+    for line in lines[half:]:
+        producer.produce(whole.deployment.topics.raw("flows"), line, key=b"sensor", partition=0)  # type: ignore[arg-type]
+        producer.poll(0)
+    producer.flush(60)
+    whole.settle("flows")
+
+    expected = by_command_line(tmp_path, IOT, stream)
+    assert sum(expected.values()) > 100
+    assert ids(whole.matches()) == expected
+
+
+def typed(row: dict[str, str]) -> dict[str, object]:
+    """Return a CSV record as JSON has it: with numbers, without what is missing."""
+    names = {"src", "dst", "label", "src_label", "dst_label", "id", "op"}
+    return {key: value if key in names else number(value) for key, value in row.items() if value != ""}
+
+
+def number(text: str) -> object:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

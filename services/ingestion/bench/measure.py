@@ -1,0 +1,155 @@
+"""How many edges a second the service takes over HTTP, and how many its sequencer puts in order.
+
+`python services/ingestion/bench/measure.py [BOOTSTRAP]` measures over a log in memory, or over the Kafka at that address. Every
+figure is the median of some runs, with the least and the greatest; results are checked. Sender and service share the machine.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import multiprocessing
+import statistics
+import sys
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+import structlog
+import uvicorn
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import TopicPartition
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_ingestion.bootstrap import bootstrap
+from graphtide_ingestion.settings import Settings
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_runtime.memory import MemoryLog
+from graphtide_wire import ordered, raw
+from graphtide_wire.raw import RawEdges
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphtide_core.ports.log import Log
+
+RUNS = 5
+SENDERS = 2
+EDGES = 400_000
+FLOWS = StreamName("flows")
+
+
+def lines(first: int, count: int) -> bytes:
+    """Return edges of about 130 bytes, each with an id and two attributes."""
+    records = (
+        {"ts": ts, "src": f"10.0.{ts % 251}.{ts % 241}", "dst": f"10.1.{ts % 239}.{ts % 233}", "label": "tcp", "id": f"f{ts}"}
+        | {"bytes": ts % 10_000, "port": ts % 1000}
+        for ts in range(first, first + count)
+    )
+    return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records).encode()
+
+
+def send(port: int, bodies: list[bytes], start: multiprocessing.Event) -> None:
+    """Send the bodies one after the other over one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    start.wait()
+    for body in bodies:
+        connection.request("POST", "/api/v1/streams/flows/edges", body, {"content-type": "application/x-ndjson"})
+        answer = connection.getresponse()
+        document = json.loads(answer.read())
+        if answer.status != 202 or document["rejected"]:
+            raise SystemExit(str(document))
+
+
+def over_http(log: Log, edges_in_a_body: int, *, sequence: bool) -> float:
+    """Return edges a second from the first request to the last answer, or to the last edge in order.
+
+    Where the order counts there is one sender, so that no edge is late.
+    """
+    settings = Settings(
+        prefix=f"bench-{uuid.uuid4().hex[:8]}",
+        streams=("flows",),
+        port=0,
+        roles=frozenset({"http", "sequencer"} if sequence else {"http"}),
+    )
+    service = bootstrap(log, settings)
+    server = uvicorn.Server(uvicorn.Config(service.app, host="127.0.0.1", port=0, log_config=None, access_log=False))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    bodies = [lines(first, edges_in_a_body) for first in range(0, EDGES, edges_in_a_body)]
+    start = multiprocessing.Event()
+    connections = 1 if sequence else SENDERS
+    senders = [multiprocessing.Process(target=send, args=(port, bodies[n::connections], start)) for n in range(connections)]
+    for sender in senders:
+        sender.start()
+    time.sleep(0.5)
+    begun = time.perf_counter()
+    start.set()
+    for sender in senders:
+        sender.join()
+    if any(sender.exitcode for sender in senders):
+        raise SystemExit(1)
+    if sequence:
+        wait_for(log, Topics(settings.prefix))
+    seconds = time.perf_counter() - begun
+    server.should_exit = True
+    thread.join()
+    return EDGES / seconds
+
+
+def wait_for(log: Log, topics: Topics) -> None:
+    """Return when every edge is in order."""
+    reader = log.reader(None)
+    reader.assign({TopicPartition(topics.ordered(FLOWS), 0): 0})
+    found = 0
+    while found < EDGES:
+        found += sum(ordered.figures(record.headers).records for record in reader.poll(0.05, 100))
+    reader.close()
+
+
+def sequencing(log: Log, edges_in_a_record: int) -> float:
+    """Return edges a second that one sequencer puts in order, its topic filled before."""
+    topics = Topics(f"bench-{uuid.uuid4().hex[:8]}")
+    log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=1)])
+    writer = log.writer()
+    for first in range(0, EDGES, edges_in_a_record):
+        writer.write([raw.encode(topics.raw(FLOWS), RawEdges(lines(first, edges_in_a_record)))])
+    writer.flush(60)
+    worker = SequencingWorker(log, topics, FLOWS, SystemClock(), Sequencing())
+    begun = time.perf_counter()
+    worker.open()
+    while worker.sequencer.ordered < EDGES:
+        worker.step()
+    seconds = time.perf_counter() - begun
+    worker.close()
+    return EDGES / seconds
+
+
+def report(what: str, measure: Callable[[], float]) -> None:
+    """Print the median of some runs, with the least and the greatest."""
+    found = sorted(measure() for _ in range(RUNS))
+    print(f"{what:48} {statistics.median(found):10,.0f} edges/s ({found[0]:,.0f} to {found[-1]:,.0f})", flush=True)  # noqa: T201 - a report
+
+
+def main() -> None:
+    """Measure all."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+
+    def log() -> Log:
+        return KafkaLog(KafkaConnection(sys.argv[1])) if len(sys.argv) > 1 else MemoryLog()
+
+    for size in (4000, 100, 1):
+        if size > 1 or len(sys.argv) == 1:
+            report(f"sequencer, raw records of {size} edges", lambda size=size: sequencing(log(), size))
+    for size in (1_000, 10_000):
+        report(f"HTTP, bodies of {size} edges", lambda size=size: over_http(log(), size, sequence=False))
+        report(f"HTTP to ordered, bodies of {size} edges", lambda size=size: over_http(log(), size, sequence=True))
+
+
+if __name__ == "__main__":
+    main()

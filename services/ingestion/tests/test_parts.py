@@ -1,0 +1,231 @@
+"""The parts of the service do what they promise each other."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.errors import FatalError, TransientError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import MOST_METADATA_BYTES, Message, Position, Record, TopicSpec
+from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_ingestion.application.answers import Answers
+from graphtide_ingestion.application.appending import Appender, Room
+from graphtide_ingestion.application.ordered_records import Packing
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_ingestion.application.streams import StreamOptions, Streams
+from graphtide_ingestion.domain.positions import PartitionPosition, remembered
+from graphtide_ingestion.domain.progress import Progress
+from graphtide_ingestion.domain.raw_decoding import MOST_ATTRIBUTES, RawDecoder
+from graphtide_ingestion.entrypoints.sequencers import Sequencers
+from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.metrics import Metric, Sample, exposition
+from graphtide_testing.clock import ManualClock
+from graphtide_wire import ordered
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from graphtide_native.records import EdgeBatch
+
+PATIENCE = 10.0
+
+
+def raw_record(value: bytes) -> Record:
+    return Record("in", 0, 0, 0, None, value, ())
+
+
+def batch(*times: int, note: str = "n") -> EdgeBatch:
+    lines = (json.dumps({"ts": ts, "src": "a", "dst": "b", "label": "x", "note": note}) for ts in times)
+    return JsonLinesDecoder(Symbols(), ["note"], {}, keep_raw=True).decode("".join(f"{line}\n" for line in lines).encode())
+
+
+class TestPositions:
+    def test_the_position_is_the_oldest_record_that_waits(self) -> None:
+        place = PartitionPosition()
+        for offset, newest in enumerate([5, 3, 9, None, 7]):
+            place.read(offset, 2, newest)
+        told = [(place.position(mark, 0, {}).offset, remembered(place.position(mark, 0, {})).ordinal) for mark in (4, 5, 8, 9)]
+        assert told == [(0, 0), (2, 4), (2, 4), (5, 10)]
+
+    def test_one_edge_far_ahead_costs_no_memory_for_those_behind_it(self) -> None:
+        place = PartitionPosition()
+        for offset in range(1000):
+            place.read(offset, 1, 10**12 if offset == 0 else offset)
+        assert (place.position(999, 0, {}).offset, len(place._waiting)) == (0, 1)  # noqa: SLF001 - memory shows nowhere else
+
+    def test_more_sources_than_there_is_room_for_leave_the_slowest(self) -> None:
+        place = PartitionPosition()
+        position = place.position(1, 2, {f"=producer {number}": number for number in range(1000)})
+        kept = remembered(position).sources
+        assert len(position.metadata.encode()) <= MOST_METADATA_BYTES
+        assert list(kept.values()) == list(range(len(kept)))
+        assert len(kept) > 100
+
+    @pytest.mark.parametrize("metadata", ["", "{}", "nonsense", '{"next":1,"ordinal":0,"watermark":0,"ordered":0,"form":2}'])
+    def test_what_another_wrote_is_refused(self, metadata: str) -> None:
+        with pytest.raises(FatalError):
+            remembered(Position(1, metadata))
+
+
+class TestProgress:
+    def test_a_source_that_is_alone_and_leads_counts_edge_by_edge(self) -> None:
+        progress = Progress()
+        progress.open((), None, 0.0)
+        assert progress.bound_for("=a", 0) is None
+        progress.advance("=a", 0, 10, 0.0)
+        assert progress.bound_for("=a", 0) is None
+        assert progress.bound_for("=b", 1) == 10
+        progress.advance("=b", 1, 3, 1.0)
+        assert (progress.bound_for("=a", 0), progress.bound_for("=b", 1)) == (3, 3)
+        assert progress.forget_idle(5.0, 5.0)
+        assert progress.bound_for("=b", 1) == 3, "it is alone, but another was ahead of it"
+
+    def test_a_silent_partition_is_waited_for_at_most_as_long_as_a_source(self) -> None:
+        progress = Progress()
+        progress.open({0, 1}, None, 0.0)
+        progress.advance("#0", 0, 10, 4.0)
+        assert progress.bound == MIN_EVENT_TIME
+        assert not progress.forget_idle(4.9, 5.0)
+        assert progress.forget_idle(5.0, 5.0)
+        assert progress.bound == 10
+
+    def test_names_of_producers_and_partitions_never_meet(self) -> None:
+        progress = Progress()
+        assert progress.name_of("#1", 0) != progress.name_of(None, 1)
+        assert progress.name_of("p" * 201, 1) == progress.name_of(None, 1) == progress.name_of("", 1)
+
+
+class TestRawDecoder:
+    def test_names_without_end_do_not_fill_memory(self) -> None:
+        decoder = RawDecoder()
+        kept = 0
+        for number in range(MOST_ATTRIBUTES + 50):
+            edge = {"ts": 1, "src": "a", "dst": "b", "label": "x", f"a{number}": number}
+            edges = decoder.decode(raw_record(json.dumps(edge).encode()), 0).edges
+            assert edges is not None
+            assert len(edges) == 1
+            kept = len(edges.attributes)
+        assert kept == MOST_ATTRIBUTES
+
+    @pytest.mark.parametrize("columns", [b"src,dst", b"", b"ts,src,dst,label\n1,a,b,x"])
+    def test_a_header_of_csv_that_is_none_is_refused_as_a_whole(self, columns: bytes) -> None:
+        headers = (("content-type", b"text/csv"), ("graphtide-columns", columns))
+        decoded = RawDecoder().decode(raw_record(b"ts,src,dst,label\n")._replace(headers=headers), 0)
+        assert (decoded.edges, [each.raw for each in decoded.refused]) == (None, [b"ts,src,dst,label\n"])
+
+    def test_a_trace_of_any_length_does_not_travel(self) -> None:
+        headers = (("traceparent", b"t" * 1_000_000),)
+        assert RawDecoder().decode(raw_record(b"")._replace(headers=headers), 0).traceparent is None
+
+
+class TestPacking:
+    def test_records_keep_to_their_bytes_and_an_edge_that_cannot_is_given_back(self) -> None:
+        packing = Packing("ordered", most_bytes=6000)
+        batches = [batch(1, 2, note="s" * 2500), batch(3, note="l" * 9000), batch(4, 5)]
+        messages, packed, too_large = packing.pack(batches, 10, 5, None)
+        figures = [ordered.figures(message.headers) for message in messages]
+        assert [(each.ordinal, each.records, each.first_ts, each.last_ts) for each in figures] == [
+            (10, 1, 1, 1),
+            (11, 1, 2, 2),
+            (12, 2, 4, 5),
+        ]
+        assert all(len(message.value or b"") <= 6000 for message in messages)
+        assert (packed, [json.loads(raw)["ts"] for raw in too_large]) == (4, [3])
+
+
+class TestAppender:
+    def test_what_many_hand_over_is_kept_in_the_order_of_each(self) -> None:
+        log = MemoryLog()
+        log.admin().ensure([TopicSpec("t")])
+        appender = Appender(log)
+        appender.start()
+
+        def hand_over(name: bytes) -> None:
+            for number in range(50):
+                appender.append([Message("t", name, b"%d" % number)]).result(PATIENCE)
+
+        threads = [threading.Thread(target=hand_over, args=(name,)) for name in (b"a", b"b", b"c")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        appender.close()
+        reader = log.reader(None)
+        reader.assign(dict.fromkeys(reader.partitions("t"), 0))
+        found = reader.poll(0.0, 1000)
+        for name in (b"a", b"b", b"c"):
+            assert [int(each.value or b"") for each in found if each.key == name] == list(range(50))
+
+    def test_a_failure_is_told_and_the_next_may_succeed(self) -> None:
+        log = MemoryLog()
+        appender = Appender(log)
+        appender.start()
+        assert isinstance(appender.append([Message("t", None, b"")]).exception(PATIENCE), TransientError)
+        log.admin().ensure([TopicSpec("t")])
+        assert appender.append([Message("t", None, b"")]).exception(PATIENCE) is None
+        appender.close()
+        assert isinstance(appender.append([]).exception(PATIENCE), TransientError)
+
+
+def test_room_is_given_to_one_that_asks_for_more_than_there_is_only_when_it_is_empty() -> None:
+    room = Room(10)
+    assert room.take(20)
+    assert not room.take(1)
+    room.give_back(20)
+    assert [room.take(6), room.take(4), room.take(1)] == [True, True, False]
+
+
+def test_the_oldest_answers_leave_when_there_are_too_many_or_their_time_is_over() -> None:
+    clock = ManualClock()
+    answers: Answers[str] = Answers(clock, 10, 2)
+    for key in ("a", "b", "c"):
+        answers.put(key, key.upper())
+        clock.sleep(4)
+    assert [answers.get(key) for key in ("a", "b", "c")] == [None, "B", "C"]
+    clock.sleep(2)
+    assert [answers.get(key) for key in ("a", "b", "c")] == [None, None, "C"]
+    answers.drop("c")
+    assert answers.get("c") is None
+
+
+def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_cannot_go_on_is_told() -> None:
+    log, topics = MemoryLog(), Topics("test")
+    log.admin().ensure(topics.of_deployment())
+    streams = Streams(log, topics, StreamOptions())
+    options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
+    sequencers = Sequencers(
+        streams, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
+    )
+    sequencers.start()
+    streams.make("late")
+    deadline = time.monotonic() + PATIENCE
+    while sequencers.running < 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    sequencers.check()
+    thief = SequencingWorker(log, topics, StreamName("late"), SystemClock(), options)
+    log.writer().write(
+        [Message(topics.raw(StreamName("late")), None, b'{"ts":1,"src":"a","dst":"b","label":"x"}', partition=0)]
+    )
+    failed = False
+    while not failed and time.monotonic() < deadline:
+        thief.open()
+        log.writer().write([Message(topics.raw(StreamName("late")), None, b"{}", partition=0)])
+        try:
+            time.sleep(0.05)
+            sequencers.check()
+        except FatalError:
+            failed = True
+    sequencers.close()
+    assert failed
+
+
+def test_figures_are_written_as_prometheus_reads_them() -> None:
+    metric = Metric("edges_total", "counter", "Edges.", (Sample(3, {"stream": 'a"\n\\'}), Sample(0.5, {})))
+    assert exposition([metric]) == (
+        '# HELP edges_total Edges.\n# TYPE edges_total counter\nedges_total{stream="a\\"\\n\\\\"} 3\nedges_total 0.5\n'
+    )

@@ -1,0 +1,176 @@
+"""All services of a deployment as processes, spoken to as users do: over HTTP and with a plain Kafka client."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from confluent_kafka import Consumer
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import TopicPartition
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+
+from graphtide_testing.deployment import Deployment, Program
+from graphtide_testing.servers.process import free_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+PATIENCE = 90.0
+"""Seconds within which a deployment that works has done what it was asked."""
+
+QUICK = {
+    "matcher_timing": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
+    "matcher_sjtree": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
+}
+
+
+class Whole:
+    """A deployment with every service.
+
+    Attributes:
+        deployment: the servers.
+        services: programs by the names of their services.
+        edges: client of ingestion.
+        control: client of the admin API.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        """Prepare; `settings` are variables by service, without the services' prefixes."""
+        self.deployment = Deployment(folder)
+        self._settings = {**QUICK, **(settings or {})}
+        self.services: dict[str, Program] = {}
+
+    def start(self) -> None:
+        """Start servers and services; return when both HTTP sides are ready.
+
+        Raises:
+            ServerError: something does not start.
+        """
+        self.deployment.start_servers()
+        ingestion, admin = free_ports(2)
+        own = {
+            "ingestion": {"PORT": str(ingestion), "INSECURE": "true", "CREATE_STREAMS": "true", "IDLE_SECONDS": "1.0"},
+            "admin_api": {"PORT": str(admin), "INSECURE": "true", "REQUESTS_PER_SECOND": "1000", "BURST": "1000"},
+        }
+        self.edges = httpx.Client(base_url=f"http://127.0.0.1:{ingestion}", timeout=30)
+        self.control = httpx.Client(base_url=f"http://127.0.0.1:{admin}", timeout=30)
+        # Ingestion makes the topics that the others read.
+        for name in ("ingestion", "admin_api", "planner", "statistics", "matcher_timing", "matcher_sjtree"):
+            environment = {**own.get(name, {}), **self._settings.get(name, {})}
+            self.services[name] = self.deployment.service(name, environment)
+            self.services[name].start(self._readiness(name))
+
+    def register(self, text: str) -> dict[str, Any]:
+        """Register a pattern and return it once it runs."""
+        answer = self.control.post("/api/v1/patterns", json={"text": text})
+        assert answer.status_code == 201, answer.text
+        name = answer.json()["name"]
+        self.wait_until(lambda: self.pattern(name)["state"] == "running", f"{name} runs")
+        return self.pattern(name)
+
+    def pattern(self, name: str) -> dict[str, Any]:
+        """Return a pattern as the API shows it."""
+        found: dict[str, Any] = self.control.get(f"/api/v1/patterns/{name}").json()
+        return found
+
+    def send(self, stream: str, lines: bytes, **headers: str) -> dict[str, Any]:
+        """Send edges as JSON Lines, again while the service is not there; return its answer."""
+        told = {"content-type": "application/x-ndjson", **headers}
+        begun = time.monotonic()
+        while True:
+            with suppress(httpx.TransportError):
+                answer = self.edges.post(f"/api/v1/streams/{stream}/edges", content=lines, headers=told)
+                if answer.status_code == 202:
+                    found: dict[str, Any] = answer.json()
+                    return found
+                assert answer.status_code in {429, 503}, answer.text
+            assert time.monotonic() - begun < PATIENCE, "ingestion does not answer"
+            time.sleep(0.2)
+
+    def settle(self, stream: str) -> float:
+        """Wait until every edge taken was put in order and matched; return how long that took, in seconds."""
+        begun, topics = time.monotonic(), self.deployment.topics
+        log = KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap))
+        raw = [TopicPartition(topics.raw(StreamName(stream)), number) for number in range(4)]
+        self._read_to_the_end(log, f"{topics.prefix}.sequencer.{stream}", raw)
+        ordered = [TopicPartition(topics.ordered(StreamName(stream)), 0)]
+        self.wait_until(lambda: self.control.get("/readyz").status_code == 200, "the admin API is ready")
+        listed = self.control.get("/api/v1/patterns").json()["patterns"]
+        for service in sorted({each["placement"]["service"] for each in listed if each["stream"] == stream}):
+            self._read_to_the_end(log, f"{topics.prefix}.{service}.0", ordered)
+        return time.monotonic() - begun
+
+    def matches(self, quiet: float = 3.0) -> list[bytes]:
+        """Return the match records that a consumer that is not ours reads, until it reads none for so many seconds."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.deployment.kafka.bootstrap,
+                "group.id": f"anyone-{time.monotonic_ns()}",
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",
+            }
+        )
+        consumer.subscribe([self.deployment.topics.matches])
+        found: list[bytes] = []
+        until = time.monotonic() + quiet + 5
+        while time.monotonic() < until:
+            for message in consumer.consume(1000, 0.5):
+                assert message.error() is None
+                found.append(message.value() or b"")
+                until = time.monotonic() + quiet
+        consumer.close()
+        return found
+
+    def wait_until(self, holds: Callable[[], bool], what: str) -> None:
+        """Return as soon as it holds.
+
+        Raises:
+            AssertionError: it does not within patience; with the ends of the services' logs.
+        """
+        begun = time.monotonic()
+        while not self._holds(holds):
+            if time.monotonic() - begun > PATIENCE:
+                logs = "\n".join(f"{name}: {each.output.read_text()[-1500:]}" for name, each in self.services.items())
+                message = f"not within {PATIENCE:g} seconds: {what}\n{logs}"
+                raise AssertionError(message)
+            time.sleep(0.05)
+
+    def end(self) -> None:
+        """End everything at once."""
+        self.edges.close()
+        self.control.close()
+        self.deployment.end()
+
+    def _readiness(self, name: str) -> Callable[[], bool]:
+        client = {"ingestion": self.edges, "admin_api": self.control}.get(name)
+        if client is None:
+            return lambda: True
+        return lambda: self._holds(lambda: client.get("/readyz").status_code == 200)
+
+    @staticmethod
+    def _holds(holds: Callable[[], bool]) -> bool:
+        try:
+            return holds()
+        except (httpx.TransportError, KeyError):
+            return False
+
+    def _read_to_the_end(self, log: KafkaLog, group: str, partitions: list[TopicPartition]) -> None:
+        reader = log.reader(group)
+
+        def is_read() -> bool:
+            # Offsets do not tell: the last of them may be the mark of a transaction's end.
+            committed = reader.committed(partitions)
+            reader.assign({place: at.offset if (at := committed[place]) is not None else 0 for place in partitions})
+            while not (records := reader.poll(1.0, 1)):
+                if reader.at_end():
+                    return True
+            return not records
+
+        try:
+            self.wait_until(is_read, f"{group} reads to the end")
+        finally:
+            reader.close()
