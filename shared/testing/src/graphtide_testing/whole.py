@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 from confluent_kafka import Consumer
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
@@ -56,8 +56,8 @@ class Whole:
             "ingestion": {"PORT": str(ingestion), "INSECURE": "true", "CREATE_STREAMS": "true", "IDLE_SECONDS": "1.0"},
             "admin_api": {"PORT": str(admin), "INSECURE": "true", "REQUESTS_PER_SECOND": "1000", "BURST": "1000"},
         }
-        self.edges = httpx.Client(base_url=f"http://127.0.0.1:{ingestion}", timeout=30)
-        self.control = httpx.Client(base_url=f"http://127.0.0.1:{admin}", timeout=30)
+        self.edges = httpx2.Client(base_url=f"http://127.0.0.1:{ingestion}", timeout=30)
+        self.control = httpx2.Client(base_url=f"http://127.0.0.1:{admin}", timeout=30)
         # Ingestion makes the topics that the others read.
         for name in ("ingestion", "admin_api", "planner", "statistics", "matcher_timing", "matcher_sjtree"):
             environment = {**own.get(name, {}), **self._settings.get(name, {})}
@@ -82,7 +82,7 @@ class Whole:
         told = {"content-type": "application/x-ndjson", **headers}
         begun = time.monotonic()
         while True:
-            with suppress(httpx.TransportError):
+            with suppress(httpx2.TransportError):
                 answer = self.edges.post(f"/api/v1/streams/{stream}/edges", content=lines, headers=told)
                 if answer.status_code == 202:
                     found: dict[str, Any] = answer.json()
@@ -155,7 +155,7 @@ class Whole:
     def _holds(holds: Callable[[], bool]) -> bool:
         try:
             return holds()
-        except (httpx.TransportError, KeyError):
+        except (httpx2.TransportError, KeyError):
             return False
 
     def _read_to_the_end(self, log: KafkaLog, group: str, partitions: list[TopicPartition]) -> None:
