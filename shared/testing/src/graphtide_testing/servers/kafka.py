@@ -111,7 +111,11 @@ class KafkaServer:
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         tool = [java, *_JVM, "-cp", classpath, "kafka.tools.StorageTool"]
         done = subprocess.run(  # noqa: S603 - made here, of our own parts
-            [*tool, "format", "-t", cluster, "-c", str(draft)], capture_output=True, text=True, check=False
+            # An id may begin with a dash, so it must not stand alone.
+            [*tool, "format", f"--cluster-id={cluster}", "-c", str(draft)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode != 0:
             message = f"Kafka's storage cannot be formatted:\n{(done.stdout + done.stderr).strip()[-2000:]}"
