@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
+from graphtide_core.ids import StreamName
 from graphtide_testing.whole import Whole
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def test_iot_flows_over_http_and_kafka(whole: Whole, tmp_path: Path) -> None:
     whole.settle("flows")
     producer = Producer({"bootstrap.servers": whole.deployment.kafka.bootstrap})
     for line in lines[half:]:
-        producer.produce(whole.deployment.topics.raw("flows"), line, key=b"sensor", partition=0)  # type: ignore[arg-type]
+        producer.produce(whole.deployment.topics.raw(StreamName("flows")), line, key=b"sensor", partition=0)
         producer.poll(0)
     producer.flush(60)
     whole.settle("flows")
