@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_native.records import ArrowDecoder, Duplicates, Symbols
-from graphtide_runtime.matcher_host.window_log import first_since, newest_before
+from graphtide_runtime.window_log import first_since, newest_before
 from graphtide_wire import ordered
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import structlog
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
-from graphtide_runtime.matcher_host.window_log import between
+from graphtide_runtime.window_log import between
 from graphtide_wire.dead_letters import ErrorCode, Source
 
 from graphtide_ingestion.application.dead_letters import letter

@@ -14,7 +14,7 @@ from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableS
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_runtime.follower import Follower
-from graphtide_runtime.matcher_host.window_log import between, first_since, newest_before
+from graphtide_runtime.window_log import between, first_since, newest_before
 from graphtide_wire import control, ordered, statistics
 
 from graphtide_statistics.domain.counting import Counting

@@ -13,7 +13,7 @@ from graphtide_core.errors import TransientError, UnreadableStreamError
 
 from graphtide_runtime.matcher_host.checkpointing import Recorder
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError, StreamPass
-from graphtide_runtime.matcher_host.window_log import between, first_since, newest_before
+from graphtide_runtime.window_log import between, first_since, newest_before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.checkpointing import Checkpointer, Frame, Manifest
-    from graphtide_runtime.matcher_host.window_log import NewestOf
+    from graphtide_runtime.window_log import NewestOf
 
 _LOG = structlog.get_logger()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.building import Built
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
-    from graphtide_runtime.matcher_host.window_log import NewestOf
+    from graphtide_runtime.window_log import NewestOf
 
 _LOG = structlog.get_logger()
 
