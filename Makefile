@@ -31,6 +31,10 @@ test-slow: servers-ready  ## run every test, the long ones too
 	$(CARGO) test --quiet --release -p graphtide-match --features shuttle --test streaming_consistency
 	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 1800
 
+.PHONY: e2e
+e2e: servers-ready  ## run the whole system on real servers: scenarios and crashes
+	$(BIN)/pytest e2e_tests
+
 .PHONY: bench
 bench: setup  ## measure the engines on the seeded workloads
 	$(BIN)/graphtide bench subgraph

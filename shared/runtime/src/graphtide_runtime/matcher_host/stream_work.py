@@ -64,6 +64,8 @@ class StreamWork:
         self._checkpoints = Checkpointer(store, key)
         self._builder = Builder(side, partition, self._checkpoints, newest_of)
         self._saved_at = 0.0
+        self._saved: Built | None = None
+        self._saved_position = -1
 
     def adopt(self, running: Sequence[Running]) -> list[tuple[Record, MatchRecord]]:
         """Bring the pass in line with these plans, of which there is at least one; return the matches that they missed.
@@ -100,7 +102,8 @@ class StreamWork:
 
     def save(self, now: float, every: float) -> None:
         """Save a checkpoint if `every` seconds passed since the last; without one, coming back takes longer."""
-        if self.built is None or now - self._saved_at < every:
+        is_saved = self._saved is self.built and self._saved_position == self.position
+        if self.built is None or is_saved or now - self._saved_at < every:
             return
         self._saved_at = now
         recorder = self.built.recorder
@@ -112,6 +115,7 @@ class StreamWork:
             recorder.expire(self.built.stream_pass.alive_from)
         else:
             recorder.forget()
+            self._saved, self._saved_position = self.built, self.position
 
     def end(self) -> None:
         """Drop the checkpoint: no plan is left."""
