@@ -66,7 +66,7 @@ def test_who_follows_without_a_place_gets_what_is_reported_from_then_on(log: Mem
     recent = RecentMatches()
     report(log, 1)
     feed = fed(log, recent)
-    following = Following(log, TOPICS.matches, recent, "p", None)
+    following = Following(log, TOPICS.matches, recent, "p", recent.before_newest("p", 0))
     assert following.take() == []
     report(log, 2, 3)
     report(log, 4, name="other")

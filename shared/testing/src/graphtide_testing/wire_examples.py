@@ -134,6 +134,7 @@ STATUS = control.StatusRecord(
     matches=17,
     partial_matches=1000,
     state_bytes=65536,
+    items=(control.ItemStatus("L1.1", 900, 950, 12_000), control.ItemStatus("L1.2", 100, 120, 340)),
 )
 HTTP, DNS = EdgeType("ip", "http", "ip"), EdgeType(None, "dns", None, 3)
 SNAPSHOT = statistics.StatisticsRecord(

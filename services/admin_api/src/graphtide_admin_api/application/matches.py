@@ -117,10 +117,10 @@ class RecentMatches:
                 return None
             return [each for each in ring.kept if each.place.partition != after.partition or each.place > after]
 
-    def last(self, name: str) -> Place | None:
-        """Return the place of a pattern's newest match."""
-        found = self.newest(name, 1)
-        return found[0].place if found else None
+    def before_newest(self, name: str, count: int) -> Place | None:
+        """Return the place after which so many matches of a pattern come; None if no more than these are kept."""
+        found = self.newest(name, count + 1)
+        return found[count].place if len(found) > count else None
 
     def _drop(self, ring: _Ring) -> None:
         match = ring.kept.popleft()

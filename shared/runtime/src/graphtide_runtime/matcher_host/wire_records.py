@@ -138,6 +138,7 @@ class WireRecords:
             matches=report.matches if report is not None else 0,
             partial_matches=report.partial_matches if report is not None else 0,
             state_bytes=report.state_bytes if report is not None else 0,
+            items=_items(report) if report is not None else (),
         )
         return Message(self.topics.status, control.status_key(said), control.encode_status(said))
 
@@ -157,3 +158,7 @@ class WireRecords:
             content_type=headers.text(record.headers, headers.CONTENT_TYPE),
         )
         return dead_letters.encode(self.topics.dead_letters(self.stream_of(record)), letter)
+
+
+def _items(report: PatternReport) -> tuple[control.ItemStatus, ...]:
+    return tuple(control.ItemStatus(item.name, item.live, item.peak, item.created) for item in report.items)
