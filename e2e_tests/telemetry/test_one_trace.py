@@ -133,7 +133,11 @@ class TestInOneProcess:
 @pytest.mark.integration
 def test_over_kafka_one_trace_goes_through_every_process_and_into_the_match(tmp_path: Path) -> None:
     with OtlpReceiver() as receiver:
-        told = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint, "OTEL_BSP_SCHEDULE_DELAY": "200"}
+        told = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
+            "OTEL_BSP_SCHEDULE_DELAY": "200",
+            "OTEL_METRIC_EXPORT_INTERVAL": "500",
+        }
         whole = Whole(tmp_path, surroundings=told)
         try:
             whole.start()
@@ -150,6 +154,8 @@ def test_over_kafka_one_trace_goes_through_every_process_and_into_the_match(tmp_
             until(lambda: sum(each.name.startswith("report") for each in receiver.ended()) == 2)
             carried = traceparents(log, topics)
             found = receiver.ended()
+            until(lambda: {"graphtide.sequencer.edges", "graphtide.pattern.matches"} <= receiver.metrics)
+            until(lambda: {"plan.published", "work.opened"} <= receiver.events)
         finally:
             whole.end()
     last = is_one_chain(found, topics, FIRST)

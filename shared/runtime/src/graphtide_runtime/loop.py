@@ -76,6 +76,7 @@ def run(worker: Worker, stop: Event, backoff: Backoff | None = None, pulse: Puls
     failures = 0
     while not stop.is_set():
         pause = 0.0
+        heart.beat()
         try:
             worker.open()
             log.info(events.WORK_OPENED)

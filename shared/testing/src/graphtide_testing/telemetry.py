@@ -14,6 +14,8 @@ from graphtide_runtime.telemetry.settings import TelemetrySettings
 from graphtide_runtime.telemetry.setup import set_up
 from graphtide_runtime.telemetry.tracing import KINDS
 from opentelemetry import trace
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -125,15 +127,19 @@ def spans_in_memory() -> Iterator[Spans]:
 
 
 class OtlpReceiver:
-    """Takes spans that processes send by OTLP over HTTP.
+    """Takes what processes send by OTLP over HTTP.
 
     Attributes:
         endpoint: what `OTEL_EXPORTER_OTLP_ENDPOINT` is to say.
+        events: names of log events that came.
+        metrics: names of metrics that came.
     """
 
     def __init__(self) -> None:
         """Listen on a free port; takes nothing before it is entered."""
         self._spans: list[Seen] = []
+        self.events: set[str] = set()
+        self.metrics: set[str] = set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
@@ -153,7 +159,15 @@ class OtlpReceiver:
         """Return the spans that came."""
         return list(self._spans)
 
-    def _take(self, body: bytes) -> None:
+    def _take_logs(self, body: bytes) -> None:
+        for of_process in ExportLogsServiceRequest.FromString(body).resource_logs:
+            self.events |= {each.event_name for of_scope in of_process.scope_logs for each in of_scope.log_records}
+
+    def _take_metrics(self, body: bytes) -> None:
+        for of_process in ExportMetricsServiceRequest.FromString(body).resource_metrics:
+            self.metrics |= {each.name for of_scope in of_process.scope_metrics for each in of_scope.metrics}
+
+    def _take_spans(self, body: bytes) -> None:
         for of_process in ExportTraceServiceRequest.FromString(body).resource_spans:
             told = {each.key: each.value.string_value for each in of_process.resource.attributes}
             for of_scope in of_process.scope_spans:
@@ -176,8 +190,12 @@ class OtlpReceiver:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 if self.headers.get("content-encoding") == "gzip":
                     body = gzip.decompress(body)
-                if self.path == "/v1/traces":
-                    receiver._take(body)
+                take = {
+                    "/v1/traces": receiver._take_spans,
+                    "/v1/logs": receiver._take_logs,
+                    "/v1/metrics": receiver._take_metrics,
+                }
+                take[self.path](body)
                 self.send_response(200)
                 self.end_headers()
 

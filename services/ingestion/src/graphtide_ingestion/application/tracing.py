@@ -36,11 +36,20 @@ class Onward:
         """Return which edges are traced, and from where: the transaction's span where it is in their trace, else their own."""
         if self.traceparent is None or self.traces is None:
             return []
-        return [TracedRows(run.row, run.rows, self._from(run.record.traceparent)) for run in self.traces.runs(batch.ordinals)]
+        found: list[TracedRows] = []
+        for run in self.traces.runs(batch.ordinals):
+            origin = _later(self.traceparent, run.record.traceparent)
+            before = found[-1] if found else None
+            if before is not None and before.traceparent == origin and before.first + before.rows == run.row:
+                found[-1] = TracedRows(before.first, before.rows + run.rows, origin)
+            else:
+                found.append(TracedRows(run.row, run.rows, origin))
+        return found
 
-    def _from(self, own: str) -> str:
-        together = self.traceparent is not None and self.traceparent.split("-")[1] == own.split("-")[1]
-        return self.traceparent if together and self.traceparent is not None else own
+
+def _later(together: str, own: str) -> str:
+    """Return the transaction's span where an edge is in its trace, else the edge's own."""
+    return together if together.split("-")[1] == own.split("-")[1] else own
 
 
 @contextmanager
