@@ -88,7 +88,7 @@ class MatcherHost:
         self._works: dict[StreamName, StreamWork] = {}
         self._figures: dict[PatternName, PatternReport] = {}
         self._told_at = 0.0
-        self._told = HostFigures(records.group, clock)
+        self._telemetry = HostFigures(records.group, clock)
 
     @property
     def name(self) -> str:
@@ -105,7 +105,7 @@ class MatcherHost:
         self._opened = _Opened(transactor, reader, self._log.reader(None), Follower(self._log, self._records.plans))
         transactor.open()
         self._desired, self._standings, self._works, self._figures = {}, {}, {}, {}
-        self._told.follow(self._standings, self._figures, self._works)
+        self._telemetry.follow(self._standings, self._figures, self._works)
         self._recall()
         self._adopt(self._note(self._opened.plans.to_the_end()))
 
@@ -126,7 +126,7 @@ class MatcherHost:
             return
         # Step 2.
         records = opened.reader.poll(self._settings.linger_seconds, self._settings.most_records)
-        self._told.polled({self._records.stream_of(record): record for record in records}, self._works)
+        self._telemetry.polled({self._records.stream_of(record): record for record in records}, self._works)
         is_due = self._clock.monotonic() - self._told_at >= self._settings.figures_seconds
         figures = self._due_figures() if is_due else []
         # Without records, too, so that a host that was shut out learns of it.
@@ -139,7 +139,7 @@ class MatcherHost:
             # Step 4.
             positions = {work.partition: Position(work.position) for work in self._works.values()}
             opened.transactor.commit(self._records.group, positions)
-            self._told.committed()
+            self._telemetry.committed()
         # Step 5.
         for work in self._works.values():
             work.save(self._clock.monotonic(), self._settings.checkpoint_seconds)
@@ -150,7 +150,7 @@ class MatcherHost:
             for each in (self._opened.reader, self._opened.side, self._opened.plans, self._opened.transactor):
                 each.close()
             self._opened = None
-        self._told.close()
+        self._telemetry.close()
 
     def _needed(self) -> _Opened:
         if self._opened is None:
@@ -263,7 +263,7 @@ class MatcherHost:
             edges = self._records.edges_of(record)
             with self._records.matching(record):
                 messages = self._reported(record, work.take(record))
-            self._told.matched(self._records.stream_of(record), edges)
+            self._telemetry.matched(self._records.stream_of(record), edges)
         except (UnreadableStreamError, PoisonRecordError) as error:
             work.position = record.offset + 1
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
@@ -271,7 +271,7 @@ class MatcherHost:
         return messages
 
     def _reported(self, record: Record, matches: Sequence[MatchRecord]) -> list[Message]:
-        self._told.reported(matches)
+        self._telemetry.reported(matches)
         return self._records.matches(record, matches)
 
     def _due_figures(self) -> list[Message]:
@@ -302,7 +302,7 @@ class MatcherHost:
         transactor.begin()
         transactor.write(messages)
         transactor.commit(self._records.group, positions)
-        self._told.committed()
+        self._telemetry.committed()
 
 
 def _flaw(running: Running) -> str | None:
