@@ -1,7 +1,7 @@
 """The loop around every service's work: rounds, retries with back-off, a graceful end.
 
-The one place that catches the `GraphtideError` of work. A worker that fails in passing is closed and opened again, so that it goes on from
-what it committed and from nothing else. What is fatal ends the loop and is raised.
+The one place that catches the `GraphtideError` of work. A worker that fails in passing is closed and opened again, so that it
+goes on from what it committed and from nothing else. What is fatal ends the loop and is raised.
 """
 
 from __future__ import annotations
