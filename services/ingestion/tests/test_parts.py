@@ -17,6 +17,7 @@ from graphtide_ingestion.application.appending import Appender, Room
 from graphtide_ingestion.application.ordered_records import Packing
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.streams import StreamOptions, Streams
+from graphtide_ingestion.application.tracing import Onward
 from graphtide_ingestion.domain.positions import PartitionPosition, remembered
 from graphtide_ingestion.domain.progress import Progress
 from graphtide_ingestion.domain.raw_decoding import MOST_ATTRIBUTES, RawDecoder
@@ -24,7 +25,6 @@ from graphtide_ingestion.entrypoints.sequencers import Sequencers
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.metrics import Metric, Sample, exposition
 from graphtide_testing.clock import ManualClock
 from graphtide_wire import ordered
 from graphtide_wire.topics import Topics
@@ -127,7 +127,7 @@ class TestPacking:
     def test_records_keep_to_their_bytes_and_an_edge_that_cannot_is_given_back(self) -> None:
         packing = Packing("ordered", most_bytes=6000)
         batches = [batch(1, 2, note="s" * 2500), batch(3, note="l" * 9000), batch(4, 5)]
-        messages, packed, too_large = packing.pack(batches, 10, 5, None)
+        messages, packed, too_large = packing.pack(batches, 10, 5, Onward())
         figures = [ordered.figures(message.headers) for message in messages]
         assert [(each.ordinal, each.records, each.first_ts, each.last_ts) for each in figures] == [
             (10, 1, 1, 1),
@@ -206,26 +206,18 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_cannot_go_
     deadline = time.monotonic() + PATIENCE
     while sequencers.running < 1 and time.monotonic() < deadline:
         time.sleep(0.01)
-    sequencers.check()
+    while any(each.wrong is not None for each in sequencers.ready()) and time.monotonic() < deadline:
+        time.sleep(0.01)
     thief = SequencingWorker(log, topics, StreamName("late"), SystemClock(), options)
     log.writer().write(
         [Message(topics.raw(StreamName("late")), None, b'{"ts":1,"src":"a","dst":"b","label":"x"}', partition=0)]
     )
-    failed = False
-    while not failed and time.monotonic() < deadline:
+    while sequencers.running and time.monotonic() < deadline:
         thief.open()
         log.writer().write([Message(topics.raw(StreamName("late")), None, b"{}", partition=0)])
-        try:
-            time.sleep(0.05)
-            sequencers.check()
-        except FatalError:
-            failed = True
+        time.sleep(0.05)
+    (finding,) = sequencers.ready()
     sequencers.close()
-    assert failed
-
-
-def test_figures_are_written_as_prometheus_reads_them() -> None:
-    metric = Metric("edges_total", "counter", "Edges.", (Sample(3, {"stream": 'a"\n\\'}), Sample(0.5, {})))
-    assert exposition([metric]) == (
-        '# HELP edges_total Edges.\n# TYPE edges_total counter\nedges_total{stream="a\\"\\n\\\\"} 3\nedges_total 0.5\n'
-    )
+    assert finding.name == "test.sequencer.late"
+    assert finding.wrong is not None
+    assert time.monotonic() < deadline

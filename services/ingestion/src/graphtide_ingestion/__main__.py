@@ -6,7 +6,8 @@ import uvicorn
 from graphtide_core.errors import FatalError
 from graphtide_runtime.access.guard import Guard
 from graphtide_runtime.kafka import KafkaLog
-from graphtide_runtime.logs import to_standard_error
+from graphtide_runtime.telemetry.logs import to_standard_error
+from graphtide_runtime.telemetry.setup import set_up
 
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
@@ -20,6 +21,7 @@ def main() -> None:
     """
     to_standard_error()
     settings = Settings()
+    set_up("graphtide-ingestion", settings.telemetry)
     try:
         guard = Guard(settings.authentication())
     except FatalError as error:

@@ -38,9 +38,14 @@ class Whole:
         control: client of the admin API.
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        """Prepare; `settings` are variables by service, without the services' prefixes."""
-        self.deployment = Deployment(folder)
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, Mapping[str, str]] | None = None,
+        surroundings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare; `settings` are variables by service, without the services' prefixes, `surroundings` those of all."""
+        self.deployment = Deployment(folder, surroundings=surroundings)
         self._settings = {**QUICK, **(settings or {})}
         self.services: dict[str, Program] = {}
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ports.log import TopicPartition
+from graphtide_runtime.telemetry import events
 from graphtide_wire import matches
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def kept(record: Record) -> tuple[str, Kept | None]:
     try:
         event = matches.decode(record)
     except PoisonRecordError as error:
-        _LOG.warning("match.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+        _LOG.warning(events.MATCH_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
         return "", None
     return event.pattern, Kept(Place(record.partition, record.offset), event.body)
 

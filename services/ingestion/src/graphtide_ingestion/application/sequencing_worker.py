@@ -13,6 +13,7 @@ import structlog
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
+from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import between
 from graphtide_wire.dead_letters import ErrorCode, Source
 
@@ -20,6 +21,8 @@ from graphtide_ingestion.application.dead_letters import letter
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
 from graphtide_ingestion.application.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ingestion.application.registered_windows import RegisteredWindows
+from graphtide_ingestion.application.sequencer_figures import SequencerFigures
+from graphtide_ingestion.application.tracing import sequencing
 from graphtide_ingestion.domain.positions import remembered
 from graphtide_ingestion.domain.raw_decoding import Refused
 from graphtide_ingestion.domain.sequencing import Ordering, StreamSequencer
@@ -88,6 +91,7 @@ class SequencingWorker:
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._window = 0
+        self._figures = SequencerFigures(self._id, stream, options.unit)
         self._dirty_since: float | None = None
         self._patterns_at = 0.0
 
@@ -122,11 +126,14 @@ class SequencingWorker:
         starts, unread = self._restore(reader)
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
+        self._figures.follow(self._stream_sequencer)
 
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
         reader, sequencer = self._opened()
-        for record in reader.poll(self._patience(), self._options.most_records):
+        records = reader.poll(self._patience(), self._options.most_records)
+        self._figures.polled(records, self._clock.now())
+        for record in records:
             sequencer.take(record, self._clock.monotonic())
             self._note_work()
             if self._is_full() or self._waits_since(_LONGEST_ROUND_SECONDS):
@@ -144,6 +151,7 @@ class SequencingWorker:
             if held is not None:
                 held.close()
         self._reader = self._windows = self._transactor = None
+        self._figures.close()
 
     def _restore(self, reader: LogReader) -> tuple[dict[TopicPartition, int], set[int]]:
         """Bring the sequencer to the last commit; return where reading goes on, and which partitions have more records."""
@@ -206,12 +214,15 @@ class SequencingWorker:
             return
         output = sequencer.take_output()
         watermark = MIN_EVENT_TIME if sequencer.watermark is None else sequencer.watermark
-        messages, packed, too_large = self._packing.pack(output.batches, sequencer.ordered, watermark, output.traceparent)
-        sequencer.count_out(packed)
-        transactor.begin()
-        transactor.write(messages)
-        transactor.write([self._letter(each) for each in output.put_aside] + [self._too_large(raw) for raw in too_large])
-        transactor.commit(self._id, sequencer.positions(self._places))
+        with sequencing(self._topics.raw(self._stream), self._stream, output, sequencer.traces) as onward:
+            messages, packed, too_large = self._packing.pack(output.batches, sequencer.ordered, watermark, onward)
+            sequencer.count_out(packed)
+            transactor.begin()
+            transactor.write(messages)
+            transactor.write([self._letter(each) for each in output.put_aside] + [self._too_large(raw) for raw in too_large])
+            transactor.commit(self._id, sequencer.positions(self._places))
+        sequencer.traces.forget(sequencer.watermark)
+        self._figures.committed(output, packed, len(too_large))
         self._dirty_since = None
 
     def _letter(self, aside: PutAside) -> Message:
@@ -243,5 +254,5 @@ class SequencingWorker:
         if self._dirty_since is not None:
             self._commit()
         self._window = self._windows.longest
-        _LOG.info("sequencer.window_changed", stream=self._stream, ticks=self._window)
+        _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=self._window)
         self._know_duplicates(reader, {self._places[number]: offset for number, offset in self._stream_sequencer.next.items()})

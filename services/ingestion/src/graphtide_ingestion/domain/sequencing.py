@@ -32,6 +32,7 @@ from graphtide_wire.dead_letters import ErrorCode
 from graphtide_ingestion.domain.positions import PartitionPosition
 from graphtide_ingestion.domain.progress import Progress
 from graphtide_ingestion.domain.raw_decoding import RawDecoder, Refused
+from graphtide_ingestion.domain.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,11 +84,20 @@ class Output:
     edges: int = 0
     raw_bytes: int = 0
     """Bytes of the records read for it, as a measure of its size."""
-    traceparent: str | None = None
+    records: int = 0
+    """Raw records read for it."""
+    read: int = 0
+    """Edges read for it, good or bad."""
+    duplicates: int = 0
+    """Edges dropped for it, because their ids were there."""
 
 
 class StreamSequencer:
-    """Puts one stream in order."""
+    """Puts one stream in order.
+
+    Attributes:
+        traces: which of its edges are traced.
+    """
 
     def __init__(self, ordering: Ordering) -> None:
         """Start before the first record; call `restore` for every partition, `replay`, then `open`."""
@@ -103,6 +113,12 @@ class StreamSequencer:
         self._ordered = 0
         self._output = Output()
         self._settled: int | None = None
+        self.traces = Traces()
+
+    @property
+    def newest(self) -> int | None:
+        """Time of the newest edge read; None before the first."""
+        return self._progress.newest
 
     @property
     def output(self) -> Output:
@@ -175,7 +191,8 @@ class StreamSequencer:
         decoded = self._decoder.decode(record, place.ordinal)
         self._output.put_aside += [PutAside(record, decoded, refused) for refused in decoded.refused]
         self._output.raw_bytes += len(record.value or b"")
-        self._output.traceparent = decoded.traceparent or self._output.traceparent
+        self._output.records += 1
+        self._output.read += decoded.ordinals
         newest = self._note(record, decoded)
         if newest is None or decoded.edges is None:
             return
@@ -218,8 +235,11 @@ class StreamSequencer:
 
     def _note(self, record: Record, decoded: Decoded) -> int | None:
         """Count the record as read; return the greatest time in it, None if it has no edge."""
+        place = self._partitions[record.partition]
         newest = max(decoded.edges.ts) if decoded.edges is not None and len(decoded.edges) else None
-        self._partitions[record.partition].read(record.offset, decoded.ordinals, newest)
+        if decoded.traceparent is not None and newest is not None:
+            self.traces.note(decoded.traceparent, place.ordinal, decoded.ordinals, newest)
+        place.read(record.offset, decoded.ordinals, newest)
         return newest
 
     def _hold(self) -> None:
@@ -244,6 +264,7 @@ class StreamSequencer:
         if batch is None or not len(batch):
             return
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)
+        self._output.duplicates += len(batch) - len(kept)
         if len(kept):
             self._output.batches.append(kept)
             self._output.edges += len(kept)

@@ -11,6 +11,9 @@ from graphtide_core.errors import FatalError
 
 from graphtide_runtime.kafka.errors import LOGGER
 from graphtide_runtime.kafka.producing import Producing
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry.instruments import timed
+from graphtide_runtime.telemetry.metrics import OPERATION_DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -48,11 +51,14 @@ class KafkaTransactor:
     def commit(self, group: str, positions: Mapping[TopicPartition, Position]) -> None:
         """Show what was written, and set the group's positions."""
         producing = self._opened()
-        if positions:
-            kafka = [KafkaPartition(*place, offset, metadata) for place, (offset, metadata) in positions.items()]
-            metadata = self._metadata(group)
-            self._insist(lambda seconds: producing.producer.send_offsets_to_transaction(kafka, metadata, seconds), "committing")
-        self._insist(producing.producer.commit_transaction, "committing")
+        with timed(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "commit"}):
+            if positions:
+                kafka = [KafkaPartition(*place, offset, metadata) for place, (offset, metadata) in positions.items()]
+                metadata = self._metadata(group)
+                self._insist(
+                    lambda seconds: producing.producer.send_offsets_to_transaction(kafka, metadata, seconds), "committing"
+                )
+            self._insist(producing.producer.commit_transaction, "committing")
 
     def abort(self) -> None:
         """Forget what was written."""
