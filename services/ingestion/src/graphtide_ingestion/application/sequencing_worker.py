@@ -22,6 +22,7 @@ from graphtide_ingestion.application.ordered_records import DEFAULT_MOST_EDGES, 
 from graphtide_ingestion.application.registered_windows import RegisteredWindows
 from graphtide_ingestion.domain.positions import remembered
 from graphtide_ingestion.domain.raw_decoding import Refused
+from graphtide_ingestion.domain.raw_groups import grouped
 from graphtide_ingestion.domain.sequencing import Ordering, StreamSequencer
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ class SequencingWorker:
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
         reader, sequencer = self._opened()
-        for record in reader.poll(self._patience(), self._options.most_records):
-            sequencer.take(record, self._clock.monotonic())
+        for group in grouped(reader.poll(self._patience(), self._options.most_records)):
+            sequencer.take(group, self._clock.monotonic())
             self._note_work()
             if self._is_full() or self._waits_since(_LONGEST_ROUND_SECONDS):
                 self._commit()
@@ -215,15 +216,15 @@ class SequencingWorker:
         self._dirty_since = None
 
     def _letter(self, aside: PutAside) -> Message:
-        record, decoded = aside.record, aside.decoded
+        record, origin = aside.piece.record, aside.piece.origin
         return letter(
             self._topics.dead_letters(self._stream),
             aside.refused,
             self._clock,
             source=Source(record.topic, record.partition, record.offset, aside.refused.line),
-            content_type=decoded.content_type,
-            producer=decoded.producer,
-            traceparent=decoded.traceparent,
+            content_type=None if origin is None else origin.format.value,
+            producer=None if origin is None else origin.producer,
+            traceparent=None if origin is None else origin.traceparent,
         )
 
     def _too_large(self, raw: bytes) -> Message:
