@@ -14,6 +14,7 @@ from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.kafka.settings import KafkaSettings
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.profile import Profile
 
 if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
@@ -28,6 +29,7 @@ class MatcherSettings(BaseSettings):
         redis: URL of the Redis that keeps checkpoints; it may hold a password.
         prefix: what names of topics, groups and keys begin with.
         shard: 0-based; no two processes at once have one.
+        profile: `low-latency` or `throughput`, as for ingestion.
         linger_seconds: how long a round waits for records.
         most_records: ordered records that a round takes at most.
         checkpoint_seconds: time between two checkpoints of a stream.
@@ -38,6 +40,7 @@ class MatcherSettings(BaseSettings):
     redis: SecretStr = SecretStr("redis://localhost:6379/0")
     prefix: str = DEFAULT_PREFIX
     shard: int = Field(default=0, ge=0)
+    profile: Profile = Profile.THROUGHPUT
     linger_seconds: float = Field(default=0.2, ge=0, le=10)
     most_records: int = Field(default=16, ge=1, le=1000)
     checkpoint_seconds: float = Field(default=5.0, ge=0)
@@ -56,7 +59,7 @@ def host(
         figures_seconds=settings.figures_seconds,
     )
     return MatcherHost(
-        log or KafkaLog(settings.kafka.connection(f"graphtide-{service}-{settings.shard}")),
+        log or KafkaLog(settings.kafka.connection(f"graphtide-{service}-{settings.shard}", settings.profile)),
         checkpoints or RedisCheckpoints(settings.redis.get_secret_value(), prefix=settings.prefix),
         WireRecords(Topics(settings.prefix), service, settings.shard, clock),
         clock,
