@@ -114,6 +114,19 @@ def test_poison_in_the_raw_topic_is_put_aside_and_its_neighbours_match(whole: Wh
     ]
 
 
+def test_edges_that_come_twice_or_too_late_change_nothing(whole: Whole) -> None:
+    feed = Feed(whole, "again")
+    lines = feed.lines(40)
+    whole.send("again", lines)
+    whole.settle("again")
+    late = b'{"id":"late","ts":3,"src":"v0","dst":"v1","label":"x"}'
+    newest = b"".join(lines.splitlines(keepends=True)[-1:])
+    assert whole.send("again", newest * 3 + late + b"\n" + newest)["accepted"] == 5
+    feed.send(20)
+    assert feed.is_exact()
+    assert [(letter.code, letter.source.line, letter.raw) for letter in feed.letters()] == [("late", 4, late)]
+
+
 def test_a_pattern_that_does_not_parse_is_refused_with_its_place(whole: Whole) -> None:
     feed = Feed(whole, "parsing")
     feed.send(20)
