@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     import pytest
 
 RECOVERY = "recovery_seconds of "
+"""What the names of such properties of tests begin with; what crashed follows."""
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List median, least and greatest."""
     found: dict[str, list[float]] = {}
     for report in terminalreporter.getreports("passed"):
         for name, value in report.user_properties:
