@@ -27,7 +27,7 @@ def main() -> None:
     except FatalError as error:
         message = f"graphtide-ingestion: {error}"
         raise SystemExit(message) from error
-    log = KafkaLog(settings.kafka.connection("graphtide-ingestion"))
+    log = KafkaLog(settings.kafka.connection("graphtide-ingestion", settings.profile))
     service = bootstrap(log, settings, authorize=guard.requires)
     uvicorn.run(service.app, host=settings.host, port=settings.port, log_config=None, access_log=False)
 

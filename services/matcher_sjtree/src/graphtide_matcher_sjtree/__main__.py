@@ -11,7 +11,7 @@ from graphtide_matcher_sjtree.settings import Settings
 def main() -> None:
     """Match until a signal ends it."""
     settings = Settings()
-    run_service(f"graphtide-{SERVICE}-{settings.shard}", settings, lambda log: matcher(settings, log))
+    run_service(f"graphtide-{SERVICE}-{settings.shard}", settings, lambda log: matcher(settings, log), settings.profile)
 
 
 if __name__ == "__main__":

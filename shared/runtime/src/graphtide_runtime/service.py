@@ -12,6 +12,7 @@ from graphtide_runtime.health_server import HealthSettings
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.kafka.settings import KafkaSettings
 from graphtide_runtime.process import serve
+from graphtide_runtime.profile import Profile
 from graphtide_runtime.telemetry.logs import to_standard_error
 from graphtide_runtime.telemetry.settings import TelemetrySettings
 from graphtide_runtime.telemetry.setup import set_up
@@ -40,7 +41,9 @@ class ServiceSettings(BaseSettings):
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
 
 
-def run_service(name: str, settings: ServiceSettings, worker: Callable[[Log], Worker]) -> None:
+def run_service(
+    name: str, settings: ServiceSettings, worker: Callable[[Log], Worker], profile: Profile = Profile.THROUGHPUT
+) -> None:
     """Run the worker of a service until a signal ends it; `name` is what Kafka and traces call it.
 
     Raises:
@@ -48,5 +51,5 @@ def run_service(name: str, settings: ServiceSettings, worker: Callable[[Log], Wo
     """
     to_standard_error()
     set_up(name, settings.telemetry)
-    log = KafkaLog(settings.kafka.connection(name))
+    log = KafkaLog(settings.kafka.connection(name, profile))
     serve([worker(log)], settings.health, log.ping)

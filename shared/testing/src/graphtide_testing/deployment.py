@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from graphtide_testing.servers.process import Usage
+
 
 class Program:
     """One service's process, which can be killed and started again."""
@@ -45,6 +47,10 @@ class Program:
     def is_running(self) -> bool:
         """Return whether it has not ended."""
         return self._process.is_running()
+
+    def usage(self) -> Usage:
+        """Return what it takes."""
+        return self._process.usage()
 
     def kill(self) -> None:
         """End it at once, as a crash does."""

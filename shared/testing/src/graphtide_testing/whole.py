@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from graphtide_testing.servers.process import Usage
+
 PATIENCE = 90.0
 """Seconds within which a deployment that works has done what it was asked."""
 
@@ -143,6 +145,11 @@ class Whole:
                 message = f"not within {PATIENCE:g} seconds: {what}\n{logs}"
                 raise AssertionError(message)
             time.sleep(0.05)
+
+    def usage(self) -> dict[str, Usage]:
+        """Return what every process takes, by name."""
+        servers = {"kafka": self.deployment.kafka.usage(), "redis": self.deployment.redis.usage()}
+        return servers | {name: program.usage() for name, program in self.services.items()}
 
     def end(self) -> None:
         """End everything at once."""

@@ -25,6 +25,7 @@ from graphtide_ingestion.application.sequencer_figures import SequencerFigures
 from graphtide_ingestion.application.tracing import sequencing
 from graphtide_ingestion.domain.positions import remembered
 from graphtide_ingestion.domain.raw_decoding import Refused
+from graphtide_ingestion.domain.raw_groups import grouped
 from graphtide_ingestion.domain.sequencing import Ordering, StreamSequencer
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ class SequencingWorker:
         reader, sequencer = self._opened()
         records = reader.poll(self._patience(), self._options.most_records)
         self._figures.polled(records, self._clock.now())
-        for record in records:
-            sequencer.take(record, self._clock.monotonic())
+        for group in grouped(records):
+            sequencer.take(group, self._clock.monotonic())
             self._note_work()
             if self._is_full() or self._waits_since(_LONGEST_ROUND_SECONDS):
                 self._commit()
@@ -226,15 +227,15 @@ class SequencingWorker:
         self._dirty_since = None
 
     def _letter(self, aside: PutAside) -> Message:
-        record, decoded = aside.record, aside.decoded
+        record, origin = aside.piece.record, aside.piece.origin
         return letter(
             self._topics.dead_letters(self._stream),
             aside.refused,
             self._clock,
             source=Source(record.topic, record.partition, record.offset, aside.refused.line),
-            content_type=decoded.content_type,
-            producer=decoded.producer,
-            traceparent=decoded.traceparent,
+            content_type=None if origin is None else origin.format.value,
+            producer=None if origin is None else origin.producer,
+            traceparent=None if origin is None else origin.traceparent,
         )
 
     def _too_large(self, raw: bytes) -> Message:

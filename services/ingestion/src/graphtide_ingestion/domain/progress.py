@@ -81,6 +81,14 @@ class Progress:
             return MIN_EVENT_TIME
         return min(source.newest for source in self._sources.values())
 
+    def is_held_back(self, name: str, partition: int) -> bool:
+        """Whether `bound` stays what it is, however far this source of the partition comes."""
+        if self._unheard:
+            return bool(self._unheard - {partition})
+        known = self._sources.get(name)
+        others = [source.newest for other, source in self._sources.items() if other != name]
+        return known is not None and bool(others) and min(others) <= known.newest
+
     @property
     def newest(self) -> int | None:
         """How far the fastest source ever came; None before the first record."""

@@ -22,6 +22,7 @@ places, as they might have anyway.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,7 @@ from graphtide_wire.dead_letters import ErrorCode
 from graphtide_ingestion.domain.positions import PartitionPosition
 from graphtide_ingestion.domain.progress import Progress
 from graphtide_ingestion.domain.raw_decoding import RawDecoder, Refused
+from graphtide_ingestion.domain.raw_groups import UnreadableRecord, grouped
 from graphtide_ingestion.domain.traces import Traces
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
     from graphtide_native.records import Duplicates, EdgeBatch
 
     from graphtide_ingestion.domain.positions import Remembered
-    from graphtide_ingestion.domain.raw_decoding import Decoded
+    from graphtide_ingestion.domain.raw_decoding import Decoded, Piece
+    from graphtide_ingestion.domain.raw_groups import RawGroup
 
 ORDINALS_OF_A_PARTITION: Final = 2**40
 """Each partition numbers edges without id from its own number times this, so that no two edges get one number."""
@@ -70,8 +73,7 @@ class Ordering:
 class PutAside:
     """A part of a raw record for the dead letters."""
 
-    record: Record
-    decoded: Decoded
+    piece: Piece
     refused: Refused
 
 
@@ -163,15 +165,16 @@ class StreamSequencer:
 
     def replay(self, record: Record) -> None:
         """Take again a record between a position and the `next` that was remembered there."""
-        decoded = self._decoder.decode(record, self._partitions[record.partition].ordinal)
         self._hold()
-        newest = self._note(record, decoded)
-        if newest is None or decoded.edges is None:
-            return
-        self._newest = newest if self._newest is None else max(self._newest, newest)
-        waiting = decoded.edges if self._settled is None else decoded.edges.later_than(self._settled)
-        if len(waiting):
-            self._sequencer.push(waiting)
+        for group in grouped([record]):
+            decoded = self._decoder.decode(group, self._partitions[record.partition].ordinal)
+            newest = self._note(decoded.pieces)
+            if newest is None or decoded.edges is None:
+                continue
+            self._newest = newest if self._newest is None else max(self._newest, newest)
+            waiting = decoded.edges if self._settled is None else decoded.edges.later_than(self._settled)
+            if len(waiting):
+                self._sequencer.push(waiting)
 
     def open(self, unread: set[int], now: float) -> None:
         """Go on after the last `replay`; `unread` are the partitions that have more records."""
@@ -185,26 +188,22 @@ class StreamSequencer:
         """Drop duplicates with this filter from now on; it knows what went out."""
         self._duplicates = duplicates
 
-    def take(self, record: Record, now: float) -> None:
-        """Take the next record of a partition."""
-        place = self._partitions[record.partition]
-        decoded = self._decoder.decode(record, place.ordinal)
-        self._output.put_aside += [PutAside(record, decoded, refused) for refused in decoded.refused]
-        self._output.raw_bytes += len(record.value or b"")
-        self._output.records += 1
-        self._output.read += decoded.ordinals
-        newest = self._note(record, decoded)
-        if newest is None or decoded.edges is None:
-            return
-        name = self._progress.name_of(decoded.producer, record.partition)
-        self._set_bound(self._progress.bound_for(name, record.partition))
-        self._release(self._sequencer.push(decoded.edges))
-        self._put_late_aside(record, decoded)
-        self._progress.advance(name, record.partition, newest, now)
-        if self._bound is not None:
-            self._set_bound(self._progress.bound)
-        if self.pending > self._ordering.most_pending:
-            self._release(self._sequencer.relieve(self._ordering.most_pending))
+    def take(self, group: RawGroup | UnreadableRecord, now: float) -> None:
+        """Take the next records of a partition."""
+        members = [group.record] if isinstance(group, UnreadableRecord) else [member.record for member in group.members]
+        decoded = self._decoder.decode(group, self._partitions[members[0].partition].ordinal)
+        aside = [PutAside(piece, refused) for piece in decoded.pieces for refused in piece.refused]
+        self._output.records += len(decoded.pieces)
+        self._output.read += sum(piece.ordinals for piece in decoded.pieces)
+        self._output.raw_bytes += sum(len(record.value or b"") for record in members)
+        taken, row = 0, 0
+        while taken < len(decoded.pieces):
+            together = self._together(decoded, taken, row)
+            pieces = decoded.pieces[taken : taken + together]
+            aside += self._take(decoded, pieces, row, now)
+            taken, row = taken + together, pieces[-1].end
+        # A record's letters stand together, whatever it was read with.
+        self._output.put_aside += sorted(aside, key=lambda each: each.piece.record.offset)
 
     def look_around(self, now: float, *, at_end: bool) -> None:
         """Let time pass: forget idle sources; `at_end` tells that there is nothing more to read now.
@@ -233,14 +232,44 @@ class StreamSequencer:
         taken, self._output = self._output, Output()
         return taken
 
-    def _note(self, record: Record, decoded: Decoded) -> int | None:
-        """Count the record as read; return the greatest time in it, None if it has no edge."""
-        place = self._partitions[record.partition]
-        newest = max(decoded.edges.ts) if decoded.edges is not None and len(decoded.edges) else None
-        if decoded.traceparent is not None and newest is not None:
-            self.traces.note(decoded.traceparent, place.ordinal, decoded.ordinals, newest)
-        place.read(record.offset, decoded.ordinals, newest)
-        return newest
+    def _together(self, decoded: Decoded, taken: int, row: int) -> int:
+        """Return how many of the next records may be taken at once, to the same effect as one by one.
+
+        That is so while the watermark may count with the same bound for all, and no buffer overflows between two of them.
+        """
+        if decoded.edges is None:
+            return len(decoded.pieces) - taken
+        partition = decoded.pieces[taken].record.partition
+        name = self._progress.name_of(decoded.producer, partition)
+        is_one_bound = self._progress.bound_for(name, partition) is None or self._progress.is_held_back(name, partition)
+        has_room = self.pending + len(decoded.edges) - row <= self._ordering.most_pending
+        return len(decoded.pieces) - taken if is_one_bound and has_room else 1
+
+    def _take(self, decoded: Decoded, pieces: list[Piece], row: int, now: float) -> list[PutAside]:
+        """Take records whose edges begin at a row of the group's; return what was late."""
+        newest = self._note(pieces)
+        if newest is None or decoded.edges is None:
+            return []
+        partition = pieces[0].record.partition
+        name = self._progress.name_of(decoded.producer, partition)
+        self._set_bound(self._progress.bound_for(name, partition))
+        self._release(self._sequencer.push(decoded.edges.part(row, pieces[-1].end)))
+        late = self._late(pieces)
+        self._progress.advance(name, partition, newest, now)
+        if self._bound is not None:
+            self._set_bound(self._progress.bound)
+        if self.pending > self._ordering.most_pending:
+            self._release(self._sequencer.relieve(self._ordering.most_pending))
+        return late
+
+    def _note(self, pieces: list[Piece]) -> int | None:
+        """Count records as read; return the greatest time in them, None if they have no edge."""
+        place = self._partitions[pieces[0].record.partition]
+        for piece in pieces:
+            if piece.origin is not None and piece.newest is not None:
+                self.traces.note(piece.origin.traceparent, place.ordinal, piece.ordinals, piece.newest)
+            place.read(piece.record.offset, piece.ordinals, piece.newest)
+        return max((piece.newest for piece in pieces if piece.newest is not None), default=None)
 
     def _hold(self) -> None:
         """Keep the watermark where the last commit had it."""
@@ -254,10 +283,13 @@ class StreamSequencer:
             self._bound = bound
             self._release(self._sequencer.advance(bound))
 
-    def _put_late_aside(self, record: Record, decoded: Decoded) -> None:
+    def _late(self, pieces: list[Piece]) -> list[PutAside]:
+        """Return what came too late, by the records that it was in."""
+        late: list[PutAside] = []
         for letter in take_dead_letters(self._sequencer):
-            refused = Refused(ErrorCode.LATE, letter.reason, letter.raw, letter.line + decoded.lines_before)
-            self._output.put_aside.append(PutAside(record, decoded, refused))
+            piece = pieces[bisect_right(pieces, letter.line, key=_first_line) - 1]
+            late.append(PutAside(piece, Refused(ErrorCode.LATE, letter.reason, letter.raw, piece.sent_line(letter.line))))
+        return late
 
     def _release(self, batch: EdgeBatch | None) -> None:
         """Add to the output what is no duplicate."""
@@ -268,3 +300,7 @@ class StreamSequencer:
         if len(kept):
             self._output.batches.append(kept)
             self._output.edges += len(kept)
+
+
+def _first_line(piece: Piece) -> int:
+    return piece.line

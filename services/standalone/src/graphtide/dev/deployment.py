@@ -27,6 +27,7 @@ from graphtide_runtime.http import health_routes
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
+from graphtide_runtime.profile import Profile
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
@@ -64,12 +65,13 @@ def application(options: DevOptions) -> FastAPI:
     """Return all services as one application; its life runs their workers. Everyone may do everything."""
     log: Log = MemoryLog(MOST_BYTES) if options.kafka is None else KafkaLog(KafkaConnection(options.kafka, "graphtide-dev"))
     checkpoints: CheckpointStore = MemoryCheckpoints() if options.redis is None else RedisCheckpoints(options.redis)
+    profile = Profile.LOW_LATENCY if options.low_latency else Profile.THROUGHPUT
     edges = ingestion(
         log,
         IngestionSettings(
             create_streams=True,
             lateness=options.lateness,
-            profile="low-latency" if options.low_latency else "throughput",
+            profile=profile,
             idle_seconds=1.0,
         ),
     )
@@ -78,8 +80,8 @@ def application(options: DevOptions) -> FastAPI:
         [
             planner(PlannerSettings(), log),
             counter(StatisticsSettings(), log),
-            matcher_timing(TimingSettings(linger_seconds=0.05), log, checkpoints),
-            matcher_sjtree(SjTreeSettings(linger_seconds=0.05), log, checkpoints),
+            matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
+            matcher_sjtree(SjTreeSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
         ]
     )
 

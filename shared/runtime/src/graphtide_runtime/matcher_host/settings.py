@@ -11,6 +11,7 @@ from graphtide_runtime.checkpoints.redis import RedisCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.profile import Profile
 from graphtide_runtime.service import ServiceSettings
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class MatcherSettings(ServiceSettings):
     Attributes:
         redis: URL of the Redis that keeps checkpoints; it may hold a password.
         shard: 0-based; no two processes at once have one.
+        profile: `low-latency` or `throughput`, as for ingestion.
         linger_seconds: how long a round waits for records.
         most_records: ordered records that a round takes at most.
         checkpoint_seconds: time between two checkpoints of a stream.
@@ -32,6 +34,7 @@ class MatcherSettings(ServiceSettings):
 
     redis: SecretStr = SecretStr("redis://localhost:6379/0")
     shard: int = Field(default=0, ge=0)
+    profile: Profile = Profile.THROUGHPUT
     linger_seconds: float = Field(default=0.2, ge=0, le=10)
     most_records: int = Field(default=16, ge=1, le=1000)
     checkpoint_seconds: float = Field(default=5.0, ge=0)
