@@ -110,7 +110,7 @@ class NearMiss:
         expired_at: the first time at which its oldest edge is not in the window.
         searched_at: when the search ended that bound it; None for engines that store partial matches. An edge that it lacked
             then may have come later.
-        refused: what it was tried with in vain, by reason: edges, or stored partial matches.
+        refused: what it was tried with in vain, by reason: edges in the window, or stored partial matches in it.
     """
 
     node: str

@@ -260,7 +260,7 @@ impl Tracer for &mut Trace {
         }
         let mut trying = self.trying.iter_mut().rev().peekable();
         if let Some(Trying::Seeking { refused, .. }) = trying.peek_mut() {
-            refused.add(reason);
+            refused.add_alive(reason);
             trying.next();
         }
         // A search may be that of a stored partial match for what came before it.

@@ -167,7 +167,7 @@ impl Partials {
     /// Counts a vain try against a stored partial match, if it is in the window.
     pub fn refuse(&mut self, key: u32, reason: Reason) {
         if let Some(partial) = self.held.get_mut(&u64::from(key)) {
-            partial.refused.add(reason);
+            partial.refused.add_alive(reason);
         }
     }
 

@@ -55,6 +55,15 @@ impl Refused {
         self.0[reason as usize] += 1;
     }
 
+    /// Counts one, unless what was refused had left the window: how long such a thing is still met depends on when the matcher
+    /// cleans up.
+    #[inline]
+    pub fn add_alive(&mut self, reason: Reason) {
+        if reason != Reason::Window {
+            self.add(reason);
+        }
+    }
+
     /// The counts above zero, by name.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = Reason::ALL.iter().map(|&(reason, name)| (name, self.0[reason as usize]));
