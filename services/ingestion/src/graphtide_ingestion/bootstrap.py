@@ -10,13 +10,13 @@ from fastapi import FastAPI
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.http import answer_with_problems, health_routes, open_to_all
 from graphtide_runtime.metrics import Metric, Sample
+from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_wire.topics import Topics
 
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.streams import StreamOptions, Streams
-from graphtide_ingestion.domain.sequencing import Ordering
 from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits, edges_routes
 from graphtide_ingestion.entrypoints.sequencers import Sequencers
 

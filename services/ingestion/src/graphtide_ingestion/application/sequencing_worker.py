@@ -1,6 +1,6 @@
 """The work of one stream's sequencer: raw records in, ordered records and dead letters out, each exactly once.
 
-A round reads, lets the domain decide (`graphtide_ingestion.domain.sequencing`, where the argument stands), and commits what is
+A round reads, lets the domain decide (`graphtide_runtime.sequencing.stream_sequencer`, where the argument stands), and commits what is
 to go out together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
 """
 
@@ -13,24 +13,23 @@ import structlog
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
+from graphtide_runtime.sequencing.dead_letters import letter
+from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_runtime.sequencing.positions import remembered
+from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
 from graphtide_runtime.window_log import between
 from graphtide_wire.dead_letters import ErrorCode, Source
 
-from graphtide_ingestion.application.dead_letters import letter
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
-from graphtide_ingestion.application.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ingestion.application.registered_windows import RegisteredWindows
-from graphtide_ingestion.domain.positions import remembered
-from graphtide_ingestion.domain.raw_decoding import Refused
-from graphtide_ingestion.domain.sequencing import Ordering, StreamSequencer
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message
+    from graphtide_runtime.sequencing.stream_sequencer import PutAside
     from graphtide_wire.topics import Topics
-
-    from graphtide_ingestion.domain.sequencing import PutAside
 
 _LOG = structlog.get_logger()
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Message
 
-    from graphtide_ingestion.domain.raw_decoding import Refused
+    from graphtide_runtime.sequencing.raw_decoding import Refused
 
 _LONGEST_HEADER: Final = 1_000
 

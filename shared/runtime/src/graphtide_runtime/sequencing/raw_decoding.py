@@ -4,7 +4,7 @@ Invariant: what comes out depends on the record and its first ordinal alone. So 
 with the same ids. A decoder serves one record, because it counts lines.
 
 Attributes are found as they come up. Their list only grows, so an older batch has the first columns of a newer one and the
-sequencer can mix them. Cost: one pass of the decoder, two for the first record that has a new attribute.
+sequencer can mix them. Cost: one pass of the decoder, one more for a record that has new attributes.
 """
 
 from __future__ import annotations
@@ -75,6 +75,11 @@ class RawDecoder:
         self._symbols = Symbols()
         self._attributes: list[str] = []
 
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes found so far, in the order in which they were."""
+        return list(self._attributes)
+
     def decode(self, record: Record, ordinal: int) -> Decoded:
         """Read a record whose first edge has this ordinal."""
         try:
@@ -103,7 +108,7 @@ class RawDecoder:
         """Return the edges, what was put aside, and the ordinal after the last."""
         decoder = self._decoder(edges)
         found = _run(decoder, edges, ordinal)
-        if self._learn(decoder.discovered()):
+        while self._learn(decoder.discovered()):
             decoder = self._decoder(edges)
             found = _run(decoder, edges, ordinal)
         return found, take_dead_letters(decoder), decoder.ordinal()

@@ -25,22 +25,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_native.records import Sequencer, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
 
-from graphtide_ingestion.domain.positions import PartitionPosition
-from graphtide_ingestion.domain.progress import Progress
-from graphtide_ingestion.domain.raw_decoding import RawDecoder, Refused
+from graphtide_runtime.sequencing.positions import PartitionPosition
+from graphtide_runtime.sequencing.progress import FrozenProgress, Progress
+from graphtide_runtime.sequencing.raw_decoding import RawDecoder, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from graphtide_core.ports.log import Position, Record, TopicPartition
     from graphtide_native.records import Duplicates, EdgeBatch
 
-    from graphtide_ingestion.domain.positions import Remembered
-    from graphtide_ingestion.domain.raw_decoding import Decoded
+    from graphtide_runtime.sequencing.positions import Remembered
+    from graphtide_runtime.sequencing.raw_decoding import Decoded
 
 ORDINALS_OF_A_PARTITION: Final = 2**40
 """Each partition numbers edges without id from its own number times this, so that no two edges get one number."""
@@ -84,6 +85,24 @@ class Output:
     raw_bytes: int = 0
     """Bytes of the records read for it, as a measure of its size."""
     traceparent: str | None = None
+
+
+class FrozenSequencer(msgspec.Struct, frozen=True):
+    """All that a sequencer knows but the edges that wait.
+
+    Attributes:
+        places: of each partition, the offset and the ordinal to read next.
+        progress: of the sources.
+        watermark: no earlier edge will go out; None before the first.
+        bound: what the watermark counts with at most; None if with the times as they are.
+        ordered: edges that went out.
+    """
+
+    places: dict[str, tuple[int, int]] = {}
+    progress: FrozenProgress = FrozenProgress()
+    watermark: int | None = None
+    bound: int | None = None
+    ordered: int = 0
 
 
 class StreamSequencer:
@@ -147,7 +166,10 @@ class StreamSequencer:
 
     def replay(self, record: Record) -> None:
         """Take again a record between a position and the `next` that was remembered there."""
-        decoded = self._decoder.decode(record, self._partitions[record.partition].ordinal)
+        self.replay_decoded(record, self._decoder.decode(record, self._partitions[record.partition].ordinal))
+
+    def replay_decoded(self, record: Record, decoded: Decoded) -> None:
+        """Do as `replay` with a record that was decoded before."""
         self._hold()
         newest = self._note(record, decoded)
         if newest is None or decoded.edges is None:
@@ -171,8 +193,10 @@ class StreamSequencer:
 
     def take(self, record: Record, now: float) -> None:
         """Take the next record of a partition."""
-        place = self._partitions[record.partition]
-        decoded = self._decoder.decode(record, place.ordinal)
+        self.take_decoded(record, self._decoder.decode(record, self._partitions[record.partition].ordinal), now)
+
+    def take_decoded(self, record: Record, decoded: Decoded, now: float) -> None:
+        """Do as `take` with a record that was decoded before, from the ordinal on that `ordinal_of` told."""
         self._output.put_aside += [PutAside(record, decoded, refused) for refused in decoded.refused]
         self._output.raw_bytes += len(record.value or b"")
         self._output.traceparent = decoded.traceparent or self._output.traceparent
@@ -210,6 +234,42 @@ class StreamSequencer:
             topic_partitions[number]: place.position(self.watermark, self._ordered, self._progress.of_partition(number))
             for number, place in self._partitions.items()
         }
+
+    def ordinal_of(self, partition: int) -> int:
+        """Return the ordinal of the next edge of a partition; one that was not known begins."""
+        if partition not in self._partitions:
+            self.restore(partition, None)
+        return self._partitions[partition].ordinal
+
+    def counts_one_by_one(self, producer: str | None, partition: int) -> bool:
+        """Whether the next record of this source may be taken as one with those that follow it: there is no other source."""
+        return self._progress.bound_for(self._progress.name_of(producer, partition), partition) is None
+
+    def newest_of(self, producer: str | None, partition: int) -> int | None:
+        """Return how far a source has come; None if it is not known."""
+        return self._progress.newest_of(self._progress.name_of(producer, partition))
+
+    def freeze(self) -> FrozenSequencer:
+        """Return all that is known but the edges that wait, whose times are past the watermark."""
+        for place in self._partitions.values():
+            place.forget(self.watermark)
+        places = {str(number): (place.next, place.ordinal) for number, place in self._partitions.items()}
+        return FrozenSequencer(places, self._progress.freeze(), self.watermark, self._bound, self._ordered)
+
+    def thaw(self, frozen: FrozenSequencer, waiting: Iterable[tuple[Record, Decoded]]) -> None:
+        """Become, from the start, who was frozen: as if there had been no break.
+
+        `waiting` are all records, in the order in which they were taken, of which edges wait.
+        """
+        self._settled = frozen.watermark
+        for record, decoded in waiting:
+            self.ordinal_of(record.partition)
+            self.replay_decoded(record, decoded)
+        self._hold()
+        self._partitions = {int(number): PartitionPosition(*place) for number, place in frozen.places.items()}
+        self._progress.thaw(frozen.progress)
+        self._ordered = frozen.ordered
+        self._set_bound(frozen.bound)
 
     def take_output(self) -> Output:
         """Return the output, and start another."""
