@@ -154,7 +154,6 @@ class StreamOrder:
         messages = self._out(output, head, letters)
         head.sequencer = self._sequencer.freeze()
         self._keep_sent(head, kept, output.batches)
-        _forget_arrived(head, kept)
         messages += self._published(head, kept, arrived.at)
         turn = self._concluded(head, before, arrived.at) if messages or _is_due(head, arrived.at) else None
         kept.keep_head(msgspec.json.encode(head))
@@ -190,6 +189,7 @@ class StreamOrder:
 
     def _take(self, head: Head, kept: Kept, arrived: Arrived, letters: Letters, *, is_first: bool) -> None:
         now = arrived.at / 1000
+        taken: list[tuple[int, KeptWaiting]] = []
         if is_first:
             self._sequencer.open({block.partition for block in arrived.blocks}, now)
         for block in in_order_of_arrival(arrived.blocks):
@@ -199,8 +199,10 @@ class StreamOrder:
             for record, part in self._parts(block, decoded, ordinal):
                 self._sequencer.take_decoded(record, part, now)
             letters.take(block, self._sequencer.output)
-            self._keep_waiting(head, kept, block, ordinal)
+            head.arrivals += 1
+            taken.append((head.arrivals, KeptWaiting(block, ordinal)))
         self._sequencer.look_around(now, at_end=arrived.at_end)
+        self._keep_waiting(head, kept, taken)
 
     def _parts(self, block: Block, decoded: Decoded, ordinal: int) -> Iterable[tuple[Record, Decoded]]:
         """Return the block's records as they must be taken: as one where that changes nothing."""
@@ -211,13 +213,17 @@ class StreamOrder:
             return [(record_of(block), decoded)]
         return taken_apart(block, decoded, ordinal)
 
-    def _keep_waiting(self, head: Head, kept: Kept, block: Block, ordinal: int) -> None:
-        """Keep the block if an edge of it may wait."""
-        watermark, newest = self._sequencer.watermark, block.head.newest
-        head.arrivals += 1
-        if newest is not None and (watermark is None or newest > watermark):
-            kept.waiting.put(head.arrivals, KeptWaiting(block, ordinal).written())
-            head.waiting.append(WaitingBlock(head.arrivals, newest))
+    def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[int, KeptWaiting]]) -> None:
+        """Keep the blocks of which edges wait, and those alone."""
+        watermark = self._sequencer.watermark
+        for gone in [each for each in head.waiting if watermark is not None and each.newest <= watermark]:
+            kept.waiting.remove(gone.arrival)
+            head.waiting.remove(gone)
+        for arrival, found in taken:
+            newest = found.block.head.newest
+            if newest is not None and (watermark is None or newest > watermark):
+                kept.waiting.put(arrival, found.written())
+                head.waiting.append(WaitingBlock(arrival, newest))
 
     def _out(self, output: Output, head: Head, letters: Letters) -> list[Message]:
         """Return ordered records and dead letters."""
@@ -293,15 +299,6 @@ def _fold(head: Head, name: str, found: Wish | None) -> None:
 def _learn(head: Head, names: Iterable[str]) -> None:
     new = [name for name in names if name not in head.attributes]
     head.attributes += new[: MOST_ATTRIBUTES - len(head.attributes)]
-
-
-def _forget_arrived(head: Head, kept: Kept) -> None:
-    watermark = head.sequencer.watermark
-    if watermark is None:
-        return
-    for gone in [each for each in head.waiting if each.newest <= watermark]:
-        kept.waiting.remove(gone.arrival)
-    head.waiting = [each for each in head.waiting if each.newest > watermark]
 
 
 def _is_due(head: Head, at: int) -> bool:

@@ -158,8 +158,8 @@ class BlockReader:
 
 def _is_line(record: Record) -> bool:
     """Whether the record is one line of JSON, and the first its sender sent, so that joining it changes nothing."""
-    value = record.value
-    if value is None or len(value) > _MOST_BYTES or b"\n" in value or b"\r" in value or not value.strip():
+    line = (record.value or b"").removesuffix(b"\n")
+    if len(line) > _MOST_BYTES or b"\n" in line or b"\r" in line or not line.strip():
         return False
     for name, text in record.headers:
         if (name == CONTENT_TYPE and text not in _JOINED_TYPES) or (name == LINE and text != b"1"):
@@ -170,7 +170,7 @@ def _is_line(record: Record) -> bool:
 def _as_one(records: Sequence[Record]) -> Record:
     """Return the lines of records with equal headers as one record; single values of JSON are read without blanks around."""
     headers = records[0].headers
-    values = [record.value or b"" for record in records]
+    values = [(record.value or b"").removesuffix(b"\n") for record in records]
     if (CONTENT_TYPE, _SINGLE_VALUE) in headers:
         values = [value.strip() for value in values]
         headers = tuple(header for header in headers if header[0] != CONTENT_TYPE)
