@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.time import Duration
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
@@ -30,7 +31,11 @@ def bootstrap(settings: Settings) -> tuple[SparkSession, list[StreamQuery]]:
 
     Raises:
         InvalidQueryError: a stream's name is none.
+        FatalError: no streams or no checkpoint are set.
     """
+    if not settings.streams or not settings.checkpoint:
+        message = "set GRAPHTIDE_PREPROCESS_STREAMS and GRAPHTIDE_PREPROCESS_CHECKPOINT"
+        raise FatalError(message)
     for name in settings.streams:
         check_stream(name)
     spark = session(settings.master, settings.spark)

@@ -38,8 +38,8 @@ class Settings(BaseSettings):
 
     kafka: KafkaSettings = Field(default_factory=KafkaSettings)
     prefix: str = DEFAULT_PREFIX
-    streams: tuple[str, ...] = Field(min_length=1)
-    checkpoint: str = Field(min_length=1)
+    streams: tuple[str, ...] = ()
+    checkpoint: str = ""
     master: str | None = None
     spark: dict[str, str] = Field(default_factory=dict)
     unit: TimeUnit = TimeUnit.MILLISECOND

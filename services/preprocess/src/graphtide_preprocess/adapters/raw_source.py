@@ -161,11 +161,11 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return reader.ends(places)
 
     def _found(self) -> Found:
+        raw = {str(place.partition): ends[1] for place, ends in self._ends().items()}
         place = TopicPartition(self._reading.topics.patterns, 0)
         if place not in self._opened().partitions(place.topic):
             message = f"there is no topic {place.topic}: make the deployment's topics first"
             raise FatalError(message)
-        raw = {str(place.partition): ends[1] for place, ends in self._ends().items()}
         return Found(raw, self._opened().ends([place])[place][1])
 
     def _sizes(self, begin: Offsets, found: Found) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """How far a batch reads: offsets of partitions, and the instant at which they were looked up.
 
-Spark writes this down before it runs the batch, so a batch that is run again has the same records and the same instant. Instants
-rise. While nothing comes, batches without records let time pass until sources that are silent are waited for no longer; then
-there are none.
+Spark writes this down before it runs the batch, so a batch that is run again has the same records and the same instant.
+Instants rise. While nothing comes, batches without records let time pass until sources that are silent are waited for no
+longer; then there are none.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_LOOK_SECONDS: Final = 0.2
+_LOOK_SECONDS: Final = 1
+_BETWEEN_LOOKS: Final = 0.1
 _RAISED: Final = re.compile(r"graphtide_core\.errors\.(\w+): ([^\n]*)")
 
 
@@ -78,7 +79,7 @@ class StreamQuery:
         self.stop_file.touch()
         deadline = time.monotonic() + self.end_seconds
         while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_BETWEEN_LOOKS)
         query.stop()
         self._query = None
 
