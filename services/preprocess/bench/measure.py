@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 RUNS = 5
 FLOWS = StreamName("flows")
 BATCHES_OF_LATENCY = 30
-EDGES_OF_A_BATCH = 131_072
+EDGES_OF_A_BATCH = {4_000: 400_000, 1: 100_000}
+"""By edges of a record: what the job's own bounds on a batch come to."""
 
 
 def lines(first: int, count: int) -> bytes:
@@ -91,7 +92,7 @@ class Bench:
 def throughput(bench: Bench, edges: int, edges_in_a_record: int, partitions: int) -> float:
     """Return edges a second of the full batches after the first."""
     topics = bench.filled(edges, edges_in_a_record, partitions)
-    records = max(1, EDGES_OF_A_BATCH // edges_in_a_record)
+    records = EDGES_OF_A_BATCH[edges_in_a_record] // edges_in_a_record
     batches = bench.run(topics, records)
     full = edges // edges_in_a_record // records
     waiting = 0 if partitions == 1 else edges_in_a_record * (partitions - 1)
@@ -123,7 +124,7 @@ def main() -> None:
         spark.sparkContext.setLogLevel("ERROR")
         bench = Bench(sys.argv[1], spark, Path(folder))
         throughput(bench, 600_000, 4_000, 2)
-        for edges, size, partitions in ((1_200_000, 4_000, 2), (1_200_000, 4_000, 1), (700_000, 1, 2)):
+        for edges, size, partitions in ((2_000_000, 4_000, 2), (2_000_000, 4_000, 1), (500_000, 1, 2)):
             what = f"records of {size} edges, {partitions} partitions"
             report(what, [throughput(bench, edges, size, partitions) for _ in range(RUNS)])
         found = latency(bench)

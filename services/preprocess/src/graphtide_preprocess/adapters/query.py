@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def ordering_query(session: SparkSession, reading: Reading, task: Task, checkpoint: str) -> DataStreamWriter:
     """Return the query, to be given a trigger and started."""
+    make_active(session)
     source = RawSource.of(reading)
     sink = OrderedSink.of(Writing(reading.connection, reading.topics, reading.stream))
     session.dataSource.register(source)
@@ -26,3 +27,11 @@ def ordering_query(session: SparkSession, reading: Reading, task: Task, checkpoi
     turns = blocks.groupBy("stream").transformWithState(OrderingOperator(task), rows.WRITTEN, "Append", "None")
     named = turns.writeStream.format(sink.name()).queryName(f"{task.topics.prefix}.preprocess.{task.stream}")
     return named.outputMode("append").option("checkpointLocation", checkpoint)
+
+
+def make_active(session: SparkSession) -> None:
+    """Make the session that of this thread.
+
+    Spark looks for sinks in the active session alone, and threads start without one; `createDataFrame` sets it.
+    """
+    session.createDataFrame([], "none int")

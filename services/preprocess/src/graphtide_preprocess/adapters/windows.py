@@ -43,7 +43,8 @@ class EdgeWindows:
         """
         first = f.floor((f.col("ts") - self.length) / self.slide).cast("long") + 1
         last = f.floor(f.col("ts") / self.slide).cast("long")
-        return _once(self.frame).withColumn("window", f.explode(f.sequence(first, last)) * self.slide)
+        numbered = _once(self.frame).withColumn("window", f.explode(f.sequence(first, last)))
+        return numbered.withColumn("window", f.col("window") * self.slide)
 
     def types(self) -> DataFrame:
         """Return how many edges of each type each window has."""

@@ -111,8 +111,10 @@ impl PyEdgeBatch {
     }
 
     fn narrowed(&self, py: Python<'_>, labels: Option<Vec<String>>, attributes: Vec<String>) -> Self {
-        let wanted: Option<Vec<_>> = labels.map(|labels| labels.iter().map(|label| self.symbols.lock().intern(label)).collect());
-        let columns: Vec<usize> = attributes.iter().filter_map(|name| self.attributes.iter().position(|own| own == name)).collect();
+        let wanted: Option<Vec<_>> =
+            labels.map(|labels| labels.iter().map(|label| self.symbols.lock().intern(label)).collect());
+        let place = |name| self.attributes.iter().position(|own| *own == name);
+        let columns: Vec<usize> = attributes.into_iter().filter_map(place).collect();
         let attributes = columns.iter().map(|&column| self.attributes[column].clone()).collect();
         let kept = py.detach(|| self.inner.narrowed(wanted.as_deref(), &columns));
         Self { inner: Arc::new(kept), symbols: self.symbols.clone(), attributes }

@@ -67,13 +67,11 @@ pub fn unpack(block: &[u8], symbols: &mut SymbolTable, names: &[String], first: 
         return Err(BlockError::Form { found: form });
     }
     let own_names = rest.texts()?;
-    let labels: Vec<Symbol> =
-        NAMELESS.into_iter().chain(rest.texts()?.into_iter().map(|name| symbols.intern(name))).collect();
+    let labels: Vec<Symbol> = NAMELESS.into_iter().chain(rest.texts()?.into_iter().map(|name| symbols.intern(name))).collect();
     let ordinals: Vec<u64> = rest.array()?.iter().map(|bytes| u64::from_le_bytes(*bytes).wrapping_add(first)).collect();
     let lines = rest.array()?.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
     let ts = rest.array()?.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect();
-    let operations =
-        rest.array()?.iter().map(|[bit]| if *bit == 0 { Operation::Insert } else { Operation::Delete }).collect();
+    let operations = rest.array()?.iter().map(|[bit]| if *bit == 0 { Operation::Insert } else { Operation::Delete }).collect();
     let ends = rest.array::<8>()?;
     let numbers = rest.array::<4>()?;
     let ids = rest.array::<8>()?;
