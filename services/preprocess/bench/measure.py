@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import statistics
 import sys
 import tempfile
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,16 +91,37 @@ class Bench:
         return found
 
 
-def throughput(bench: Bench, edges: int, edges_in_a_record: int, partitions: int) -> float:
-    """Return edges a second of the full batches after the first."""
+def processor_seconds() -> float:
+    """Return the processor's seconds that Java and its Python processes took so far; the log's are not among them."""
+    parents, seconds = {}, {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            parents[int(entry.parent.name)] = int(fields[1])
+            seconds[int(entry.parent.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    java = {pid for pid, parent in parents.items() if parent == os.getpid() and _is_spark(pid)}
+    ours = set(java)
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(seconds[pid] for pid in ours)
+
+
+def _is_spark(pid: int) -> bool:
+    return b"pyspark-shell" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def throughput(bench: Bench, edges: int, edges_in_a_record: int, partitions: int) -> tuple[float, float]:
+    """Return edges a second of the full batches after the first, and microseconds of the processor an edge."""
     topics = bench.filled(edges, edges_in_a_record, partitions)
     records = EDGES_OF_A_BATCH[edges_in_a_record] // edges_in_a_record
+    before = processor_seconds()
     batches = bench.run(topics, records)
+    taken = processor_seconds() - before
     full = edges // edges_in_a_record // records
     waiting = 0 if partitions == 1 else edges_in_a_record * (partitions - 1)
     if not edges - waiting <= bench.ordered(topics) <= edges:
         raise SystemExit(f"{bench.ordered(topics)} of {edges} edges are in order")  # noqa: EM102 - the end of a script
-    return records * edges_in_a_record * (full - 1) / sum(batches[1:full])
+    return records * edges_in_a_record * (full - 1) / sum(batches[1:full]), taken / edges * 1e6
 
 
 def latency(bench: Bench) -> list[float]:
@@ -108,10 +131,12 @@ def latency(bench: Bench) -> list[float]:
     return sorted(batches[5:])
 
 
-def report(what: str, found: list[float]) -> None:
-    """Print the median, the least and the greatest."""
-    middle = statistics.median(found)
-    print(f"{what:48} {middle:10,.0f} edges/s ({min(found):,.0f} to {max(found):,.0f})", flush=True)  # noqa: T201 - a report
+def report(what: str, found: list[tuple[float, float]]) -> None:
+    """Print the median rate, the least and the greatest, and the median of the processor's time."""
+    rates, times = zip(*found, strict=True)
+    spread = f"({min(rates):,.0f} to {max(rates):,.0f})"
+    processor = f"{statistics.median(times):.1f} us of the processor an edge"
+    print(f"{what:36} {statistics.median(rates):10,.0f} edges/s {spread}, {processor}", flush=True)  # noqa: T201 - a report
 
 
 def main() -> None:

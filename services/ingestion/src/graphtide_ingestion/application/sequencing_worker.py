@@ -1,6 +1,6 @@
 """The work of one stream's sequencer: raw records in, ordered records and dead letters out, each exactly once.
 
-A round reads, lets the domain decide (`graphtide_runtime.sequencing.stream_sequencer`, where the argument stands), and commits what is
+A round reads, lets `graphtide_runtime.sequencing.stream_sequencer` decide, where the argument stands, and commits what is
 to go out together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
 """
 

@@ -6,13 +6,9 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from graphtide_testing.servers.process import Process, free_ports
 from graphtide_testing.servers.tools import program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _MEMORY = "1g"
@@ -66,17 +62,17 @@ class SparkCluster:
             process.kill()
 
     def _run(self, process: Process, kind: str, options: list[str], port: int) -> None:
-        command = [program("java"), *_JVM, "-cp", f"{_jars()}{os.sep}*", f"org.apache.spark.deploy.{kind}"]
-        process.start([*command, "--host", "127.0.0.1", *options], lambda: _listens(port), self._variables())
+        home = _home()
+        command = [program("java"), *_JVM, "-cp", f"{home / 'jars'}{os.sep}*", f"org.apache.spark.deploy.{kind}"]
+        # Workers start executors with these.
+        variables = environment() | {"SPARK_HOME": str(home), "SPARK_SCALA_VERSION": "2.13"}
+        process.start([*command, "--host", "127.0.0.1", *options], lambda: _listens(port), variables)
 
-    def _variables(self) -> Mapping[str, str]:
-        return environment() | {"SPARK_NO_DAEMONIZE": "1"}
 
-
-def _jars() -> Path:
+def _home() -> Path:
     import pyspark  # noqa: PLC0415 - most tests need no Spark, and it takes half a second
 
-    return Path(pyspark.__file__).parent / "jars"
+    return Path(pyspark.__file__).parent
 
 
 def _listens(port: int) -> bool:
