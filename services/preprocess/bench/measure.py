@@ -148,7 +148,7 @@ def main() -> None:
         )
         spark.sparkContext.setLogLevel("ERROR")
         bench = Bench(sys.argv[1], spark, Path(folder))
-        throughput(bench, 600_000, 4_000, 2)
+        throughput(bench, 800_000, 4_000, 2)
         for edges, size, partitions in ((2_000_000, 4_000, 2), (2_000_000, 4_000, 1), (500_000, 1, 2)):
             what = f"records of {size} edges, {partitions} partitions"
             report(what, [throughput(bench, edges, size, partitions) for _ in range(RUNS)])
