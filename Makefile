@@ -39,6 +39,21 @@ e2e: servers-ready  ## run the whole system on real servers: scenarios and crash
 bench: setup  ## measure the engines on the seeded workloads
 	$(BIN)/graphtide bench subgraph
 
+.PHONY: bench-services
+bench-services: servers-ready  ## measure throughput and latency through the services
+	@$(BIN)/python e2e_tests/bench/throughput.py
+	@$(BIN)/python e2e_tests/bench/throughput.py --patterns 1000
+	@for profile in throughput low-latency; do $(BIN)/python e2e_tests/bench/latency.py --profile $$profile || exit; done
+	@$(BIN)/python e2e_tests/bench/latency.py --profile low-latency --stages
+	@$(BIN)/python services/ingestion/bench/measure.py
+
+# Minutes that `make soak` takes.
+MINUTES ?= 10
+
+.PHONY: soak
+soak: servers-ready  ## run a whole deployment for MINUTES, watch its memory, compare its matches
+	@$(BIN)/python e2e_tests/bench/soak.py --minutes $(MINUTES)
+
 .PHONY: lint
 lint: setup  ## check style: ruff, rustfmt, clippy
 	$(BIN)/ruff check .

@@ -1,29 +1,45 @@
 """From an edge's send to its match's receipt, through every service and real servers, at a steady rate.
 
-`python e2e_tests/bench/latency.py [--rate 20000] [--seconds 20] [--profile throughput|low-latency] [--together 20]`
+`python e2e_tests/bench/latency.py [--rate 20000] [--seconds 20] [--profile throughput|low-latency] [--together 20] [--stages]
+[--http]`
 
-Every hundredth edge is a match by itself. Edges are written to the raw topic, some together in a record; their ids are the
-times of their sending. A plain consumer reads matches. Everything runs on one machine, the clock too.
+Every hundredth edge is a match by itself. Edges are written to the raw topic, some together in a record, or sent over HTTP,
+some together in a request; their ids are the times of their sending. Plain consumers read matches, and with `--stages` what
+comes before them. Everything runs on one machine, the clock too. The first edges are sent before any counts, so that the
+broker's code is compiled and every client has its connections.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
 import time
+from http.client import HTTPConnection
 from pathlib import Path
-from threading import Event, Thread
+from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Producer
 from graphtide_core.ids import StreamName
 from graphtide_testing.whole import Whole
+from stages import Stage, Watch, in_match, stages_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from stages import Seen
 
 PATTERN = "PATTERN hit MATCH (a)-[x:hit]->(b) ON s WINDOW 10s"
+STREAM = StreamName("s")
 EVERY = 100
 """Edges of which one matches."""
+WARM_SECONDS = 8.0
+SERVICES = ("ingestion", "matcher_timing", "matcher_sjtree")
+AS_OPERATED = {"CHECKPOINT_SECONDS": "5.0", "FIGURES_SECONDS": "2.0", "LINGER_SECONDS": "0.2"}
+"""What tests set otherwise."""
 
 
 def main() -> None:
@@ -32,86 +48,109 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--profile", default="throughput", choices=["throughput", "low-latency"])
-    parser.add_argument("--together", type=int, default=20, help="edges in a record")
+    parser.add_argument("--together", type=int, default=20, help="edges in a record or request")
+    parser.add_argument("--stages", action="store_true", help="tell where the time goes, too")
+    parser.add_argument("--http", action="store_true", help="send over HTTP")
     asked = parser.parse_args()
-    settings = {"ingestion": {"PROFILE": asked.profile}}
+    settings = {name: {"PROFILE": asked.profile, **(AS_OPERATED if "matcher" in name else {})} for name in SERVICES}
     with tempfile.TemporaryDirectory() as folder:
         whole = Whole(Path(folder), settings)
         try:
             whole.start()
             whole.register(PATTERN)
-            found = measure(whole, asked.rate, asked.seconds, asked.together)
+            handing_over = over_http(whole) if asked.http else to_kafka(whole)
+            found = measure(whole, handing_over, asked.rate, asked.seconds, asked.together, stages=asked.stages)
         finally:
             whole.end()
-    sys.stdout.write(json.dumps({"profile": asked.profile, "rate": asked.rate, "together": asked.together, **found}) + "\n")
+    told = {"profile": asked.profile, "rate": asked.rate, "together": asked.together, "load": round(os.getloadavg()[0], 1)}
+    sys.stdout.write(json.dumps({**told, **found}) + "\n")
 
 
-def measure(whole: Whole, rate: int, seconds: float, together: int) -> dict[str, float]:
-    """Send for so many seconds, the first fifth of which does not count; return milliseconds by quantile."""
-    latencies: list[float] = []
-    over = Event()
-    thread = Thread(target=receive, args=(whole, latencies, over))
-    thread.start()
-    took, count = send(whole, rate, seconds, together)
-    time.sleep(3)
-    over.set()
-    thread.join()
-    warm = len(latencies) // 5
-    kept = sorted(latencies[warm:])
-    return {
+def measure(
+    whole: Whole, handing_over: Callable[[bytes], None], rate: int, seconds: float, together: int, *, stages: bool
+) -> dict[str, object]:
+    """Send for so many seconds; return milliseconds by quantile, and seconds of processor time by process."""
+    topics, bootstrap = whole.deployment.topics, whole.deployment.kafka.bootstrap
+    last = Stage("match, committed", topics.matches, True, in_match)
+    watches = [Watch(bootstrap, stage) for stage in [*(stages_of(topics, STREAM) if stages else []), last]]
+    send(handing_over, rate, WARM_SECONDS, together, 0)
+    begun, before = time.time(), whole.usage()
+    took, count = send(handing_over, rate, seconds, together, 1 << 40)
+    after = whole.usage()
+    time.sleep(2)
+    seen = [watch.end() for watch in watches]
+    sent = {id: int(id.split("-")[0]) / 1e9 for id in seen[-1]}
+    counted = {id: at for id, at in sent.items() if at >= begun}
+    found: dict[str, object] = {
         "edges_per_second": round(count / took),
-        "matches": len(latencies),
+        "matches": len(counted),
         "expected": count // EVERY,
-        "p50_ms": round(statistics.median(kept), 1),
-        "p95_ms": round(kept[int(len(kept) * 0.95)], 1),
-        "p99_ms": round(kept[int(len(kept) * 0.99)], 1),
-        "greatest_ms": round(kept[-1], 1),
+        **quantiles(counted, seen[-1]),
+        "cpu_seconds": {name: round(after[name].cpu_seconds - before[name].cpu_seconds, 2) for name in after},
+    }
+    if stages:
+        froms = [counted, *seen]
+        found["stages"] = {
+            watch.stage.name: quantiles({id: source[id] for id in counted if id in source}, target)
+            for watch, source, target in zip(watches, froms, seen, strict=False)
+        }
+    return found
+
+
+def quantiles(earlier: Mapping[str, float], later: Seen) -> dict[str, float]:
+    """Return the milliseconds from one time to the other of the edges that have both."""
+    passed = sorted((later[id] - at) * 1000 for id, at in earlier.items() if id in later)
+    return {
+        "p50_ms": round(statistics.median(passed), 1),
+        "p95_ms": round(passed[int(len(passed) * 0.95)], 1),
+        "p99_ms": round(passed[int(len(passed) * 0.99)], 1),
+        "greatest_ms": round(passed[-1], 1),
     }
 
 
-def send(whole: Whole, rate: int, seconds: float, together: int) -> tuple[float, int]:
+def send(handing_over: Callable[[bytes], None], rate: int, seconds: float, together: int, first: int) -> tuple[float, int]:
     """Send edges in time; return how long it took and how many there were."""
-    topic = whole.deployment.topics.raw(StreamName("s"))
-    producer = Producer({"bootstrap.servers": whole.deployment.kafka.bootstrap, "linger.ms": 1})
     begun, count = time.perf_counter(), 0
     while (passed := time.perf_counter() - begun) < seconds:
         if count > passed * rate:
             time.sleep(0.0005)
             continue
         now = time.time_ns()
-        producer.produce(topic, "".join(map(edge, range(count, count + together), [now] * together)).encode(), partition=0)
+        handing_over("".join(edge(number, now) for number in range(first + count, first + count + together)).encode())
         count += together
-        producer.poll(0)
-    producer.flush(30)
     return time.perf_counter() - begun, count
+
+
+def to_kafka(whole: Whole) -> Callable[[bytes], None]:
+    """Return what writes edges to the raw topic."""
+    topic = whole.deployment.topics.raw(STREAM)
+    producer = Producer({"bootstrap.servers": whole.deployment.kafka.bootstrap, "linger.ms": 5})
+
+    def write(lines: bytes) -> None:
+        producer.produce(topic, lines, partition=0)
+        producer.poll(0)
+
+    return write
+
+
+def over_http(whole: Whole) -> Callable[[bytes], None]:
+    """Return what sends edges over one connection, and waits for each answer."""
+    connection = HTTPConnection(whole.edges.base_url.host, whole.edges.base_url.port or 80)
+
+    def post(lines: bytes) -> None:
+        connection.request("POST", f"/api/v1/streams/{STREAM}/edges", lines, {"content-type": "application/x-ndjson"})
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status != 202:
+            raise SystemExit(str(answer.status))
+
+    return post
 
 
 def edge(number: int, now: int) -> str:
     """Return a line of the raw topic."""
     label = "hit" if number % EVERY == 0 else "other"
     return f'{{"id":"{now}-{number}","ts":{now // 1_000_000},"src":"a{number % 997}","dst":"b","label":"{label}"}}\n'
-
-
-def receive(whole: Whole, latencies: list[float], over: Event) -> None:
-    """Note how old matches are when they come."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": whole.deployment.kafka.bootstrap,
-            "group.id": "latency",
-            "isolation.level": "read_committed",
-            "auto.offset.reset": "earliest",
-            "fetch.wait.max.ms": 5,
-        }
-    )
-    consumer.subscribe([whole.deployment.topics.matches])
-    while not over.is_set():
-        message = consumer.poll(0.1)
-        if message is None or message.error() is not None:
-            continue
-        now = time.time_ns()
-        sent = int(json.loads(message.value() or b"{}")["edges"]["x"].split("-")[0])
-        latencies.append((now - sent) / 1e6)
-    consumer.close()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from graphtide_core.ports.log import Message
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.telemetry import count_figures, figures
 from graphtide_wire import dead_letters, matches, statistics
 from graphtide_wire.topics import Topics
 
@@ -66,7 +67,7 @@ def test_who_follows_without_a_place_gets_what_is_reported_from_then_on(log: Mem
     recent = RecentMatches()
     report(log, 1)
     feed = fed(log, recent)
-    following = Following(log, TOPICS.matches, recent, "p", None)
+    following = Following(log, TOPICS.matches, recent, "p", recent.before_newest("p", 0))
     assert following.take() == []
     report(log, 2, 3)
     report(log, 4, name="other")
@@ -174,18 +175,28 @@ def test_dead_letters_are_shown_newest_first_and_one_by_one(deployment: Deployme
 
 
 def test_requests_and_patterns_are_counted(deployment: Deployment) -> None:
+    count_figures()
+    before = figures(deployment.http.get("/metrics").text)
     deployment.http.post("/api/v1/patterns", json={"text": TEXT})
     deployment.http.get("/nowhere/at/all")
-    lines = deployment.http.get("/metrics").text.splitlines()
-    assert 'graphtide_patterns{state="pending"} 1' in lines
-    name = "graphtide_admin_api_requests_total"
-    assert f'{name}{{method="POST",route="/api/v1/patterns",status="201"}} 1' in lines
-    assert f'{name}{{method="",route="",status="404"}} 1' in lines
+    after = figures(deployment.http.get("/metrics").text)
+    assert after['graphtide_patterns{graphtide_state="pending"}'] == 1
+    name = "http_server_request_duration_seconds_count"
+    ends = 'network_protocol_version="1.1",url_scheme="http"'
+    for labels in (
+        f'http_request_method="POST",http_response_status_code="201",http_route="/api/v1/patterns",{ends}',
+        f'http_request_method="GET",http_response_status_code="404",{ends}',
+    ):
+        assert after[f"{name}{{{labels}}}"] - before.get(f"{name}{{{labels}}}", 0) == 1
 
 
 def test_the_process_says_that_it_lives_and_can_serve(deployment: Deployment) -> None:
-    assert deployment.http.get("/livez").json() == {"status": "alive"}
-    assert deployment.http.get("/readyz").json() == {"status": "ready"}
+    checks = {"view": "ok", "matches": "ok"}
+    assert deployment.http.get("/livez").json() == {"status": "alive", "checks": checks}
+    assert deployment.http.get("/readyz").json() == {
+        "status": "ready",
+        "checks": {**checks, "log": "ok", "registrations": "ok"},
+    }
 
 
 def test_what_is_not_there_is_a_problem_document(deployment: Deployment) -> None:

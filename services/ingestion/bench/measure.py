@@ -144,8 +144,7 @@ def main() -> None:
         return KafkaLog(KafkaConnection(sys.argv[1])) if len(sys.argv) > 1 else MemoryLog()
 
     for size in (4000, 100, 1):
-        if size > 1 or len(sys.argv) == 1:
-            report(f"sequencer, raw records of {size} edges", lambda size=size: sequencing(log(), size))
+        report(f"sequencer, raw records of {size} edges", lambda size=size: sequencing(log(), size))
     for size in (1_000, 10_000):
         report(f"HTTP, bodies of {size} edges", lambda size=size: over_http(log(), size, sequence=False))
         report(f"HTTP to ordered, bodies of {size} edges", lambda size=size: over_http(log(), size, sequence=True))

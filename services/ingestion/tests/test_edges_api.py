@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -17,6 +18,7 @@ from graphtide_ingestion.settings import Settings
 from graphtide_runtime.http import ProblemError
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.clock import ManualClock
+from graphtide_testing.telemetry import count_figures, figures
 from graphtide_wire import dead_letters, raw
 from graphtide_wire.topics import Topics
 
@@ -45,9 +47,15 @@ class Unwilling:
     willing: threading.Event = field(default_factory=threading.Event)
     asked: threading.Event = field(default_factory=threading.Event)
     refuses: bool = False
+    is_there: bool = True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.of, name)
+
+    def ping(self) -> None:
+        if not self.is_there:
+            message = "nobody answers"
+            raise TransientError(message)
 
     def writer(self) -> LogWriter:
         return _UnwillingWriter(self, self.of.writer())
@@ -336,9 +344,27 @@ def test_a_dead_letter_of_csv_is_sent_again_only_as_json(service: Service) -> No
 
 def test_health_and_figures_are_told() -> None:
     with serving(roles=frozenset({"http", "sequencer"})) as service:
+        count_figures()
+        before = figures(service.client.get("/metrics").text)
         service.post(edge(1) + "{\n")
-        assert service.client.get("/livez").json() == {"status": "alive"}
-        assert service.client.get("/readyz").json() == {"status": "ready"}
-        figures = service.client.get("/metrics").text
-        assert 'graphtide_ingestion_edges_total{outcome="accepted"} 1\n' in figures
-        assert 'graphtide_ingestion_edges_total{outcome="rejected"} 1\n' in figures
+        checks = {"test.sequencer.flows": "ok"}
+        deadline = time.monotonic() + 10
+        while service.client.get("/readyz").json()["checks"] != {**checks, "log": "ok"} and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert service.client.get("/livez").json() == {"status": "alive", "checks": checks}
+        assert service.client.get("/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}
+        after = figures(service.client.get("/metrics").text)
+        for outcome in ("accepted", "rejected"):
+            name = f'graphtide_ingestion_edges_total{{graphtide_outcome="{outcome}",graphtide_stream="flows"}}'
+            assert after[name] - before.get(name, 0) == 1
+        assert after["graphtide_ingestion_sequencers"] == 1
+
+
+def test_a_log_that_does_not_answer_makes_the_service_unready_and_says_so() -> None:
+    log = Unwilling()
+    with serving(log) as service:
+        log.is_there = False
+        answer = service.client.get("/readyz")
+        assert problem(answer) == (503, "not-ready")
+        assert answer.json()["checks"]["log"] == "nobody answers"
+        assert service.client.get("/livez").status_code == 200

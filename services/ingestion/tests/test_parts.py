@@ -20,14 +20,17 @@ from graphtide_ingestion.entrypoints.sequencers import Sequencers
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.metrics import Metric, Sample, exposition
 from graphtide_runtime.sequencing.ordered_records import Packing
 from graphtide_runtime.sequencing.positions import PartitionPosition, remembered
 from graphtide_runtime.sequencing.progress import Progress
-from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES, RawDecoder
+from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
+from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_runtime.sequencing.tracing import Onward
 from graphtide_testing.clock import ManualClock
 from graphtide_wire import ordered
 from graphtide_wire.topics import Topics
+from hypothesis import given
+from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
@@ -100,13 +103,55 @@ class TestProgress:
         assert progress.name_of("p" * 201, 1) == progress.name_of(None, 1) == progress.name_of("", 1)
 
 
+def decoded(decoder: RawDecoder, *records: Record) -> Decoded:
+    """What comes of records that are read together."""
+    (group,) = grouped(records)
+    return decoder.decode(group, 0)
+
+
+BODIES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                b'{"ts":1,"src":"a","dst":"b","label":"x"}',
+                b'{"ts":2,"src":"a","dst":"b","label":"x","n":1,"m":"t"}',
+                b'{"ts":3,"src":',
+                b'"',
+                b"3,a,b,x,i,5",
+                b'4,"a\nb",b,x,,',
+                b'5,"a',
+                b"\xef\xbb\xbf6,a,b,x,,",
+                b'\xef\xbb\xbf{"ts":6,"src":"a","dst":"b","label":"x"}',
+                b"",
+                b"\r",
+                b"\xff",
+            ]
+        ),
+        st.binary(max_size=8),
+    ),
+    max_size=4,
+).flatmap(lambda parts: st.sampled_from([b"\n".join(parts), b"\n".join([*parts, b""])]))
+
+
+def known(edges: EdgeBatch) -> list[dict[str, object]]:
+    """Records without the attributes that they lack, and without the lines that differ between records read together."""
+    return [
+        {
+            name: {key: value for key, value in field.items() if value is not None} if name == "attributes" else field
+            for name, field in record.items()
+            if name != "line"
+        }
+        for record in edges.to_records()
+    ]
+
+
 class TestRawDecoder:
     def test_names_without_end_do_not_fill_memory(self) -> None:
         decoder = RawDecoder()
         kept = 0
         for number in range(MOST_ATTRIBUTES + 50):
             edge = {"ts": 1, "src": "a", "dst": "b", "label": "x", f"a{number}": number}
-            edges = decoder.decode(raw_record(json.dumps(edge).encode()), 0).edges
+            edges = decoded(decoder, raw_record(json.dumps(edge).encode())).edges
             assert edges is not None
             assert len(edges) == 1
             kept = len(edges.attributes)
@@ -115,19 +160,38 @@ class TestRawDecoder:
     @pytest.mark.parametrize("columns", [b"src,dst", b"", b"ts,src,dst,label\n1,a,b,x"])
     def test_a_header_of_csv_that_is_none_is_refused_as_a_whole(self, columns: bytes) -> None:
         headers = (("content-type", b"text/csv"), ("graphtide-columns", columns))
-        decoded = RawDecoder().decode(raw_record(b"ts,src,dst,label\n")._replace(headers=headers), 0)
-        assert (decoded.edges, [each.raw for each in decoded.refused]) == (None, [b"ts,src,dst,label\n"])
+        found = decoded(RawDecoder(), raw_record(b"ts,src,dst,label\n")._replace(headers=headers))
+        assert (found.edges, [each.raw for each in found.pieces[0].refused]) == (None, [b"ts,src,dst,label\n"])
 
     def test_a_trace_of_any_length_does_not_travel(self) -> None:
         headers = (("traceparent", b"t" * 1_000_000),)
-        assert RawDecoder().decode(raw_record(b"")._replace(headers=headers), 0).traceparent is None
+        origin = decoded(RawDecoder(), raw_record(b"")._replace(headers=headers)).pieces[0].origin
+        assert origin is not None
+        assert origin.traceparent is None
+
+    @given(st.lists(BODIES, min_size=1, max_size=6), st.sampled_from([None, b"ts,src,dst,label,id,n"]))
+    def test_records_read_together_give_what_each_gives_alone(self, bodies: list[bytes], columns: bytes | None) -> None:
+        headers = (
+            (("graphtide-line", b"7"),) if columns is None else (("content-type", b"text/csv"), ("graphtide-columns", columns))
+        )
+        records = [raw_record(body)._replace(offset=place, headers=headers) for place, body in enumerate(bodies)]
+        together = decoded(RawDecoder(), *records)
+        assert together.edges is not None
+        start, ordinal, alone = 0, 0, RawDecoder()
+        for record, piece in zip(records, together.pieces, strict=True):
+            (group,) = grouped([record])
+            single = alone.decode(group, ordinal)
+            assert single.edges is not None
+            assert known(together.edges.part(start, piece.end)) == known(single.edges)
+            assert piece._replace(end=0, line=0) == single.pieces[0]._replace(end=0, line=0)
+            start, ordinal = piece.end, ordinal + piece.ordinals
 
 
 class TestPacking:
     def test_records_keep_to_their_bytes_and_an_edge_that_cannot_is_given_back(self) -> None:
         packing = Packing("ordered", most_bytes=6000)
         batches = [batch(1, 2, note="s" * 2500), batch(3, note="l" * 9000), batch(4, 5)]
-        messages, packed, too_large = packing.pack(batches, 10, 5, None)
+        messages, packed, too_large = packing.pack(batches, 10, 5, Onward())
         figures = [ordered.figures(message.headers) for message in messages]
         assert [(each.ordinal, each.records, each.first_ts, each.last_ts) for each in figures] == [
             (10, 1, 1, 1),
@@ -206,26 +270,18 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_cannot_go_
     deadline = time.monotonic() + PATIENCE
     while sequencers.running < 1 and time.monotonic() < deadline:
         time.sleep(0.01)
-    sequencers.check()
+    while any(each.wrong is not None for each in sequencers.ready()) and time.monotonic() < deadline:
+        time.sleep(0.01)
     thief = SequencingWorker(log, topics, StreamName("late"), SystemClock(), options)
     log.writer().write(
         [Message(topics.raw(StreamName("late")), None, b'{"ts":1,"src":"a","dst":"b","label":"x"}', partition=0)]
     )
-    failed = False
-    while not failed and time.monotonic() < deadline:
+    while sequencers.running and time.monotonic() < deadline:
         thief.open()
         log.writer().write([Message(topics.raw(StreamName("late")), None, b"{}", partition=0)])
-        try:
-            time.sleep(0.05)
-            sequencers.check()
-        except FatalError:
-            failed = True
+        time.sleep(0.05)
+    (finding,) = sequencers.ready()
     sequencers.close()
-    assert failed
-
-
-def test_figures_are_written_as_prometheus_reads_them() -> None:
-    metric = Metric("edges_total", "counter", "Edges.", (Sample(3, {"stream": 'a"\n\\'}), Sample(0.5, {})))
-    assert exposition([metric]) == (
-        '# HELP edges_total Edges.\n# TYPE edges_total counter\nedges_total{stream="a\\"\\n\\\\"} 3\nedges_total 0.5\n'
-    )
+    assert finding.name == "test.sequencer.late"
+    assert finding.wrong is not None
+    assert time.monotonic() < deadline

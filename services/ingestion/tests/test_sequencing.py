@@ -20,7 +20,7 @@ from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_wire import control, dead_letters, ordered, raw
 from graphtide_wire.raw import RawEdges, RawFormat
 from graphtide_wire.topics import Topics
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Stage:
     most_pending: int = 1000
     most_edges: int = 100
     linger: float = 0.0
+    most_records: int = 2
     log: Log = field(default_factory=MemoryLog)
     clock: ManualClock = field(default_factory=ManualClock)
     fuse: Fuse = field(default_factory=Fuse)
@@ -66,7 +67,11 @@ class Stage:
     def new_worker(self) -> SequencingWorker:
         ordering = Ordering(self.lateness, IDLE, self.most_pending)
         options = Sequencing(
-            ordering=ordering, linger_seconds=self.linger, most_edges=self.most_edges, most_records=2, poll_seconds=0.0
+            ordering=ordering,
+            linger_seconds=self.linger,
+            most_edges=self.most_edges,
+            most_records=self.most_records,
+            poll_seconds=0.0,
         )
         mortal: Any = Mortal(self.log, self.fuse)
         return SequencingWorker(mortal, TOPICS, FLOWS, self.clock, options)
@@ -184,6 +189,18 @@ def test_a_letter_says_where_its_record_stood_and_why_it_was_put_aside() -> None
     first, *_, xml, empty = stage.letters()
     assert (first.raw, first.source.topic, first.time) == (b"{", topic, "2026-01-01T00:00:00+00:00")
     assert (xml.raw, empty.reason) == (b"<edge/>", "a record without a value")
+
+
+def test_a_bad_edge_among_records_read_together_is_named_by_its_own_record() -> None:
+    stage = Stage(most_records=100)
+    stage.send(lines(edge(5, "a")))
+    stage.send(lines(edge(6, "b"), "{", edge(7, "c")), line=40)
+    stage.send(lines(edge(6, "late"), "["))
+    stage.send(lines(edge(8, "d")).strip())
+    assert stage.run().ids() == ["a", "b", "c", "d"]
+    told = [(each.code, each.raw, each.source.offset, each.source.line) for each in stage.letters()]
+    late = lines(edge(6, "late")).strip()
+    assert told == [("malformed", b"{", 1, 41), ("malformed", b"[", 2, 2), ("late", late, 2, 1)]
 
 
 def test_cloud_events_are_edges_in_both_modes() -> None:
@@ -382,6 +399,26 @@ def test_crashes_of_a_stream_in_one_partition_change_nothing(
     assert play(Stage(lateness, most_pending=most_pending), bodies, kills) == play(
         Stage(lateness, most_pending=most_pending), bodies, []
     )
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, "one", "other"]), SOME_EDGES), max_size=12),
+    st.sampled_from([0, 1, 3, 20]),
+    st.integers(1, 8),
+)
+@example([("one", [edge(1)]), ("other", [edge(9)]), ("one", [edge(5)]), ("one", [edge(3)])], 0, 8)
+@example([("one", [edge(5), edge(6)]), ("one", [edge(4)])], 20, 1)
+def test_what_records_are_read_with_changes_nothing(
+    records: list[tuple[str | None, list[dict[str, object] | str]]], lateness: int, most_pending: int
+) -> None:
+    outcomes = []
+    for most_records in (1, 3, 100):
+        stage = Stage(lateness, most_pending=most_pending, most_records=most_records)
+        stage.register("p", "4ms")
+        for producer, record in records:
+            stage.send(lines(*record), producer=producer)
+        outcomes.append(outcome(stage.run(len(records) + 1).fall_silent()))
+    assert outcomes[1:] == outcomes[:1] * 2
 
 
 @given(

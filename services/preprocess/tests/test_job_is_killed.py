@@ -52,6 +52,7 @@ class Job:
             "GRAPHTIDE_PREPROCESS_STREAMS": json.dumps([FLOWS]),
             "GRAPHTIDE_PREPROCESS_CHECKPOINT": str(folder / "checkpoint"),
             "GRAPHTIDE_PREPROCESS_MASTER": master,
+            "GRAPHTIDE_PREPROCESS_HEALTH__PORT": "0",
             "GRAPHTIDE_PREPROCESS_LATENESS": "300",
             "GRAPHTIDE_PREPROCESS_IDLE_SECONDS": "2",
             "GRAPHTIDE_PREPROCESS_TRIGGER_SECONDS": "0",
@@ -140,7 +141,19 @@ def good(count: int) -> int:
 
 
 @pytest.mark.timeout(400)
-def test_a_driver_that_is_killed_once_goes_on_and_one_that_is_asked_ends_its_batch(kafka: str, tmp_path: Path) -> None:
+def test_a_driver_that_is_asked_ends_its_batch(kafka: str, tmp_path: Path) -> None:
+    watched = Watched(kafka)
+    watched.send(0, 200)
+    job = Job(kafka, watched.topics, tmp_path, "local[2]")
+    job.start()
+    watched.wait_for(good(200), job)
+    assert job.stop() == 0, job.log()
+    watched.check(200)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(800)
+def test_a_driver_that_is_killed_once_goes_on(kafka: str, tmp_path: Path) -> None:
     watched = Watched(kafka)
     watched.send(0, 600)
     job = Job(kafka, watched.topics, tmp_path, "local[2]")

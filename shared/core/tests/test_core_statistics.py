@@ -100,6 +100,23 @@ def test_of_paths_nobody_counted_everything_fits_and_of_none_nothing() -> None:
     assert StatisticsSnapshot(edges=1, types={TCP: 1}, paths={}).path_share(PATTERN, a, b) == 0.0
 
 
+def test_meetings_count_every_pair_of_edges_both_ways_round() -> None:
+    paths = {
+        PathType.of(EdgeEnd(TCP, OUT), EdgeEnd(TCP, OUT)): 1,
+        PathType.of(EdgeEnd(TCP, OUT), EdgeEnd(TCP, IN)): 2,
+        PathType.of(EdgeEnd(TCP, IN), EdgeEnd(UDP, OUT)): 4,
+    }
+    snapshot = StatisticsSnapshot(edges=2, types={TCP: 1, UDP: 1}, paths=paths)
+    # Two tcp edges out of v can change places.
+    assert snapshot.meetings(PATTERN, "v", EDGES["a"], EDGES["d"]) == 2
+    # At w: a comes in, b goes out to a vertex with the label ip, so it is no udp.
+    assert snapshot.meetings(PATTERN, "w", EDGES["a"], EDGES["b"]) == 2
+    assert snapshot.meetings(PATTERN, "w", EDGES["b"], EDGES["a"]) == 2
+    # The self-loop c leaves w and comes in there; udp never comes in.
+    assert snapshot.meetings(PATTERN, "w", EDGES["a"], EDGES["c"]) == 4
+    assert StatisticsSnapshot(edges=1, types={TCP: 1}).meetings(PATTERN, "w", EDGES["a"], EDGES["b"]) == 0
+
+
 @pytest.mark.parametrize(("edge", "other"), [("a", "a"), ("b", "e")])
 def test_edges_that_make_no_path_have_no_share(edge: str, other: str) -> None:
     with pytest.raises(ValueError, match="make no 2-edge path"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka import Producer
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_core.ports.log import Position, TopicPartition, TopicSpec
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
@@ -81,6 +83,37 @@ def test_a_transactor_opens_again_when_the_broker_is_back(kafka_to_crash: KafkaS
     transactor.commit("group", {place: Position(2, "two again")})
     assert read_on(reader, 1) == [b"again"]
     assert reader.committed([place]) == {place: Position(2, "two again")}
+    transactor.close()
+    reader.close()
+
+
+class Silent(Producer):
+    """A producer of which one call never returns."""
+
+    def send_offsets_to_transaction(self, *_: object) -> None:
+        Event().wait()
+
+
+def test_a_commit_that_librdkafka_never_ends_is_left_behind(kafka: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = KafkaLog(KafkaConnection(kafka, request_seconds=SOON))
+    topic = new_topic(log)
+    place = TopicPartition(topic, 0)
+    transactor, reader = log.transactor(topic), log.reader(topic)
+    with monkeypatch.context() as patched:
+        patched.setattr("graphtide_runtime.kafka.producing.Producer", Silent)
+        transactor.open()
+        transactor.begin()
+        transactor.write(messages(topic, b"lost"))
+        with pytest.raises(TransientError, match="no answer in 3 seconds"):
+            transactor.commit(topic, {place: Position(1, "one")})
+        transactor.close()
+    transactor.open()
+    transactor.begin()
+    transactor.write(messages(topic, b"again"))
+    transactor.commit(topic, {place: Position(2, "two")})
+    reader.assign({place: 0})
+    assert values(read(reader, 1)) == [b"again"]
+    assert reader.committed([place]) == {place: Position(2, "two")}
     transactor.close()
     reader.close()
 

@@ -43,7 +43,7 @@ def test_a_missing_value_or_header_is_no_surprise(example: Example) -> None:
     for place in range(len(record.headers)):
         with contextlib.suppress(PoisonRecordError):
             example.decode(record._replace(headers=record.headers[:place] + record.headers[place + 1 :]))
-    if example.name != "ordered-headers":
+    if not example.name.startswith("ordered-"):
         with pytest.raises(PoisonRecordError):
             example.decode(record._replace(value=None))
 

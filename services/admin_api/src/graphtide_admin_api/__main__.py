@@ -9,7 +9,8 @@ from pathlib import Path
 import uvicorn
 from graphtide_core.errors import FatalError
 from graphtide_runtime.access.keys import checked, hashed, new_key
-from graphtide_runtime.logs import to_standard_error
+from graphtide_runtime.telemetry.logs import to_standard_error
+from graphtide_runtime.telemetry.setup import set_up
 
 from graphtide_admin_api.bootstrap import admin_api, description
 from graphtide_admin_api.settings import AdminApiSettings
@@ -48,6 +49,7 @@ def _make_key(name: str, scopes: list[str]) -> None:
 def _serve() -> None:
     to_standard_error()
     settings = AdminApiSettings()
+    set_up("graphtide-admin-api", settings.telemetry)
     try:
         app = admin_api(settings)
     except FatalError as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_runtime.access.guard import Guard
@@ -11,6 +13,9 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import metrics
+from graphtide_runtime.telemetry.instruments import observed
 from graphtide_wire.topics import Topics
 
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
@@ -19,12 +24,32 @@ from graphtide_admin_api.application.reading import Streams
 from graphtide_admin_api.application.registry import Registry
 from graphtide_admin_api.application.view import View, Viewer
 from graphtide_admin_api.entrypoints.app import application
+from graphtide_admin_api.entrypoints.health import readiness
 from graphtide_admin_api.entrypoints.parts import Bounds, Parts
 from graphtide_admin_api.settings import AdminApiSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fastapi import FastAPI
     from graphtide_core.ports.log import Log
+    from graphtide_runtime.health import Look
+    from graphtide_runtime.telemetry.instruments import Observed
+
+
+@dataclass(frozen=True, slots=True)
+class AdminApi:
+    """The API put together.
+
+    Attributes:
+        app: the application; its life runs its workers.
+        alive: looks whether it lives.
+        ready: looks whether it can answer.
+    """
+
+    app: FastAPI
+    alive: Look
+    ready: Look
 
 
 def admin_api(settings: AdminApiSettings, log: Log | None = None) -> FastAPI:
@@ -33,28 +58,50 @@ def admin_api(settings: AdminApiSettings, log: Log | None = None) -> FastAPI:
     Raises:
         FatalError: nobody could call: neither keys nor a provider of tokens are given.
     """
-    place = log or KafkaLog(settings.kafka.connection("graphtide-admin-api"))
+    return assemble(settings, log or KafkaLog(settings.kafka.connection("graphtide-admin-api"))).app
+
+
+def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
+    """Put the API together on a log.
+
+    Raises:
+        FatalError: as `admin_api`.
+    """
     topics, clock = Topics(settings.prefix), SystemClock()
     view, recent = View(topics), RecentMatches()
-    registry = Registry(place, topics, view)
-    workers = Workers([Viewer(place, topics, clock, view), MatchFeed(place, topics, clock, recent)])
+    registry = Registry(log, topics, view)
+    workers = Workers(
+        [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent)], stuck_seconds=settings.stuck_seconds
+    )
     parts = Parts(
-        log=place,
+        log=log,
         topics=topics,
         view=view,
-        patterns=Patterns(place, topics, clock, view, registry),
+        patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
-        streams=Streams(place, topics),
+        streams=Streams(log, topics),
         requires=Guard(settings.authentication(), RateLimit(settings.requests_per_second, settings.burst)).requires,
-        is_working=lambda: not workers.stop.is_set(),
+        alive=workers.alive,
+        ready=workers.ready,
         bounds=Bounds(most_body_bytes=settings.most_body_bytes),
     )
 
-    def end() -> None:
-        registry.close()
-        workers.end()
+    @contextmanager
+    def life() -> Iterator[None]:
+        with observed(metrics.PATTERNS, lambda: _by_state(view)):
+            workers.start()
+            try:
+                yield
+            finally:
+                registry.close()
+                workers.end()
 
-    return application(parts, workers.start, end)
+    return AdminApi(application(parts, life), parts.alive, lambda: readiness(parts))
+
+
+def _by_state(view: View) -> Iterator[Observed]:
+    for state, count in view.states().items():
+        yield count, {key.STATE: state}
 
 
 def description() -> str:

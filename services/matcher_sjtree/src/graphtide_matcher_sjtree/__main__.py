@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from graphtide_runtime.process import serve
+from graphtide_runtime.service import run_service
 
-from graphtide_matcher_sjtree.bootstrap import matcher
+from graphtide_matcher_sjtree.bootstrap import SERVICE, matcher
 from graphtide_matcher_sjtree.settings import Settings
 
 
 def main() -> None:
     """Match until a signal ends it."""
-    serve([matcher(Settings())])
+    settings = Settings()
+    run_service(f"graphtide-{SERVICE}-{settings.shard}", settings, lambda log: matcher(settings, log), settings.profile)
 
 
 if __name__ == "__main__":

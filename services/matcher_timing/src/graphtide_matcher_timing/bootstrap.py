@@ -16,6 +16,6 @@ SERVICE: Final = "matcher_timing"
 """What plans call it."""
 
 
-def matcher(settings: MatcherSettings, log: Log | None = None, checkpoints: CheckpointStore | None = None) -> MatcherHost:
-    """Return the host of a shard, on the log and the checkpoints that the settings name unless others are given."""
+def matcher(settings: MatcherSettings, log: Log, checkpoints: CheckpointStore | None = None) -> MatcherHost:
+    """Return the host of a shard on a log, and on the checkpoints that the settings name unless others are given."""
     return host(SERVICE, settings, log, checkpoints)

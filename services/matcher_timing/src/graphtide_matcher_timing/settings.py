@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphtide_runtime.health_server import HealthSettings
 from graphtide_runtime.matcher_host.settings import MatcherSettings
 from pydantic_settings import SettingsConfigDict
 
@@ -9,4 +10,8 @@ from pydantic_settings import SettingsConfigDict
 class Settings(MatcherSettings):
     """Settings of one shard."""
 
-    model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_MATCHER_TIMING_", env_nested_delimiter="__")
+    model_config = SettingsConfigDict(
+        env_prefix="GRAPHTIDE_MATCHER_TIMING_", env_nested_delimiter="__", nested_model_default_partial_update=True
+    )
+
+    health: HealthSettings = HealthSettings(port=8084)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphtide_runtime.process import serve
+from graphtide_runtime.service import run_service
 
 from graphtide_planner.bootstrap import planner
 from graphtide_planner.settings import PlannerSettings
@@ -10,7 +10,8 @@ from graphtide_planner.settings import PlannerSettings
 
 def main() -> None:
     """Plan until a signal ends it."""
-    serve([planner(PlannerSettings())])
+    settings = PlannerSettings()
+    run_service("graphtide-planner", settings, lambda log: planner(settings, log))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.kafka import KafkaLog
 from graphtide_wire.topics import Topics
 
 from graphtide_planner.application.planner import Planner
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
     from graphtide_planner.settings import PlannerSettings
 
 
-def planner(settings: PlannerSettings, log: Log | None = None) -> Planner:
-    """Return the planner, on the log that the settings name unless another is given."""
+def planner(settings: PlannerSettings, log: Log) -> Planner:
+    """Return the planner on a log."""
     policy = PlanningPolicy(settings.shards, settings.time_unit, settings.margin)
-    return Planner(
-        log or KafkaLog(settings.kafka.connection("graphtide-planner")), Topics(settings.prefix), SystemClock(), policy
-    )
+    return Planner(log, Topics(settings.prefix), SystemClock(), policy)

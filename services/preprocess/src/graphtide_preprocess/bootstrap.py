@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from graphtide_preprocess.settings import Settings
 
+NAME: Final = "graphtide-preprocess"
+"""What Kafka, Spark and telemetry call the job."""
+
 
 def bootstrap(settings: Settings) -> tuple[SparkSession, list[StreamQuery]]:
     """Return the session and a query for each stream.
@@ -40,7 +43,7 @@ def bootstrap(settings: Settings) -> tuple[SparkSession, list[StreamQuery]]:
         check_stream(name)
     spark = session(settings.master, settings.spark)
     spark.streams.addListener(BatchMetrics())
-    folder = Path(tempfile.mkdtemp(prefix="graphtide-preprocess-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"{NAME}-"))
     return spark, [stream_query(spark, settings, StreamName(name), folder / name) for name in settings.streams]
 
 
@@ -48,7 +51,7 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
     """Return the query of one stream, which has its checkpoint in a folder of its own."""
     topics = Topics(settings.prefix)
     pace = Pace(settings.most_records, settings.most_bytes, int(settings.idle_seconds * 1000))
-    connection = settings.kafka.connection("graphtide-preprocess")
+    connection = settings.kafka.connection(NAME)
     reading = Reading(connection, topics, stream, pace, settings.tasks, str(stop_file))
     most_ticks = Duration(settings.longest_window_seconds, "s").ticks_at_least(settings.unit)
     task = Task(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from graphtide_core.time import TimeUnit
-from graphtide_runtime.kafka.settings import KafkaSettings
-from graphtide_wire.topics import DEFAULT_PREFIX
+from graphtide_runtime.health_server import HealthSettings
+from graphtide_runtime.service import ServiceSettings
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 
-class Settings(BaseSettings):
+class Settings(ServiceSettings):
     """Settings of the job.
 
     Attributes:
-        kafka: where the log is.
-        prefix: what names of topics begin with.
         streams: that are put in order; each is a query of its own.
         checkpoint: folder of the checkpoints, of any file system that Spark knows (`file:`, `s3a:`, `hdfs:`).
         master: Spark's master; not set takes what `spark-submit` was told.
@@ -34,10 +32,11 @@ class Settings(BaseSettings):
         tasks: that read and decode a stream's batch at once.
     """
 
-    model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_PREPROCESS_", env_nested_delimiter="__", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="GRAPHTIDE_PREPROCESS_", env_nested_delimiter="__", nested_model_default_partial_update=True
+    )
 
-    kafka: KafkaSettings = Field(default_factory=KafkaSettings)
-    prefix: str = DEFAULT_PREFIX
+    health: HealthSettings = HealthSettings(port=8086)
     streams: tuple[str, ...] = ()
     checkpoint: str = ""
     master: str | None = None

@@ -141,16 +141,22 @@ class Server:
         """Delete a pattern, whatever it is by now."""
         self._send("DELETE", _path(name), headers={"If-Match": "*"})
 
-    def plan(self, name: str) -> str | None:
-        """Explain a pattern's plan, as text; None if it has none yet."""
-        answer = self._request("GET", f"{_path(name)}/plan?format=text")
+    def plan(self, name: str, form: str = "text") -> str | None:
+        """Explain a pattern's plan as text, json or dot; None if it has none yet."""
+        answer = self._request("GET", f"{_path(name)}/plan?format={form}")
         return None if answer.status_code == 404 else _checked(answer).text
 
-    def follow(self, name: str, after: str | None = None) -> Iterator[Event]:
-        """Yield matches as they are reported, after a place or from now on; come back by itself where the connection ends."""
+    def follow(self, name: str, after: str | None = None, last: int = 0) -> Iterator[Event]:
+        """Yield matches as they are reported; come back by itself where the connection ends.
+
+        Args:
+            name: the pattern's.
+            after: place after which to begin.
+            last: without a place, how many of the newest matches come first.
+        """
         while True:
             try:
-                for event in self._events(name, after):
+                for event in self._events(name, after, last):
                     after = event.place
                     yield event
             except TransientError:
@@ -158,10 +164,10 @@ class Server:
                     raise
             time.sleep(_PAUSE_SECONDS)
 
-    def _events(self, name: str, after: str | None) -> Iterator[Event]:
+    def _events(self, name: str, after: str | None, last: int) -> Iterator[Event]:
         headers = {"Last-Event-ID": after} if after else {}
         timeout = httpx2.Timeout(_SILENCE_SECONDS, connect=5.0)
-        address = f"{_path(name)}/matches:stream"
+        address = f"{_path(name)}/matches:stream?last={last}"
         with self._reached(), self._http.stream("GET", address, headers=headers, timeout=timeout) as answer:
             if answer.is_error:
                 answer.read()

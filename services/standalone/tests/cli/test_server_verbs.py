@@ -70,13 +70,16 @@ class There:
             control.PatternText(TEXT), "running",
         )  # fmt: skip
         at = datetime(2024, 1, 1, tzinfo=UTC)
-        status = control.StatusRecord("p", 1, 1, "matcher_timing", 0, state, at, reason, matches=1234)
+        status = control.StatusRecord("p", 1, 1, "matcher_timing", 0, state, at, reason, matches=1234, items=(ITEM,))
         self.log.writer().write(
             [
                 Message(TOPICS.plans, b"p", control.encode_plan(record)),
                 Message(TOPICS.status, control.status_key(status), control.encode_status(status)),
             ]
         )
+
+
+ITEM = control.ItemStatus("L1.1", 30, 50, 70)
 
 
 @pytest.fixture
@@ -121,6 +124,16 @@ def test_describe_shows_text_standing_and_plan(there: There) -> None:
     shown = there.run("describe", "p")
     for part in ("failed: it reached a limit", "matcher_timing, shard 0", "PATTERN p", "engine timing", "L1.2"):
         assert part in shown
+
+
+def test_explain_shows_the_plan_a_server_runs(there: There) -> None:
+    assert "no plan for it yet" in str(there.fails("explain", "p"))
+    there.run("apply", there.file(TEXT))
+    there.answer("running")
+    there.run("wait", "p")
+    assert "actual alive 30, peak 50, created 70" in there.run("explain", "p")
+    shown = json.loads(there.run("explain", "p", "--format", "json"))
+    assert shown["nodes"][0]["actual"] == {"alive": 30, "peak": 50, "created": 70}
 
 
 def test_wait_ends_where_a_pattern_fails_or_takes_too_long(there: There) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphtide_runtime.process import serve
+from graphtide_runtime.service import run_service
 
 from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
@@ -10,7 +10,8 @@ from graphtide_statistics.settings import StatisticsSettings
 
 def main() -> None:
     """Count until a signal ends it."""
-    serve([counter(StatisticsSettings())])
+    settings = StatisticsSettings()
+    run_service("graphtide-statistics", settings, lambda log: counter(settings, log))
 
 
 if __name__ == "__main__":

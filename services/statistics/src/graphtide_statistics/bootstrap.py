@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.time import Duration
 from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.kafka import KafkaLog
 from graphtide_wire.topics import Topics
 
 from graphtide_statistics.application.counter import Counter, CounterSettings
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from graphtide_statistics.settings import StatisticsSettings
 
 
-def counter(settings: StatisticsSettings, log: Log | None = None) -> Counter:
-    """Return the counter, on the log that the settings name unless another is given."""
+def counter(settings: StatisticsSettings, log: Log) -> Counter:
+    """Return the counter on a log."""
     counting = CounterSettings(Duration(settings.longest_window_seconds, "s"), settings.publish_seconds)
-    place = log or KafkaLog(settings.kafka.connection("graphtide-statistics"))
-    return Counter(place, Topics(settings.prefix), SystemClock(), counting)
+    return Counter(log, Topics(settings.prefix), SystemClock(), counting)

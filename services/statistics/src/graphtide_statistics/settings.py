@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from graphtide_runtime.kafka.settings import KafkaSettings
-from graphtide_wire.topics import DEFAULT_PREFIX
+from graphtide_runtime.health_server import HealthSettings
+from graphtide_runtime.service import ServiceSettings
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 
-class StatisticsSettings(BaseSettings):
+class StatisticsSettings(ServiceSettings):
     """Settings of the counter.
 
     Attributes:
-        kafka: where the log is.
-        prefix: what names of topics begin with.
         longest_window_seconds: bound on the window of a stream, in its own time.
         publish_seconds: time between two snapshots of a stream.
     """
 
-    model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_STATISTICS_", env_nested_delimiter="__")
+    model_config = SettingsConfigDict(
+        env_prefix="GRAPHTIDE_STATISTICS_", env_nested_delimiter="__", nested_model_default_partial_update=True
+    )
 
-    kafka: KafkaSettings = Field(default_factory=KafkaSettings)
-    prefix: str = DEFAULT_PREFIX
+    health: HealthSettings = HealthSettings(port=8083)
     longest_window_seconds: int = Field(default=600, gt=0)
     publish_seconds: float = Field(default=5.0, ge=0)

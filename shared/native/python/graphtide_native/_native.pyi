@@ -65,6 +65,16 @@ class Decoder:
     def finish(self) -> EdgeBatch:
         """Return what the end of the stream completes; call once, last."""
 
+    def decode_pieces(
+        self, pieces: Sequence[bytes], line: int
+    ) -> tuple[EdgeBatch, list[tuple[int, int, int, int | None, int]]]:
+        """Return the records of pieces of a stream, each whole in itself, and for each piece what tells it from the others.
+
+        That is: how many records, and how many dead letters since they were taken, there are up to its end; the ordinal that
+        follows; its greatest `ts`, None if it has no record; its first line. Lines are counted from `line`, and those of two
+        pieces differ. Columns are those that the stream began with.
+        """
+
     def take_dead_letters(self) -> list[tuple[int, str, bytes]]:
         """Return (line, reason, bytes) of the records put aside since the last call."""
 

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Actual:
-    """What a run saw in one item: most partial matches alive at once, and how many were made in all."""
+    """What a run saw in one item: most partial matches alive at once, all that were made, and those alive while it goes on."""
 
     peak: int
     created: int
+    alive: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                         "does": node.does,
                         "inputs": list(node.inputs),
                         "estimate": node.estimate,
-                        "actual": None if node.actual is None else {"peak": node.actual.peak, "created": node.actual.created},
+                        "actual": None if node.actual is None else _actual(node.actual),
                     }
                     for node in explanation.nodes
                 ],
@@ -185,8 +186,14 @@ def _figures(node: Node) -> list[str]:
     if node.estimate is not None:
         figures.append(f"estimated {node.estimate:,.3g}")
     if node.actual is not None:
-        figures.append(f"actual peak {node.actual.peak:,}, created {node.actual.created:,}")
+        alive = f"alive {node.actual.alive:,}, " if node.actual.alive is not None else ""
+        figures.append(f"actual {alive}peak {node.actual.peak:,}, created {node.actual.created:,}")
     return figures
+
+
+def _actual(actual: Actual) -> dict[str, int]:
+    figures = {"peak": actual.peak, "created": actual.created}
+    return figures if actual.alive is None else {"alive": actual.alive, **figures}
 
 
 def _quoted(text: str) -> str:

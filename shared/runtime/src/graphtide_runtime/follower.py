@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import TransientError
 
+from graphtide_runtime.health import beat
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -43,6 +45,7 @@ class Follower:
         """
         while True:
             records = self._reader.poll(_PATIENCE, _MOST)
+            beat()
             yield from records
             if self._reader.at_end():
                 return

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 import structlog
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -15,7 +16,11 @@ from fastapi.responses import JSONResponse
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, InvalidQueryError, TransientError
 from starlette.exceptions import HTTPException
 
-from graphtide_runtime.metrics import CONTENT_TYPE, Metric, exposition
+from graphtide_runtime.telemetry import events
+from graphtide_runtime.telemetry.setup import CONTENT_TYPE, exposition
+
+if TYPE_CHECKING:
+    from graphtide_runtime.health import Finding, Look
 
 _LOG = structlog.get_logger()
 
@@ -90,7 +95,7 @@ def answer_with_problems(app: FastAPI) -> None:
     @app.exception_handler(GraphtideError)
     async def _graphtide(_: Request, error: GraphtideError) -> Response:
         if isinstance(error, FatalError):
-            _LOG.error("request.failed", error=str(error))
+            _LOG.error(events.REQUEST_FAILED, error=str(error))
         return problem_of(error).response()
 
     @app.exception_handler(RequestValidationError)
@@ -106,30 +111,32 @@ def answer_with_problems(app: FastAPI) -> None:
         return ProblemError(status, code, str(error.detail), headers=error.headers).response()
 
 
-def health_routes(ready: Callable[[], None], metrics: Callable[[], Iterable[Metric]]) -> APIRouter:
-    """Return `/livez`, `/readyz` and `/metrics`.
-
-    `ready` raises a `GraphtideError` while the service cannot do its work; it may block.
-    """
+def health_routes(alive: Look, ready: Look) -> APIRouter:
+    """Return `/livez`, `/readyz` and `/metrics`: 200 with what was looked at, 503 with what is wrong with it."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/livez")
-    async def livez() -> dict[str, str]:
-        return {"status": "alive"}
+    def livez() -> Response:
+        return _found("alive", alive())
 
     @router.get("/readyz")
     def readyz() -> Response:
-        try:
-            ready()
-        except GraphtideError as error:
-            return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "not-ready", str(error)).response()
-        return JSONResponse({"status": "ready"})
+        return _found("ready", ready())
 
     @router.get("/metrics")
     def figures() -> Response:
-        return Response(exposition(metrics()), media_type=CONTENT_TYPE)
+        return Response(exposition(), media_type=CONTENT_TYPE)
 
     return router
+
+
+def _found(good: str, findings: Iterable[Finding]) -> Response:
+    looked_at = list(findings)
+    checks = {each.name: each.wrong or "ok" for each in looked_at}
+    wrong = [f"{each.name}: {each.wrong}" for each in looked_at if each.wrong is not None]
+    if wrong:
+        return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, f"not-{good}", "; ".join(wrong), more={"checks": checks}).response()
+    return JSONResponse({"status": good, "checks": checks})
 
 
 def open_to_all(_scope: str) -> Callable[..., object]:

@@ -1,7 +1,7 @@
 """The loop around every service's work: rounds, retries with back-off, a graceful end.
 
-The one place that catches `GraphtideError`. A worker that fails in passing is closed and opened again, so that it goes on from
-what it committed and from nothing else. What is fatal ends the loop and is raised.
+The one place that catches the `GraphtideError` of work. A worker that fails in passing is closed and opened again, so that it
+goes on from what it committed and from nothing else. What is fatal ends the loop and is raised.
 """
 
 from __future__ import annotations
@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 from graphtide_core.errors import TransientError
+
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.health import CURRENT, Pulse
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import events, metrics
+from graphtide_runtime.telemetry.instruments import add
 
 if TYPE_CHECKING:
     from threading import Event
@@ -57,28 +63,35 @@ class Backoff:
         return random.uniform(bound / 2, bound)  # noqa: S311 - spreads load, keeps no secret
 
 
-def run(worker: Worker, stop: Event, backoff: Backoff | None = None) -> None:
-    """Do rounds until `stop` is set; retry for ever what may succeed later.
+def run(worker: Worker, stop: Event, backoff: Backoff | None = None, pulse: Pulse | None = None) -> None:
+    """Do rounds until `stop` is set; retry for ever what may succeed later. `pulse` is told of every round.
 
     Raises:
         FatalError: the worker cannot go on.
     """
     policy = backoff or Backoff()
+    heart = pulse or Pulse(worker.name, SystemClock())
+    CURRENT.set(heart)
     log = _LOG.bind(worker=worker.name)
     failures = 0
     while not stop.is_set():
         pause = 0.0
+        heart.beat()
         try:
             worker.open()
-            log.info("work.opened")
+            log.info(events.WORK_OPENED)
             while not stop.is_set():
                 worker.step()
+                heart.did_round()
                 failures = 0
         except TransientError as error:
             failures += 1
             pause = policy.seconds(failures)
-            log.warning("work.failed", error=str(error), failures=failures, retry_in=round(pause, 3))
+            heart.failed(str(error))
+            add(metrics.WORKER_FAILURES, 1, {key.WORKER: worker.name})
+            log.warning(events.WORK_FAILED, error=str(error), failures=failures, retry_in=round(pause, 3))
         finally:
             worker.close()
         stop.wait(pause)
-    log.info("work.ended")
+    heart.end("it was told to end")
+    log.info(events.WORK_ENDED)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import PoisonRecordError, TransientError
 
+from graphtide_runtime.health import beat
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -63,6 +65,7 @@ def between(reader: LogReader, partition: TopicPartition, start: int, end: int) 
     reader.assign({partition: start})
     while True:
         records = reader.poll(_PATIENCE, _MOST)
+        beat()
         for record in records:
             if record.offset >= end:
                 return

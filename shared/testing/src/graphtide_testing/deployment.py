@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from graphtide_testing.servers.process import Usage
+
 
 class Program:
     """One service's process, which can be killed and started again."""
@@ -46,6 +48,10 @@ class Program:
         """Return whether it has not ended."""
         return self._process.is_running()
 
+    def usage(self) -> Usage:
+        """Return what it takes."""
+        return self._process.usage()
+
     def kill(self) -> None:
         """End it at once, as a crash does."""
         self._process.kill()
@@ -64,8 +70,9 @@ class Deployment:
         topics: names of all topics.
     """
 
-    def __init__(self, folder: Path, prefix: str = "test") -> None:
-        """Keep everything in a folder; nothing is started."""
+    def __init__(self, folder: Path, prefix: str = "test", surroundings: Mapping[str, str] | None = None) -> None:
+        """Keep everything in a folder; nothing is started. `surroundings` are variables that every service gets as they are."""
+        self._surroundings = surroundings or {}
         self._folder = folder
         self.kafka = KafkaServer(folder / "kafka")
         self.redis = RedisServer(folder / "redis")
@@ -85,9 +92,14 @@ class Deployment:
 
     def service(self, name: str, environment: Mapping[str, str] | None = None, *, instance: str = "") -> Program:
         """Return the program of a service (`matcher_timing`), not started; `environment` lacks the service's own prefix."""
-        own = {"KAFKA__BOOTSTRAP": self.kafka.bootstrap, "REDIS": self.redis.url, "PREFIX": self.topics.prefix}
+        own = {
+            "KAFKA__BOOTSTRAP": self.kafka.bootstrap,
+            "REDIS": self.redis.url,
+            "PREFIX": self.topics.prefix,
+            "HEALTH__PORT": "0",
+        }
         prefix = f"GRAPHTIDE_{name.upper()}_"
-        told = {prefix + key: value for key, value in (own | dict(environment or {})).items()}
+        told = {prefix + key: value for key, value in (own | dict(environment or {})).items()} | dict(self._surroundings)
         program = Program(f"graphtide_{name}", self._folder / f"{name}{instance}", told)
         self._programs.append(program)
         return program

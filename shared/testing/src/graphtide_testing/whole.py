@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from graphtide_testing.servers.process import Usage
+
 PATIENCE = 90.0
 """Seconds within which a deployment that works has done what it was asked."""
 
@@ -38,9 +40,14 @@ class Whole:
         control: client of the admin API.
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        """Prepare; `settings` are variables by service, without the services' prefixes."""
-        self.deployment = Deployment(folder)
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, Mapping[str, str]] | None = None,
+        surroundings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare; `settings` are variables by service, without the services' prefixes, `surroundings` those of all."""
+        self.deployment = Deployment(folder, surroundings=surroundings)
         self._settings = {**QUICK, **(settings or {})}
         self.services: dict[str, Program] = {}
 
@@ -138,6 +145,11 @@ class Whole:
                 message = f"not within {PATIENCE:g} seconds: {what}\n{logs}"
                 raise AssertionError(message)
             time.sleep(0.05)
+
+    def usage(self) -> dict[str, Usage]:
+        """Return what every process takes, by name."""
+        servers = {"kafka": self.deployment.kafka.usage(), "redis": self.deployment.redis.usage()}
+        return servers | {name: program.usage() for name, program in self.services.items()}
 
     def end(self) -> None:
         """End everything at once."""

@@ -72,6 +72,7 @@ BODY = (
 )
 RETRACTED = BODY.replace(b'"kind":"match"', b'"kind":"retract"')
 FIGURES = ordered.OrderedFigures(EventTime(-5), EventTime(9), 2, 100, EventTime(8), TimeUnit.MILLISECOND, TRACE)
+TRACED = (ordered.TracedRows(0, 1, TRACE), ordered.TracedRows(1, 1, TRACE.replace("4bf9", "5cfa")))
 COLUMNS: dict[str, list[bool | int | float | str | None]] = {
     "ts": [-5, 9],
     "src": ["a", "b"],
@@ -134,6 +135,7 @@ STATUS = control.StatusRecord(
     matches=17,
     partial_matches=1000,
     state_bytes=65536,
+    items=(control.ItemStatus("L1.1", 900, 950, 12_000), control.ItemStatus("L1.2", 100, 120, 340)),
 )
 HTTP, DNS = EdgeType("ip", "http", "ip"), EdgeType(None, "dns", None, 3)
 SNAPSHOT = statistics.StatisticsRecord(
@@ -174,6 +176,12 @@ EXAMPLES = [
     ),
     Example("retraction", matches.encode("t", RETRACTED, 2, None), match_event(RETRACTED, MatchKind.RETRACT), matches.decode),
     Example("ordered-headers", ordered.encode("t", FIGURES, b"any"), FIGURES, lambda record: ordered.figures(record.headers)),
+    Example(
+        "ordered-traces",
+        ordered.encode("t", FIGURES, b"any", TRACED),
+        TRACED,
+        lambda record: ordered.traced_rows(record.headers),
+    ),
     Example(
         "pattern",
         Message("t", b"exfiltration", control.encode_pattern(PATTERN)),

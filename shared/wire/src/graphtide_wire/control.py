@@ -89,11 +89,20 @@ class PlanRecord(msgspec.Struct, frozen=True):
     format: Count = PLAN_FORMAT
 
 
+class ItemStatus(msgspec.Struct, frozen=True):
+    """Partial matches of one item of a plan: alive now, most at once, made in all."""
+
+    name: str
+    alive: Count
+    peak: Count
+    created: Count
+
+
 class StatusRecord(msgspec.Struct, frozen=True):
     """What a host says of a plan: how far it is, and how large its state.
 
     `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
-    first whose are not. `position` is the offset that the host reads next.
+    first whose are not. `position` is the offset that the host reads next. `items` tells of what the plan stores, item by item.
     """
 
     name: Name
@@ -109,6 +118,7 @@ class StatusRecord(msgspec.Struct, frozen=True):
     matches: Count = 0
     partial_matches: Count = 0
     state_bytes: Count = 0
+    items: tuple[ItemStatus, ...] = ()
 
 
 def encode_pattern(record: PatternRecord) -> bytes:

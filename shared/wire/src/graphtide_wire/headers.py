@@ -14,7 +14,16 @@ CONTENT_TYPE: Final = "content-type"
 TRACEPARENT: Final = "traceparent"
 """W3C Trace Context of what brought the record about."""
 
+TRACEPARENT_FORM: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
+"""What W3C Trace Context wants of such a value: trace, span and flags."""
+
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
+
+
+def is_sampled(traceparent: str | None) -> bool:
+    """Return whether the value names a trace that is recorded."""
+    found = None if traceparent is None else TRACEPARENT_FORM.fullmatch(traceparent)
+    return found is not None and bool(int(found[3], 16) & 1)
 
 
 def text(headers: Headers, name: str) -> str | None:

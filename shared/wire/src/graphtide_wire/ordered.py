@@ -6,6 +6,7 @@ faster must write what `encode_body` does, but for the order of a dictionary's l
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,13 @@ RECORDS: Final = "graphtide-records"
 ORDINAL: Final = "graphtide-ordinal"
 WATERMARK: Final = "graphtide-watermark"
 UNIT: Final = "graphtide-unit"
+TRACES: Final = "graphtide-traces"
+"""Which edges belong to traces that are sampled: `first+rows=traceparent`, with commas between them."""
+
+MOST_TRACES: Final = 64
+"""Runs of edges that a record names the traces of; the edges of further ones are in no trace from there on."""
+
+_TRACED = re.compile(rf"([0-9]{{1,9}})\+([0-9]{{1,9}})=({names.TRACEPARENT_FORM.pattern})")
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
 _COLUMNS: Final = {
@@ -56,7 +64,7 @@ class OrderedFigures:
         ordinal: 0-based place of the first in the ordered stream.
         watermark: no edge earlier than this will follow.
         unit: what one tick of a time counts.
-        traceparent: trace of the newest edge that had one.
+        traceparent: span that put them in order, if one of them is in a trace that is sampled.
     """
 
     first_ts: EventTime
@@ -66,6 +74,15 @@ class OrderedFigures:
     watermark: EventTime
     unit: TimeUnit
     traceparent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRows:
+    """Edges next to each other that belong to one trace: 0-based place of the first, how many, span that they come from."""
+
+    first: int
+    rows: int
+    traceparent: str
 
 
 def encode_body(columns: Mapping[str, Sequence[Value]]) -> bytes:
@@ -122,8 +139,9 @@ def decode_body(body: bytes) -> pa.Table:
     return table
 
 
-def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
-    """Return the message that carries the edges, for the topic's one partition."""
+def encode(topic: str, figures: OrderedFigures, body: bytes, traces: Sequence[TracedRows] = ()) -> Message:
+    """Return the message that carries the edges, for the topic's one partition; of the traces, those that it may name."""
+    named = ",".join(f"{each.first}+{each.rows}={each.traceparent}" for each in traces[:MOST_TRACES])
     headers = names.given(
         (CONTENT_TYPE, ARROW_STREAM),
         (FIRST_TS, figures.first_ts),
@@ -133,6 +151,7 @@ def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
         (WATERMARK, figures.watermark),
         (UNIT, figures.unit.value),
         (TRACEPARENT, figures.traceparent),
+        (TRACES, named or None),
     )
     return Message(topic, None, body, headers, partition=0)
 
@@ -164,6 +183,18 @@ def figures(headers: Headers) -> OrderedFigures:
         reason = "the headers of ordered edges contradict each other"
         raise PoisonRecordError(reason)
     return found
+
+
+def traced_rows(headers: Headers) -> tuple[TracedRows, ...]:
+    """Return which edges belong to traces, in their order; none where the header is damaged, for edges matter more."""
+    try:
+        named = names.text(headers, TRACES)
+    except PoisonRecordError:
+        return ()
+    if named is None:
+        return ()
+    found = [_TRACED.fullmatch(each) for each in named.split(",")[:MOST_TRACES]]
+    return tuple(TracedRows(int(each[1]), int(each[2]), each[3]) for each in found if each is not None)
 
 
 def _fits(given: pa.DataType, asked: pa.DataType) -> bool:

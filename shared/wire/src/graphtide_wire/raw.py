@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from graphtide_core.errors import PoisonRecordError
@@ -20,7 +21,7 @@ from graphtide_wire.headers import CONTENT_TYPE, TRACEPARENT
 from graphtide_wire.json_form import decode as decode_json
 
 if TYPE_CHECKING:
-    from graphtide_core.ports.log import Record
+    from graphtide_core.ports.log import Headers, Record
 
 PRODUCER: Final = "graphtide-producer"
 """Name of who sent the edges, if it wants a watermark of its own."""
@@ -41,6 +42,13 @@ class RawFormat(Enum):
     JSON_LINES = "application/x-ndjson"
     CSV = "text/csv"
     """Without a header line; the columns stand beside it."""
+
+
+_JSON_LINES: Final = RawFormat.JSON_LINES.value
+_CSV: Final = RawFormat.CSV.value
+_MOST_REMEMBERED_BYTES: Final = 1024
+"""Longer headers are read anew each time: senders must not fill memory with them."""
+_AS_IT_IS: Final = frozenset({_JSON_LINES, _CSV})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +100,56 @@ def decode(record: Record) -> RawEdges:
     if record.value is None:
         reason = "a record without a value"
         raise PoisonRecordError(reason)
-    declared = names.text(record.headers, CONTENT_TYPE) or RawFormat.JSON_LINES.value
-    kind = declared.partition(";")[0].strip().lower()
-    columns = names.text(record.headers, COLUMNS)
-    if kind == RawFormat.CSV.value and columns is None:
-        reason = f"edges as {kind} without the header {COLUMNS}"
+    is_short = sum(len(value) for _, value in record.headers) <= _MOST_REMEMBERED_BYTES
+    declared = _remembered(record.headers) if is_short else _declared(record.headers)
+    if declared.kind == _CSV and declared.columns is None:
+        reason = f"edges as {declared.kind} without the header {COLUMNS}"
         raise PoisonRecordError(reason, record.value)
     return RawEdges(
-        body=_body(record.value, kind, is_event=names.text(record.headers, _BINARY_MODE) is not None),
-        format=RawFormat.CSV if kind == RawFormat.CSV.value else RawFormat.JSON_LINES,
-        columns=columns if kind == RawFormat.CSV.value else None,
-        producer=names.text(record.headers, PRODUCER),
-        line=names.integer(record.headers, LINE),
-        traceparent=names.text(record.headers, TRACEPARENT),
+        _body(record.value, declared.kind, is_event=declared.is_event),
+        declared.format,
+        declared.columns,
+        declared.producer,
+        declared.line,
+        declared.traceparent,
+    )
+
+
+class _Declared(NamedTuple):
+    """What headers say of a record."""
+
+    kind: str
+    is_event: bool
+    format: RawFormat
+    columns: str | None
+    producer: str | None
+    line: int | None
+    traceparent: str | None
+
+
+@lru_cache(maxsize=1024)
+def _remembered(headers: Headers) -> _Declared:
+    """Return what headers say; most records of a stream say the same."""
+    return _declared(headers)
+
+
+def _declared(headers: Headers) -> _Declared:
+    """Return what headers say.
+
+    Raises:
+        PoisonRecordError: one is damaged.
+    """
+    kind = (names.text(headers, CONTENT_TYPE) or _JSON_LINES).partition(";")[0].strip().lower()
+    is_csv = kind == _CSV
+    columns = names.text(headers, COLUMNS)
+    return _Declared(
+        kind=kind,
+        is_event=names.text(headers, _BINARY_MODE) is not None,
+        format=RawFormat.CSV if is_csv else RawFormat.JSON_LINES,
+        columns=columns if is_csv else None,
+        producer=names.text(headers, PRODUCER),
+        line=names.integer(headers, LINE),
+        traceparent=names.text(headers, TRACEPARENT),
     )
 
 
@@ -114,7 +159,7 @@ def _body(value: bytes, kind: str, *, is_event: bool) -> bytes:
         return _data(value)
     if kind == "application/json" or (is_event and kind.endswith("+json")):
         return _one_line(value)
-    if kind in {RawFormat.JSON_LINES.value, RawFormat.CSV.value}:
+    if kind in _AS_IT_IS:
         return value
     reason = f"the content type {kind[:100]!r} is not one of edges"
     raise PoisonRecordError(reason, value)

@@ -18,12 +18,12 @@ class Following:
     """Follows one pattern; for one thread at once."""
 
     def __init__(self, log: Log, topic: str, recent: RecentMatches, name: str, after: Place | None) -> None:
-        """Begin after a place; None begins with what is reported from now on."""
+        """Begin after a place; None begins with what is kept."""
         self._log = log
         self._topic = topic
         self._recent = recent
         self._name = name
-        self._after = after if after is not None else recent.last(name)
+        self._after = after
 
     def take(self) -> list[Kept]:
         """Return what follows and is there, up to a bound; may read the log.

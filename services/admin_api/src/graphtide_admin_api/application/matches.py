@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ports.log import TopicPartition
+from graphtide_runtime.telemetry import events
 from graphtide_wire import matches
 
 if TYPE_CHECKING:
@@ -117,10 +118,10 @@ class RecentMatches:
                 return None
             return [each for each in ring.kept if each.place.partition != after.partition or each.place > after]
 
-    def last(self, name: str) -> Place | None:
-        """Return the place of a pattern's newest match."""
-        found = self.newest(name, 1)
-        return found[0].place if found else None
+    def before_newest(self, name: str, count: int) -> Place | None:
+        """Return the place after which so many matches of a pattern come; None if no more than these are kept."""
+        found = self.newest(name, count + 1)
+        return found[count].place if len(found) > count else None
 
     def _drop(self, ring: _Ring) -> None:
         match = ring.kept.popleft()
@@ -183,7 +184,7 @@ def kept(record: Record) -> tuple[str, Kept | None]:
     try:
         event = matches.decode(record)
     except PoisonRecordError as error:
-        _LOG.warning("match.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+        _LOG.warning(events.MATCH_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
         return "", None
     return event.pattern, Kept(Place(record.partition, record.offset), event.body)
 

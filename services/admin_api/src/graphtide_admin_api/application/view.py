@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_runtime.follower import Follower
+from graphtide_runtime.telemetry import events
 from graphtide_wire import control, statistics
 from graphtide_wire.control import PlanRecord
 
@@ -103,7 +104,7 @@ class View:
                 self._take(record, name)
                 self._changed.notify_all()
         except PoisonRecordError as error:
-            _LOG.warning("record.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+            _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
 
     def states(self) -> Counter[str]:
         """Return how many patterns are in each state."""

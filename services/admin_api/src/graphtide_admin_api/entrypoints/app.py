@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from graphtide_runtime.http import PROBLEM_TYPE
+from graphtide_runtime.telemetry.requests import REQUESTS
 
 from graphtide_admin_api.entrypoints import health, looking, patterns, streams
-from graphtide_admin_api.entrypoints.middleware import BoundedBody, Counted
+from graphtide_admin_api.entrypoints.middleware import BoundedBody
 from graphtide_admin_api.entrypoints.problems import ProblemDocument, handle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractContextManager
 
     from graphtide_admin_api.entrypoints.parts import Parts
 
@@ -39,23 +41,21 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def application(parts: Parts, start: Callable[[], None], end: Callable[[], None]) -> FastAPI:
-    """Return the application; `start` and `end` are called around its life."""
+def application(parts: Parts, life: Callable[[], AbstractContextManager[None]]) -> FastAPI:
+    """Return the application; `life` is entered around its own."""
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
-        start()
-        try:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        with life():
             yield
-        finally:
-            end()
 
     app = FastAPI(
         title="graphtide",
         summary="Patterns in streams of graph edges: register them, look at them, follow their matches.",
         version=version("graphtide-admin-api"),
-        lifespan=life,
+        lifespan=lifespan,
         responses=_RESPONSES,
+        telemetry=REQUESTS,
         docs_url=None,
         redoc_url=None,
     )
@@ -63,5 +63,4 @@ def application(parts: Parts, start: Callable[[], None], end: Callable[[], None]
     for each in (patterns, looking, streams, health):
         app.include_router(each.router(parts))
     app.add_middleware(BoundedBody, most_bytes=parts.bounds.most_body_bytes)
-    app.add_middleware(Counted, counts=parts.counts)
     return app

@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fastapi import APIRouter
-from graphtide_core.errors import TransientError
+from graphtide_runtime.health import Finding, checked
 from graphtide_runtime.http import health_routes
-from graphtide_runtime.metrics import Metric, Sample
 
 from graphtide_admin_api.entrypoints.parts import Parts
 
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes; they ask for no key."""
+    return health_routes(parts.alive, lambda: readiness(parts))
 
-    def ready() -> None:
-        parts.log.ping()
-        if not parts.is_working():
-            message = "a part of the service cannot go on; its log says why"
-            raise TransientError(message)
-        if not parts.view.is_ready:
-            message = "what is registered is being read"
-            raise TransientError(message)
 
-    def metrics() -> Iterable[Metric]:
-        yield parts.counts.metric()
-        states = tuple(Sample(count, {"state": state}) for state, count in sorted(parts.view.states().items()))
-        yield Metric("graphtide_patterns", "gauge", "Patterns that are registered, by state.", states)
-
-    return health_routes(ready, metrics)
+def readiness(parts: Parts) -> Iterable[Finding]:
+    """Look whether requests can be answered."""
+    yield from parts.ready()
+    yield checked("log", parts.log.ping)
+    yield Finding("registrations", None if parts.view.is_ready else "what is registered is being read")

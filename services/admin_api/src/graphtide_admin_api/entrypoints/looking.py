@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import StreamingResponse
 from graphtide_core.plan import Plan
-from graphtide_query.explain import explain, to_dot, to_json, to_text
+from graphtide_query.explain import Actual, explain, to_dot, to_json, to_text
 from graphtide_runtime.access.callers import READ_MATCHES, READ_PATTERNS
 from graphtide_wire.plan_form import plan_of
 
@@ -54,15 +54,20 @@ def router(parts: Parts) -> APIRouter:
         return MatchesOut(matches=[MatchOut(place=str(each.place), match=msgspec.json.decode(each.body)) for each in found])
 
     @routes.get("/matches:stream", dependencies=sees, response_class=StreamingResponse)
-    def follow(name: str, last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
+    def follow(
+        name: str,
+        last_event_id: Annotated[str | None, Header()] = None,
+        last: Annotated[int, Query(ge=0, le=1_000)] = 0,
+    ) -> StreamingResponse:
         """Send matches and retractions as they are reported, as server-sent events; ids are `partition-offset`.
 
-        With Last-Event-ID it goes on after that event, without one with what is reported from now on.
+        With Last-Event-ID it goes on after that event. Without one it begins with the last matches, if some are asked for, and
+        goes on with what is reported from then on.
         """
         parts.patterns.get(name)
         streams.check()
         try:
-            after = Place.of(last_event_id) if last_event_id else None
+            after = Place.of(last_event_id) if last_event_id else parts.recent.before_newest(name, last)
         except ValueError as error:
             raise ProblemError(400, "bad-event-id", str(error)) from error
         following = Following(parts.log, parts.topics.matches, parts.recent, name, after)
@@ -83,7 +88,8 @@ def _explained(name: str, standing: Standing, format: str) -> str:
         if status is not None
         else {}
     )
-    explanation = explain(Plan(pattern, *plan_of(standing.plan.plan)), counts=counts)
+    actuals = {item.name: Actual(item.peak, item.created, item.alive) for item in status.items} if status is not None else {}
+    explanation = explain(Plan(pattern, *plan_of(standing.plan.plan)), actuals, counts=counts)
     if format == "json":
         (only,) = msgspec.json.decode(to_json([explanation]))
         return msgspec.json.encode(only).decode()

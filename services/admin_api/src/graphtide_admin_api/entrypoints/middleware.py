@@ -1,12 +1,8 @@
-"""What holds for every request: its body is bounded, and it is counted."""
+"""What holds for every request: its body is bounded."""
 
 from __future__ import annotations
 
-from collections import Counter
-from threading import Lock
 from typing import TYPE_CHECKING
-
-from graphtide_runtime.metrics import Metric, Sample
 
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.problems import answer
@@ -52,50 +48,3 @@ class BoundedBody:
             return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         await self._app(scope, replay, send)
-
-
-class Counts:
-    """Counts answers by route and status; safe for threads."""
-
-    def __init__(self) -> None:
-        """Start with none."""
-        self._counts: Counter[tuple[str, str, int]] = Counter()
-        self._lock = Lock()
-
-    def add(self, method: str, route: str, status: int) -> None:
-        """Count an answer."""
-        with self._lock:
-            self._counts[method, route, status] += 1
-
-    def metric(self) -> Metric:
-        """Return the counts."""
-        with self._lock:
-            found = sorted(self._counts.items())
-        samples = (
-            Sample(count, {"method": method, "route": route, "status": str(status)}) for (method, route, status), count in found
-        )
-        return Metric("graphtide_admin_api_requests_total", "counter", "Requests answered.", tuple(samples))
-
-
-class Counted:
-    """Counts the answers of an application; what has no route counts as one."""
-
-    def __init__(self, app: ASGIApp, counts: Counts) -> None:
-        """Count into these."""
-        self._app = app
-        self._counts = counts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def note(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                # Methods and routes that nobody defined must not become labels.
-                route = getattr(scope.get("route"), "path", "")
-                self._counts.add(scope["method"] if route else "", route, message["status"])
-            await send(message)
-
-        await self._app(scope, receive, note)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_admin_api.entrypoints.middleware import Counts
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from graphtide_core.ports.log import Log
+    from graphtide_runtime.health import Look
     from graphtide_runtime.http import Authorize
     from graphtide_wire.topics import Topics
 
@@ -40,6 +37,6 @@ class Parts:
     recent: RecentMatches
     streams: Streams
     requires: Authorize
-    is_working: Callable[[], bool]
+    alive: Look
+    ready: Look
     bounds: Bounds = field(default_factory=Bounds)
-    counts: Counts = field(default_factory=Counts)

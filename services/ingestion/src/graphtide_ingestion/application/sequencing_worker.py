@@ -13,22 +13,25 @@ import structlog
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
-from graphtide_runtime.sequencing.dead_letters import letter
+from graphtide_runtime.sequencing.dead_letters import letter, letter_of
 from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_runtime.sequencing.positions import remembered
 from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_runtime.sequencing.raw_groups import grouped
 from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
+from graphtide_runtime.sequencing.tracing import sequencing
+from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import between
-from graphtide_wire.dead_letters import ErrorCode, Source
+from graphtide_wire.dead_letters import ErrorCode
 
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
 from graphtide_ingestion.application.registered_windows import RegisteredWindows
+from graphtide_ingestion.application.sequencer_figures import SequencerFigures
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message
-    from graphtide_runtime.sequencing.stream_sequencer import PutAside
     from graphtide_wire.topics import Topics
 
 _LOG = structlog.get_logger()
@@ -87,6 +90,7 @@ class SequencingWorker:
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._window = 0
+        self._figures = SequencerFigures(self._id, stream, options.unit)
         self._dirty_since: float | None = None
         self._patterns_at = 0.0
 
@@ -121,12 +125,15 @@ class SequencingWorker:
         starts, unread = self._restore(reader)
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
+        self._figures.follow(self._stream_sequencer)
 
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
         reader, sequencer = self._opened()
-        for record in reader.poll(self._patience(), self._options.most_records):
-            sequencer.take(record, self._clock.monotonic())
+        records = reader.poll(self._patience(), self._options.most_records)
+        self._figures.polled(records, self._clock.now())
+        for group in grouped(records):
+            sequencer.take(group, self._clock.monotonic())
             self._note_work()
             if self._is_full() or self._waits_since(_LONGEST_ROUND_SECONDS):
                 self._commit()
@@ -143,6 +150,7 @@ class SequencingWorker:
             if held is not None:
                 held.close()
         self._reader = self._windows = self._transactor = None
+        self._figures.close()
 
     def _restore(self, reader: LogReader) -> tuple[dict[TopicPartition, int], set[int]]:
         """Bring the sequencer to the last commit; return where reading goes on, and which partitions have more records."""
@@ -205,25 +213,17 @@ class SequencingWorker:
             return
         output = sequencer.take_output()
         watermark = MIN_EVENT_TIME if sequencer.watermark is None else sequencer.watermark
-        messages, packed, too_large = self._packing.pack(output.batches, sequencer.ordered, watermark, output.traceparent)
-        sequencer.count_out(packed)
-        transactor.begin()
-        transactor.write(messages)
-        transactor.write([self._letter(each) for each in output.put_aside] + [self._too_large(raw) for raw in too_large])
-        transactor.commit(self._id, sequencer.positions(self._places))
+        with sequencing(self._topics.raw(self._stream), self._stream, output, sequencer.traces) as onward:
+            messages, packed, too_large = self._packing.pack(output.batches, sequencer.ordered, watermark, onward)
+            sequencer.count_out(packed)
+            transactor.begin()
+            transactor.write(messages)
+            letters = [letter_of(self._topics.dead_letters(self._stream), each, self._clock) for each in output.put_aside]
+            transactor.write(letters + [self._too_large(raw) for raw in too_large])
+            transactor.commit(self._id, sequencer.positions(self._places))
+        sequencer.traces.forget(sequencer.watermark)
+        self._figures.committed(output, packed, len(too_large))
         self._dirty_since = None
-
-    def _letter(self, aside: PutAside) -> Message:
-        record, decoded = aside.record, aside.decoded
-        return letter(
-            self._topics.dead_letters(self._stream),
-            aside.refused,
-            self._clock,
-            source=Source(record.topic, record.partition, record.offset, aside.refused.line),
-            content_type=decoded.content_type,
-            producer=decoded.producer,
-            traceparent=decoded.traceparent,
-        )
 
     def _too_large(self, raw: bytes) -> Message:
         reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"
@@ -242,5 +242,5 @@ class SequencingWorker:
         if self._dirty_since is not None:
             self._commit()
         self._window = self._windows.longest
-        _LOG.info("sequencer.window_changed", stream=self._stream, ticks=self._window)
+        _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=self._window)
         self._know_duplicates(reader, {self._places[number]: offset for number, offset in self._stream_sequencer.next.items()})

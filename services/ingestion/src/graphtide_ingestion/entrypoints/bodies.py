@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from typing import Final
 
@@ -11,6 +10,7 @@ from graphtide_core.errors import PoisonRecordError
 from graphtide_runtime.http import ProblemError
 from graphtide_runtime.sequencing.progress import LONGEST_NAME
 from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_wire.headers import TRACEPARENT_FORM
 from graphtide_wire.raw import RawFormat
 from starlette.requests import ClientDisconnect
 
@@ -30,7 +30,6 @@ LINES: Final = {
 WHOLE: Final = frozenset({JSON, EVENT, EVENTS})
 """Types of bodies that have to be there as a whole."""
 
-_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _LONGEST_KEY: Final = 255
 
 
@@ -84,7 +83,7 @@ def idempotency_key(request: Request) -> str | None:
 def traceparent(request: Request) -> str | None:
     """Return the trace that the request belongs to; None where the header is damaged, as W3C Trace Context wants it."""
     given = request.headers.get("traceparent", "")
-    return given if _TRACEPARENT.fullmatch(given) else None
+    return given if TRACEPARENT_FORM.fullmatch(given) else None
 
 
 def columns(request: Request, kind: str) -> dict[str, str]:

@@ -16,6 +16,8 @@ from graphtide_core.ports.clock import Clock
 from graphtide_core.ports.log import Log, Message
 from graphtide_runtime.http import Authorize, ProblemError
 from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_runtime.telemetry import attributes, metrics
+from graphtide_runtime.telemetry.instruments import add
 from graphtide_wire.raw import RawFormat
 from graphtide_wire.topics import Topics
 from starlette.requests import ClientDisconnect
@@ -26,6 +28,7 @@ from graphtide_ingestion.application.receiving import Reception, Sender, letter_
 from graphtide_ingestion.application.streams import Streams, UnknownStreamError
 from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_ingestion.entrypoints import bodies
+from graphtide_ingestion.entrypoints.sending import sending
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +50,6 @@ class HttpLimits:
     acknowledge_seconds: float = 15.0
 
 
-@dataclass(slots=True)
-class Counts:
-    """What requests brought since the start."""
-
-    accepted: int = 0
-    rejected: int = 0
-    refused_requests: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What is told to a sender whose body was read: the document of status 202."""
@@ -75,7 +69,7 @@ class EdgesApi:
     """Takes bodies of edges. All methods run in one event loop.
 
     Attributes:
-        counts: for figures.
+        room: bytes under way.
     """
 
     def __init__(
@@ -90,7 +84,6 @@ class EdgesApi:
         limits: HttpLimits,
     ) -> None:
         """Work with these."""
-        self.counts = Counts()
         self.room = Room(limits.most_bytes_in_flight)
         self._log = log
         self._topics = topics
@@ -108,11 +101,12 @@ class EdgesApi:
         """
         stream = await self._stream(name)
         kind = bodies.content_type(request)
-        sender = Sender(stream, kind, bodies.producer(request), bodies.traceparent(request))
-        key = bodies.idempotency_key(request)
-        if key is None:
-            return await self._take(sender, request)
-        return await self._once((stream, key), lambda: self._take(sender, request))
+        with sending(self._topics.raw(stream), request) as traceparent:
+            sender = Sender(stream, kind, bodies.producer(request), traceparent)
+            key = bodies.idempotency_key(request)
+            if key is None:
+                return await self._take(sender, request)
+            return await self._once((stream, key), lambda: self._take(sender, request))
 
     async def replay(self, name: str, partition: int, offset: int, request: Request) -> Answer:
         """Take the body in place of a dead letter, from the sender of the letter; an empty one is the letter as it was.
@@ -169,7 +163,7 @@ class EdgesApi:
             raise bodies.too_large(most)
         size = min(limits.most_waiting_bytes, most if declared is None else declared)
         if not self.room.take(size):
-            self.counts.refused_requests += 1
+            add(metrics.REFUSED_REQUESTS, 1)
             detail = "too much is under way; come back in a moment"
             raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", detail, headers={"Retry-After": "1"})
         try:
@@ -237,8 +231,8 @@ class EdgesApi:
             raise TransientError(message) from error
 
     def _answer(self, reception: Reception) -> Answer:
-        self.counts.accepted += reception.accepted
-        self.counts.rejected += reception.rejected
+        for outcome, edges in (("accepted", reception.accepted), ("rejected", reception.rejected)):
+            add(metrics.RECEIVED_EDGES, edges, {attributes.STREAM: reception.sender.stream, attributes.OUTCOME: outcome})
         return Answer(reception.accepted, reception.rejected, tuple(reception.errors))
 
 

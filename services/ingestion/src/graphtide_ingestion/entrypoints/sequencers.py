@@ -8,7 +8,10 @@ from collections.abc import Callable
 import structlog
 from graphtide_core.errors import GraphtideError, TransientError
 from graphtide_core.ids import StreamName
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.health import STUCK_SECONDS, Finding, Pulse
 from graphtide_runtime.loop import run
+from graphtide_runtime.telemetry import events
 
 from graphtide_ingestion.application.sequencing_worker import SequencingWorker
 from graphtide_ingestion.application.streams import Streams
@@ -19,28 +22,35 @@ _LOG = structlog.get_logger()
 class Sequencers:
     """Runs the sequencers of all streams until one cannot go on."""
 
-    def __init__(self, streams: Streams, make: Callable[[StreamName], SequencingWorker], look_seconds: float = 2.0) -> None:
+    def __init__(
+        self,
+        streams: Streams,
+        make: Callable[[StreamName], SequencingWorker],
+        look_seconds: float = 2.0,
+        *,
+        stuck_seconds: float = STUCK_SECONDS,
+    ) -> None:
         """Make a worker for each stream that there is, and look for new ones every so many seconds."""
+        self._stuck_seconds = stuck_seconds
+        self._pulses: dict[str, Pulse] = {}
         self._streams = streams
         self._make = make
         self._look_seconds = look_seconds
         self._stop = threading.Event()
         self._supervisor = threading.Thread(target=self._supervise, name="sequencers", daemon=True)
         self._threads: dict[str, threading.Thread] = {}
-        self._failed: GraphtideError | None = None
 
     def start(self) -> None:
         """Begin."""
         self._supervisor.start()
 
-    def check(self) -> None:
-        """Do nothing while all goes well.
+    def alive(self) -> list[Finding]:
+        """Return of each sequencer whether it makes rounds."""
+        return [pulse.alive() for pulse in list(self._pulses.values())]
 
-        Raises:
-            GraphtideError: what ended a sequencer.
-        """
-        if self._failed is not None:
-            raise self._failed
+    def ready(self) -> list[Finding]:
+        """Return of each sequencer whether it is open."""
+        return [pulse.ready() for pulse in list(self._pulses.values())]
 
     @property
     def running(self) -> int:
@@ -61,18 +71,19 @@ class Sequencers:
                 for name in self._streams.look() - self._threads.keys():
                     self._begin(StreamName(name))
             except TransientError as error:
-                _LOG.warning("sequencers.look_failed", error=str(error))
+                _LOG.warning(events.SEQUENCERS_LOOK_FAILED, error=str(error))
             self._stop.wait(self._look_seconds)
 
     def _begin(self, stream: StreamName) -> None:
         worker = self._make(stream)
-        thread = threading.Thread(target=self._run, args=(worker,), name=worker.name, daemon=True)
+        self._pulses[stream] = pulse = Pulse(worker.name, SystemClock(), self._stuck_seconds)
+        thread = threading.Thread(target=self._run, args=(worker, pulse), name=worker.name, daemon=True)
         self._threads[stream] = thread
         thread.start()
 
-    def _run(self, worker: SequencingWorker) -> None:
+    def _run(self, worker: SequencingWorker, pulse: Pulse) -> None:
         try:
-            run(worker, self._stop)
+            run(worker, self._stop, pulse=pulse)
         except GraphtideError as error:
-            _LOG.error("sequencer.ended", worker=worker.name, error=str(error))
-            self._failed = error
+            _LOG.error(events.SEQUENCER_ENDED, worker=worker.name, error=str(error))
+            pulse.end(str(error))

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.errors import TransientError
 from graphtide_runtime.follower import Follower
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import events, metrics
+from graphtide_runtime.telemetry.instruments import add
 
 from graphtide_planner.application.records import settle, take, take_own
 from graphtide_planner.domain.decisions import Publish, decide
@@ -128,10 +131,11 @@ class Planner:
             self._opened = None
 
     def _settled(self, decision: Decision) -> Message:
+        add(metrics.DECISIONS, 1, {key.OUTCOME: type(decision).__name__.lower()})
         if isinstance(decision, Publish):
             plan = decision.plan
             _LOG.info(
-                "plan.published",
+                events.PLAN_PUBLISHED,
                 pattern=plan.name,
                 version=plan.version,
                 epoch=plan.epoch,
@@ -141,5 +145,5 @@ class Planner:
                 desired=plan.desired,
             )
         else:
-            _LOG.info("plan.decided", pattern=decision.name, decision=type(decision).__name__)
+            _LOG.info(events.PLAN_DECIDED, pattern=decision.name, decision=type(decision).__name__)
         return settle(decision, self._topics, self._known, self._clock.now())

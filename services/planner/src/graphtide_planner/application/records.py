@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message
+from graphtide_runtime.telemetry import events
 from graphtide_wire import control, statistics
 
 from graphtide_planner.domain.decisions import Forgive, Publish, Refuse, Withdraw
@@ -33,7 +34,7 @@ def take(record: Record, topics: Topics, known: Known) -> set[str]:
             return _take_statistics(record, known)
         return _take_status(record, known)
     except PoisonRecordError as error:
-        _LOG.warning("record.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+        _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
         return set()
 
 
@@ -49,7 +50,7 @@ def take_own(record: Record, topics: Topics, known: Known) -> None:
             status = control.decode_status(record.value) if record.value is not None else None
             known.take_refusal(name.removesuffix(_SUFFIX), status)
     except PoisonRecordError as error:
-        _LOG.warning("record.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+        _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
 
 
 def settle(decision: Decision, topics: Topics, known: Known, now: datetime) -> Message:

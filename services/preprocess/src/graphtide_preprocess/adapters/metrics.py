@@ -1,13 +1,20 @@
-"""What batches tell of themselves, as metrics of OpenTelemetry; the one list of their names."""
+"""What batches tell of themselves."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING
 
-from opentelemetry import metrics
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import metrics
+from graphtide_runtime.telemetry.instruments import observe, record
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_runtime.telemetry.instruments import Observed
+    from graphtide_runtime.telemetry.names import Metric
     from pyspark.sql.streaming.listener import (
         QueryIdleEvent,
         QueryProgressEvent,
@@ -15,46 +22,34 @@ if TYPE_CHECKING:
         QueryTerminatedEvent,
     )
 
-BATCH_SECONDS: Final = "graphtide.preprocess.batch.duration"
-"""Seconds from a batch's planning to its commit, by query."""
-
-STATE_BYTES: Final = "graphtide.preprocess.state.memory"
-"""Bytes of memory that the state store takes, by query."""
-
-STATE_ROWS: Final = "graphtide.preprocess.state.rows"
-"""Entries in the state store, by query."""
-
-FAILURES: Final = "graphtide.preprocess.query.failures"
-"""Queries that ended by an error, by query."""
-
 
 class BatchMetrics(StreamingQueryListener):
-    """Records every batch."""
+    """Tells of every batch; a query has the name of its worker."""
 
     def __init__(self) -> None:
-        """Make the instruments."""
-        meter = metrics.get_meter("graphtide.preprocess")
-        self._seconds = meter.create_histogram(BATCH_SECONDS, unit="s")
-        self._bytes = meter.create_gauge(STATE_BYTES, unit="By")
-        self._rows = meter.create_gauge(STATE_ROWS, unit="1")
-        self._failures = meter.create_counter(FAILURES, unit="1")
+        """Tell of none."""
+        self._states: dict[Metric, dict[str, int]] = {metrics.BATCH_STATE_SIZE: {}, metrics.BATCH_STATE_ENTRIES: {}}
+        for metric in self._states:
+            observe(metric, partial(self._observed, metric))
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Do nothing."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Record a batch."""
+        """Take note of a batch."""
         progress = event.progress
-        query = {"query": progress.name or ""}
-        self._seconds.record(progress.durationMs.get("triggerExecution", 0) / 1000, query)
+        query = progress.name or ""
+        record(metrics.BATCH_DURATION, progress.durationMs.get("triggerExecution", 0) / 1000, {key.WORKER: query})
         for operator in progress.stateOperators:
-            self._bytes.set(operator.memoryUsedBytes, query)
-            self._rows.set(operator.numRowsTotal, query)
+            self._states[metrics.BATCH_STATE_SIZE][query] = operator.memoryUsedBytes
+            self._states[metrics.BATCH_STATE_ENTRIES][query] = operator.numRowsTotal
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Do nothing."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Count a failure."""
-        if event.exception is not None:
-            self._failures.add(1)
+        """Do nothing: the worker's loop tells of failures."""
+
+    def _observed(self, metric: Metric) -> Iterator[Observed]:
+        for query, value in list(self._states[metric].items()):
+            yield value, {key.WORKER: query}

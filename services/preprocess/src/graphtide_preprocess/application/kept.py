@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 from graphtide_runtime.sequencing.stream_sequencer import FrozenSequencer
 
-from graphtide_preprocess.domain.blocks import Block, BlockHead
 from graphtide_preprocess.domain.registered import Wish
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ class Kept(Protocol):
     """The state of one stream.
 
     Attributes:
-        waiting: records of which edges wait, by the order of their arrival.
+        waiting: blocks of which edges wait, by the order of their arrival.
         sent: edges that went out, by turn.
     """
 
@@ -80,22 +78,20 @@ class SentBlock(msgspec.Struct, frozen=True, array_like=True):
     last_ts: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeptWaiting:
-    """A block as it is kept, with the ordinal of its first edge."""
+class KeptWaiting(NamedTuple):
+    """The edges of a block, packed, with the ordinal of the first."""
 
-    block: Block
     ordinal: int
+    edges: bytes
 
     def written(self) -> bytes:
         """Return it as bytes."""
-        return msgspec.msgpack.encode((self.block.partition, self.ordinal, self.block.head, self.block.edges))
+        return msgspec.msgpack.encode(self)
 
     @classmethod
     def read(cls, text: bytes) -> KeptWaiting:
         """Return what was written."""
-        partition, ordinal, head, edges = msgspec.msgpack.decode(text, type=tuple[int, int, BlockHead, bytes])
-        return cls(Block(partition, head, edges), ordinal)
+        return msgspec.msgpack.decode(text, type=cls)
 
 
 class Head(msgspec.Struct):

@@ -17,26 +17,23 @@ import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Message
 from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
-from graphtide_native.records import Symbols
+from graphtide_native.records import EdgeBatch, Symbols
 from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
 from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
+from graphtide_runtime.sequencing.tracing import Onward
 
 from graphtide_preprocess.application.kept import FORM, Head, KeptWaiting, SentBlock, WaitingBlock, later
 from graphtide_preprocess.application.letters import Letters
 from graphtide_preprocess.application.publishing import following
 from graphtide_preprocess.domain.arrival import in_order_of_arrival
 from graphtide_preprocess.domain.history import History
-from graphtide_preprocess.domain.parts import record_of, taken_apart
 from graphtide_preprocess.domain.registered import longest_window, used_attributes, used_labels, wish
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
-    from graphtide_core.ports.log import Record
-    from graphtide_native.records import EdgeBatch
-    from graphtide_runtime.sequencing.raw_decoding import Decoded
     from graphtide_runtime.sequencing.stream_sequencer import Output
     from graphtide_wire.topics import Topics
 
@@ -148,10 +145,9 @@ class StreamOrder:
             _fold(head, name, wish(value, self._task.stream, self._task.unit))
         self._remember(head, kept)
         before = head.sequencer.ordered
-        letters = Letters(self._task.topics, self._task.stream, arrived.at)
-        self._take(head, kept, arrived, letters, is_first=is_first)
+        self._take(head, kept, arrived, is_first=is_first)
         output = self._sequencer.take_output()
-        messages = self._out(output, head, letters)
+        messages = self._out(output, head, Letters(self._task.topics, self._task.stream, arrived.at))
         head.sequencer = self._sequencer.freeze()
         self._keep_sent(head, kept, output.batches)
         messages += self._published(head, kept, arrived.at)
@@ -170,8 +166,7 @@ class StreamOrder:
         self._turn = -1
         self._sequencer = StreamSequencer(self._task.ordering)
         found = [KeptWaiting.read(kept.waiting.get(each.arrival)) for each in head.waiting]
-        blocks = [(each.block, each.ordinal) for each in found]
-        waiting = [(record_of(block), block.decoded(self._symbols, head.attributes, ordinal)) for block, ordinal in blocks]
+        waiting = [EdgeBatch.unpack(each.edges, self._symbols, head.attributes, each.ordinal) for each in found]
         self._sequencer.thaw(head.sequencer, waiting)
         self._identity = head.identity
         self._history.catch_up(later(kept.sent, head.sent, self._history.turn))
@@ -187,52 +182,41 @@ class StreamOrder:
             self._history.catch_up(later(kept.sent, head.sent, 0))
             self._sequencer.filter_with(self._history.duplicates)
 
-    def _take(self, head: Head, kept: Kept, arrived: Arrived, letters: Letters, *, is_first: bool) -> None:
+    def _take(self, head: Head, kept: Kept, arrived: Arrived, *, is_first: bool) -> None:
         now = arrived.at / 1000
-        taken: list[tuple[int, KeptWaiting]] = []
+        topic = self._task.topics.raw(self._task.stream)
+        taken: list[tuple[WaitingBlock, KeptWaiting]] = []
         if is_first:
             self._sequencer.open({block.partition for block in arrived.blocks}, now)
         for block in in_order_of_arrival(arrived.blocks):
             _learn(head, block.head.attributes)
             ordinal = self._sequencer.ordinal_of(block.partition)
-            decoded = block.decoded(self._symbols, head.attributes, ordinal)
-            for record, part in self._parts(block, decoded, ordinal):
-                self._sequencer.take_decoded(record, part, now)
-            letters.take(block, self._sequencer.output)
+            self._sequencer.take_decoded(block.decoded(topic, self._symbols, head.attributes, ordinal), now)
             head.arrivals += 1
-            taken.append((head.arrivals, KeptWaiting(block, ordinal)))
+            if block.head.newest is not None:
+                taken.append((WaitingBlock(head.arrivals, block.head.newest), KeptWaiting(ordinal, block.edges)))
         self._sequencer.look_around(now, at_end=arrived.at_end)
         self._keep_waiting(head, kept, taken)
 
-    def _parts(self, block: Block, decoded: Decoded, ordinal: int) -> Iterable[tuple[Record, Decoded]]:
-        """Return the block's records as they must be taken: as one where that changes nothing."""
-        head = block.head
-        known = self._sequencer.newest_of(head.producer, block.partition)
-        rises = head.in_order and (known is None or head.first_ts is None or head.first_ts >= known)
-        if len(head.offsets) == 1 or rises or self._sequencer.counts_one_by_one(head.producer, block.partition):
-            return [(record_of(block), decoded)]
-        return taken_apart(block, decoded, ordinal)
-
-    def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[int, KeptWaiting]]) -> None:
+    def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, KeptWaiting]]) -> None:
         """Keep the blocks of which edges wait, and those alone."""
         watermark = self._sequencer.watermark
         for gone in [each for each in head.waiting if watermark is not None and each.newest <= watermark]:
             kept.waiting.remove(gone.arrival)
             head.waiting.remove(gone)
-        for arrival, found in taken:
-            newest = found.block.head.newest
-            if newest is not None and (watermark is None or newest > watermark):
-                kept.waiting.put(arrival, found.written())
-                head.waiting.append(WaitingBlock(arrival, newest))
+        for waits, found in taken:
+            if watermark is None or waits.newest > watermark:
+                kept.waiting.put(waits.arrival, found.written())
+                head.waiting.append(waits)
 
     def _out(self, output: Output, head: Head, letters: Letters) -> list[Message]:
         """Return ordered records and dead letters."""
         sequencer = self._sequencer
         watermark = MIN_EVENT_TIME if sequencer.watermark is None else sequencer.watermark
         batches = self._projected(output.batches, head.wishes)
-        messages, packed, too_large = self._packing.pack(batches, sequencer.ordered, watermark, output.traceparent)
+        messages, packed, too_large = self._packing.pack(batches, sequencer.ordered, watermark, Onward())
         sequencer.count_out(packed)
-        return [*messages, *letters.written(), *letters.too_large(too_large, self._packing.most_bytes)]
+        return [*messages, *letters.put_aside(output.put_aside), *letters.too_large(too_large, self._packing.most_bytes)]
 
     def _projected(self, batches: list[EdgeBatch], wishes: Mapping[str, Wish]) -> list[EdgeBatch]:
         """Return the edges and attributes that patterns use, if that is how it is set."""

@@ -29,7 +29,9 @@ def up(
     try:
         # Only this verb needs the services.
         import uvicorn  # noqa: PLC0415
-        from graphtide_runtime.logs import to_standard_error  # noqa: PLC0415
+        from graphtide_runtime.telemetry.logs import to_standard_error  # noqa: PLC0415
+        from graphtide_runtime.telemetry.settings import TelemetrySettings  # noqa: PLC0415
+        from graphtide_runtime.telemetry.setup import set_up  # noqa: PLC0415
 
         from graphtide.dev.deployment import DevOptions, application  # noqa: PLC0415
     except ImportError as error:
@@ -37,5 +39,6 @@ def up(
         raise FatalError(message) from error
     typer.echo(f"http://127.0.0.1:{port}/api/v1  (no authentication: for development alone)", err=True)
     to_standard_error()
+    set_up("graphtide-dev", TelemetrySettings())
     options = DevOptions(kafka, redis, lateness, low_latency)
     uvicorn.run(application(options), host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=3)

@@ -138,18 +138,17 @@ def wait(
 def tail(
     name: Name,
     *,
-    after: Annotated[
-        str | None, typer.Option(help="Place to go on after, as --places shows it; now by default.", show_default=False)
-    ] = None,
+    after: Annotated[str | None, typer.Option(help="Place to go on after, as --places shows it.", show_default=False)] = None,
+    last: Annotated[int, typer.Option(min=0, max=1_000, help="Without --after: matches reported before that come first.")] = 10,
     places: Annotated[bool, typer.Option("--places", help="Write the place of each match before it.")] = False,
     count: Annotated[int | None, typer.Option(min=1, help="End after so many.", show_default=False)] = None,
     server: Url = _URL,
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
-    """Write the matches of a pattern as they are reported, one JSON object a line."""
+    """Write the last matches of a pattern, and then new ones as they are reported, one JSON object a line."""
     with Server(Access(server, api_key, token)) as there:
-        for number, event in enumerate(there.follow(name, after), start=1):
+        for number, event in enumerate(there.follow(name, after, last), start=1):
             sys.stdout.write(f"{event.place} {event.record}\n" if places else f"{event.record}\n")
             sys.stdout.flush()
             if number == count:

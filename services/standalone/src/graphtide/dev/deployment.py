@@ -10,7 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_admin_api.bootstrap import admin_api
+from fastapi import FastAPI
+from graphtide_admin_api.bootstrap import assemble
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_ingestion.bootstrap import bootstrap as ingestion
 from graphtide_ingestion.settings import Settings as IngestionSettings
@@ -22,12 +23,14 @@ from graphtide_planner.bootstrap import planner
 from graphtide_planner.settings import PlannerSettings
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.checkpoints.redis import RedisCheckpoints
+from graphtide_runtime.http import health_routes
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
+from graphtide_runtime.profile import Profile
+from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
-from starlette.applications import Starlette
 from starlette.routing import Route
 
 if TYPE_CHECKING:
@@ -58,41 +61,48 @@ class DevOptions:
     low_latency: bool = False
 
 
-def application(options: DevOptions) -> Starlette:
+def application(options: DevOptions) -> FastAPI:
     """Return all services as one application; its life runs their workers. Everyone may do everything."""
     log: Log = MemoryLog(MOST_BYTES) if options.kafka is None else KafkaLog(KafkaConnection(options.kafka, "graphtide-dev"))
     checkpoints: CheckpointStore = MemoryCheckpoints() if options.redis is None else RedisCheckpoints(options.redis)
+    profile = Profile.LOW_LATENCY if options.low_latency else Profile.THROUGHPUT
     edges = ingestion(
         log,
         IngestionSettings(
             create_streams=True,
             lateness=options.lateness,
-            profile="low-latency" if options.low_latency else "throughput",
+            profile=profile,
             idle_seconds=1.0,
         ),
-    ).app
-    control = admin_api(AdminApiSettings(insecure=True), log)
+    )
+    control = assemble(AdminApiSettings(insecure=True), log)
     workers = Workers(
         [
             planner(PlannerSettings(), log),
             counter(StatisticsSettings(), log),
-            matcher_timing(TimingSettings(linger_seconds=0.05), log, checkpoints),
-            matcher_sjtree(SjTreeSettings(linger_seconds=0.05), log, checkpoints),
+            matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
+            matcher_sjtree(SjTreeSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
         ]
     )
 
     @asynccontextmanager
-    async def life(_: Starlette) -> AsyncIterator[None]:
+    async def life(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for each in (edges, control):
+            for each in (edges.app, control.app):
                 await stack.enter_async_context(each.router.lifespan_context(each))
             workers.start()
             stack.callback(workers.end)
             yield
 
-    everything = Starlette(lifespan=life)
-    everything.router.routes.append(Route("/api/v1/streams/{stream}/edges", _Whole(edges)))
-    everything.mount("/", control)
+    everything = FastAPI(lifespan=life, openapi_url=None, telemetry=REQUESTS)
+    everything.include_router(
+        health_routes(
+            lambda: [*edges.alive(), *workers.alive(), *control.alive()],
+            lambda: [*edges.ready(), *workers.ready(), *control.ready()],
+        )
+    )
+    everything.router.routes.append(Route("/api/v1/streams/{stream}/edges", _Whole(edges.app)))
+    everything.mount("/", control.app)
     return everything
 
 

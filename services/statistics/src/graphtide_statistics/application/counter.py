@@ -14,6 +14,9 @@ from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableS
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_runtime.follower import Follower
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import events, metrics
+from graphtide_runtime.telemetry.instruments import add
 from graphtide_runtime.window_log import between, first_since, newest_before
 from graphtide_wire import control, ordered, statistics
 
@@ -167,12 +170,14 @@ class Counter:
         opened.positions[place] = record.offset + 1
         stream = StreamName(self._topics.stream_of(record.topic) or "")
         try:
-            unit = ordered.figures(record.headers).unit
+            figures = ordered.figures(record.headers)
+            unit = figures.unit
             if stream not in opened.countings:
                 opened.countings[stream] = Counting(stream, opened.windows.ticks(stream, unit), unit)
             opened.countings[stream].take(record.value or b"")
+            add(metrics.COUNTED_EDGES, figures.records, {key.STREAM: stream})
         except (PoisonRecordError, UnreadableStreamError) as error:
-            _LOG.warning("ordered.unreadable", topic=record.topic, offset=record.offset, error=str(error))
+            _LOG.warning(events.ORDERED_UNREADABLE, topic=record.topic, offset=record.offset, error=str(error))
 
     def _publish(self, opened: _Opened) -> None:
         found = [each.publish(opened.published.get(each.stream)) for each in opened.countings.values()]
@@ -185,12 +190,14 @@ class Counter:
         )
         opened.transactor.commit(self.name, {})
         opened.published |= {each.stream: each for each in records}
+        for each in records:
+            add(metrics.SNAPSHOTS, 1, {key.STREAM: each.stream})
 
     def _take_published(self, record: Record, opened: _Opened) -> None:
         try:
             found = statistics.decode_statistics(record.value)
         except PoisonRecordError as error:
-            _LOG.warning("record.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+            _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
         else:
             opened.published[found.stream] = found
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Labels = tuple[str | None, str | None, str | None]
 """Labels of source, edge and target that a query edge asks for."""
 
+AskedEnd = tuple[Labels, "Direction"]
+"""What a query edge asks for, and how it lies at the vertex in question."""
+
 
 @dataclass(frozen=True, slots=True)
 class EdgeType:
@@ -129,6 +132,8 @@ class StatisticsSnapshot:
     out_degrees: DegreeMoments = DegreeMoments()
     in_degrees: DegreeMoments = DegreeMoments()
     _by_labels: dict[Labels, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _meetings: dict[tuple[AskedEnd, AskedEnd], int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _indexes: list[_PathIndex] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def span(self) -> int:
@@ -151,8 +156,7 @@ class StatisticsSnapshot:
             for kind, count in self.types.items():
                 for labels in _fitting(kind):
                     self._by_labels[labels] = self._by_labels.get(labels, 0) + count
-        asked = (pattern.vertex(edge.source).label, edge.label, pattern.vertex(edge.target).label)
-        return self._by_labels.get(asked, 0) / self.edges
+        return self._by_labels.get(_asked(pattern, edge), 0) / self.edges
 
     def path_share(self, pattern: SubgraphPattern, edge: QueryEdge, other: QueryEdge) -> float:
         """Return the share of 2-edge paths that fit two query edges at a vertex they share.
@@ -165,12 +169,7 @@ class StatisticsSnapshot:
             ValueError: the edges are one, or share no vertex.
         Complexity: O(types of paths).
         """
-        pairs = [
-            (direction, other_direction)
-            for vertex, direction in _ends(edge)
-            for other_vertex, other_direction in _ends(other)
-            if vertex == other_vertex
-        ]
+        pairs = [pair for vertex in {edge.source, edge.target} for pair in _meeting_ends(pattern, vertex, edge, other)]
         if edge == other or not pairs:
             message = f"the edges {edge.name} and {other.name} make no 2-edge path"
             raise ValueError(message)
@@ -180,15 +179,57 @@ class StatisticsSnapshot:
         if total == 0:
             return 0.0
 
-        def fits(path: PathType, direction: Direction, other_direction: Direction) -> bool:
-            return any(
-                (one.direction, two.direction) == (direction, other_direction)
-                and _fits(pattern, edge, one.kind)
-                and _fits(pattern, other, two.kind)
-                for one, two in ((path.first, path.second), (path.second, path.first))
-            )
+        def fits(path: PathType, asked: AskedEnd, other_asked: AskedEnd) -> bool:
+            ends = ((path.first, path.second), (path.second, path.first))
+            return any(_fits(asked, one) and _fits(other_asked, two) for one, two in ends)
 
         return min(sum(count for path, count in self.paths.items() if fits(path, *pair)) for pair in pairs) / total
+
+    def meetings(self, pattern: SubgraphPattern, vertex: str, edge: QueryEdge, other: QueryEdge) -> int:
+        """Return how often an edge that fits the one lies at one vertex with another that fits the other.
+
+        Both lie there as the query edges lie at `vertex`; a self-loop counts for each of its ends. Two edges that can change
+        places count twice. 0 where nothing is known of paths. Predicates are not looked at.
+        Complexity: O(types of paths) for the first call; O(types of paths that fit the one) for the first with its labels; O(1)
+        for later ones.
+        """
+        return sum(self._meetings_of(*asked) for asked in _meeting_ends(pattern, vertex, edge, other))
+
+    def _meetings_of(self, asked: AskedEnd, other: AskedEnd) -> int:
+        if (asked, other) not in self._meetings:
+            index = self._index()
+            self._meetings[asked, other] = sum(
+                count
+                for end in index.fitting.get(asked, ())
+                for partner, count in index.partners[end].items()
+                if _fits(other, partner)
+            )
+        return self._meetings[asked, other]
+
+    def _index(self) -> _PathIndex:
+        if not self._indexes:
+            self._indexes.append(_PathIndex.of(self.paths or {}))
+        return self._indexes[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _PathIndex:
+    """Paths by their ends: of every end how often it meets which others, and what query edges can ask for and be given it."""
+
+    partners: dict[EdgeEnd, dict[EdgeEnd, int]]
+    fitting: dict[AskedEnd, list[EdgeEnd]]
+
+    @classmethod
+    def of(cls, paths: Mapping[PathType, int]) -> _PathIndex:
+        index = cls({}, {})
+        for path, count in paths.items():
+            for one, two in ((path.first, path.second), (path.second, path.first)):
+                if one not in index.partners:
+                    for labels in _fitting(one.kind):
+                        index.fitting.setdefault((labels, one.direction), []).append(one)
+                partners = index.partners.setdefault(one, {})
+                partners[two] = partners.get(two, 0) + count
+        return index
 
 
 def _fitting(kind: EdgeType) -> set[Labels]:
@@ -197,13 +238,30 @@ def _fitting(kind: EdgeType) -> set[Labels]:
     return {(source, label, target) for source in sources for label in labels for target in targets}
 
 
-def _fits(pattern: SubgraphPattern, edge: QueryEdge, kind: EdgeType) -> bool:
-    source, target = pattern.vertex(edge.source).label, pattern.vertex(edge.target).label
-    return edge.label in (None, kind.label) and source in (None, kind.source_label) and target in (None, kind.target_label)
+def _asked(pattern: SubgraphPattern, edge: QueryEdge) -> Labels:
+    return pattern.vertex(edge.source).label, edge.label, pattern.vertex(edge.target).label
 
 
-def _ends(edge: QueryEdge) -> tuple[tuple[str, Direction], tuple[str, Direction]]:
-    return (edge.source, Direction.OUT), (edge.target, Direction.IN)
+def _fits(asked: AskedEnd, end: EdgeEnd) -> bool:
+    (source, label, target), direction = asked
+    kind = end.kind
+    return (
+        end.direction is direction
+        and label in (None, kind.label)
+        and source in (None, kind.source_label)
+        and target in (None, kind.target_label)
+    )
+
+
+def _meeting_ends(pattern: SubgraphPattern, vertex: str, edge: QueryEdge, other: QueryEdge) -> list[tuple[AskedEnd, AskedEnd]]:
+    """Return the pairs of ends with which two query edges lie at a vertex."""
+    return [(one, two) for one in _ends_at(pattern, vertex, edge) for two in _ends_at(pattern, vertex, other)]
+
+
+def _ends_at(pattern: SubgraphPattern, vertex: str, edge: QueryEdge) -> list[AskedEnd]:
+    asked = _asked(pattern, edge)
+    ends = ((edge.source, Direction.OUT), (edge.target, Direction.IN))
+    return [(asked, direction) for end, direction in ends if end == vertex]
 
 
 def _sort_key(end: EdgeEnd) -> tuple[tuple[str, bool, str, bool, str, int], str]:

@@ -99,6 +99,9 @@ impl Decoder for ArrowDecoder {
         Ok(())
     }
 
+    /// Does nothing: each block is a whole stream, and lines are counted by ordinals.
+    fn begin_piece(&mut self, _: u64) {}
+
     fn columns(&self) -> Option<&[String]> {
         self.columns.as_deref()
     }

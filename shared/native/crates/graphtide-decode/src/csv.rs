@@ -115,6 +115,10 @@ impl Decoder for CsvDecoder {
         if self.header.is_none() { Err(DecodeError::NoHeader) } else { Ok(()) }
     }
 
+    fn begin_piece(&mut self, line: u64) {
+        self.splitter.restart(line);
+    }
+
     fn columns(&self) -> Option<&[String]> {
         self.header.as_ref().map(|header| header.columns.as_slice())
     }

@@ -105,6 +105,12 @@ impl Decoder for JsonLinesDecoder {
         Ok(())
     }
 
+    fn begin_piece(&mut self, line: u64) {
+        self.splitter.restart(line);
+        // Only here does a piece begin as a file does: in CSV the header came before.
+        self.splitter.expect_mark();
+    }
+
     fn columns(&self) -> Option<&[String]> {
         None
     }

@@ -38,8 +38,12 @@ pub trait Decoder {
     /// Decodes every record that is whole once `block` is added; `batch` is as wide as there are attributes.
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError>;
 
-    /// Decodes what the end of the stream completes; call once, after the last block.
+    /// Decodes what the end of the stream, or of a piece of it, completes; call once, after its last block.
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError>;
+
+    /// Begins the next piece of the stream, which is whole in itself and whose first line is `line`; call after
+    /// [`finish`](Self::finish). Columns, ordinals and what was seen stay as they are.
+    fn begin_piece(&mut self, line: u64);
 
     /// Names of the stream's columns, once known; None for ever where a format has no such list.
     fn columns(&self) -> Option<&[String]>;

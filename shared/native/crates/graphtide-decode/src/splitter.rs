@@ -67,6 +67,20 @@ impl Splitter {
         Self { delimiter, buffer: Vec::new(), start: 0, line: 1, scan: Scan::default(), skipping: false, begun: false }
     }
 
+    /// Forgets what is unfinished, and begins anew with this line.
+    pub(crate) fn restart(&mut self, line: u64) {
+        self.buffer.clear();
+        self.start = 0;
+        self.line = line;
+        self.scan = Scan::default();
+        self.skipping = false;
+    }
+
+    /// Skips a byte order mark once more, if the next bytes are one.
+    pub(crate) fn expect_mark(&mut self) {
+        self.begun = false;
+    }
+
     /// Takes a block; call [`next`](Self::next) until it has no more.
     pub(crate) fn feed(&mut self, block: &[u8]) {
         self.buffer.drain(..self.start);

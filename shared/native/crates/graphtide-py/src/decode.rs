@@ -6,12 +6,18 @@ use std::sync::Arc;
 use graphtide_decode::{ArrowDecoder, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
+use memchr::memchr_iter;
 use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::from_decode;
 use crate::records::{PyDeadLetter, PyEdgeBatch, PySymbols, take_letters};
+
+/// Of a piece: the ends of its records and of its dead letters among all, the ordinal that follows, its greatest time, its first
+/// line.
+type Piece = (usize, usize, u64, Option<i64>, u64);
 
 /// What all decoders do.
 #[pyclass(subclass, name = "Decoder", module = "graphtide_native._native")]
@@ -56,6 +62,25 @@ impl PyDecoder {
 
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyEdgeBatch> {
         self.run(py, |decoder, batch, dead| decoder.finish(batch, dead))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
+    fn decode_pieces(&mut self, py: Python<'_>, pieces: Vec<PyBackedBytes>, line: u64) -> PyResult<(PyEdgeBatch, Vec<Piece>)> {
+        let mut ends = Vec::with_capacity(pieces.len());
+        let batch = self.run(py, |decoder, batch, dead| {
+            let mut line = line;
+            for piece in &pieces {
+                let first = batch.len();
+                decoder.begin_piece(line);
+                decoder.feed(piece, batch, dead)?;
+                decoder.finish(batch, dead)?;
+                let newest = batch.ts()[first..].iter().copied().max();
+                ends.push((batch.len(), dead.len(), decoder.ordinal(), newest, line));
+                line += memchr_iter(b'\n', piece).count() as u64 + 1;
+            }
+            Ok(())
+        })?;
+        Ok((batch, ends))
     }
 
     fn take_dead_letters<'py>(&mut self, py: Python<'py>) -> Vec<PyDeadLetter<'py>> {

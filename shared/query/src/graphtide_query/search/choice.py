@@ -2,18 +2,20 @@
 
 Costs count what an engine does for an average edge by the cost model's estimates, and weigh it by `Weights`, fitted by least
 squares of relative errors to rates measured over the named workloads (`docs/benchmarks.md`), with the true numbers of matches;
-the fit is off by 5 to 13 % at the median, and what is estimated wrong is off by more. A row of `filtering` has the weight of
-one of `re-search`: the searches are the same, and the workloads tell its row from its match badly.
+the fit is off by 4 to 14 % at the median, and what is estimated wrong is off by more. Then `timing` was raised by a tenth and
+`sj-tree` lowered by a twentieth: of the choices near a tie, that loses least. A row of `re-search` and `filtering` was set to
+45 ns: the fit tells rows from matches badly, because one comes with the other.
 
-`timing` and `sj-tree` pay for every partial match they make: as many leave the window as come into it. `re-search` pays for
-every edge it visits, and so does `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an
-edge that can be a query edge, and for matches.
+`timing` and `sj-tree` pay for every partial match they make. `re-search` pays for every edge it visits, and so does
+`filtering`, which pays for keeping an edge only where its filters leave it. All pay for an edge that can be a query edge, the
+more the more of its kind are alive, because less of them is in cache; and for matches.
 Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` pays `COLD` for every use of
 its lists, while `re-search` and `filtering` ask a table that all patterns share before they touch a pattern.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,7 @@ from graphtide_query.search import filtering, search_order, sj_tree, tc_decompos
 from graphtide_query.search.cost_model import CostModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.plan import PhysicalPlan, Plan
     from graphtide_core.statistics import StatisticsSnapshot
@@ -31,34 +33,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Nanoseconds of an engine's steps: for every edge; for an edge, a query edge it can be; a row made or visited; a match."""
+    """Nanoseconds of an engine's steps.
+
+    Attributes:
+        edge: for every edge.
+        relevant: for one that can be a query edge.
+        grown: for such a one and every doubling of its kind beyond `IN_CACHE`.
+        candidate: for a query edge it can be.
+        row: for a partial match made, or an edge visited.
+        match: for a match.
+    """
 
     edge: float
+    relevant: float
+    grown: float
     candidate: float
     row: float
     match: float
 
 
-TIMING = Weights(19.4, 45.8, 92.4, 139.4)
-RE_SEARCH = Weights(29.7, 59.2, 60.8, 71.9)
-FILTERING = Weights(23.5, 29.5, 60.8, 75.0)
-KEEP = 47.9
+TIMING = Weights(15.2, 10.6, 24.3, 15.6, 120.5, 126.8)
+RE_SEARCH = Weights(14.7, 116.0, 14.3, 0.0, 45.0, 15.7)
+FILTERING = Weights(10.8, 85.9, 19.5, 0.0, 45.0, 29.8)
+KEEP = 13.0
 """Nanoseconds to keep a candidate in the lists of `filtering`, which keeps not every edge that can be a query edge."""
-SJ_TREE = Weights(18.6, 52.6, 254.4, 106.9)
+SJ_TREE = Weights(9.4, 64.9, 25.9, 20.2, 80.9, 88.6)
+IN_CACHE = 2_000
+"""Edges of a kind whose lists are at hand."""
 COLD = 1_000.0
 """Nanoseconds more for an insertion into lists that are not in cache."""
 CROWD = 500
 """Patterns in one pass from which on their lists are out of cache; fewer are so in proportion."""
 
 
-RISK = 1.12
-"""Factor on the cost of plans that store partial matches. Hubs make more of them than an even spread of edges, which estimates
-assume, and they cost while they live; a search that meets a hub is over at once. So a wrong estimate costs more there."""
-
-
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Estimated nanoseconds an edge of the stream, raised by `RISK` where it is due, and partial matches alive."""
+    """Estimated nanoseconds an edge of the stream, and partial matches alive."""
 
     nanoseconds: float
     partial_matches: float
@@ -76,23 +86,39 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
     matches = sum(share * opened[-1] for share, opened in searches)
     match physical:
         case TimingPlan(subqueries=subqueries):
-            alive = sum(size for _, size in tc_decomposition.cardinalities(model, subqueries))
-            return Cost(RISK * (cold + _time(TIMING, sum(shares), alive / model.edges_in_window, matches)), alive)
+            alive, made = _stored(model, tc_decomposition.items(subqueries))
+            return Cost(cold + _time(TIMING, model, made, matches), alive)
         case SjTreePlan(leaves=leaves, strategy=strategy):
-            alive = sum(size for _, size in sj_tree.cardinalities(model, leaves, strategy))
-            return Cost(RISK * (cold + _time(SJ_TREE, sum(shares), alive / model.edges_in_window, matches)), alive)
+            alive, made = _stored(model, sj_tree.nodes(leaves, strategy))
+            return Cost(cold + _time(SJ_TREE, model, made, matches), alive)
         case SearchPlan():
             visits = sum(share * sum(opened[1:]) for share, opened in searches)
-            return Cost(_time(RE_SEARCH, sum(shares), visits, matches), 0.0)
+            return Cost(_time(RE_SEARCH, model, visits, matches), 0.0)
         case FilteringPlan(starts=starts):
             visits = sum(searches[start][0] * sum(searches[start][1][1:]) for start in starts)
             found = sum(searches[start][0] * searches[start][1][-1] for start in starts)
             kept = sum(filtering.candidates(model)) / model.edges_in_window
-            return Cost(_time(FILTERING, sum(shares), visits, found) + KEEP * kept, 0.0)
+            return Cost(_time(FILTERING, model, visits, found) + KEEP * kept, 0.0)
 
 
-def _time(weights: Weights, candidates: float, rows: float, matches: float) -> float:
-    return weights.edge + weights.candidate * candidates + weights.row * rows + weights.match * matches
+def _stored(model: CostModel, parts: Iterable[tuple[str, Sequence[int]]]) -> tuple[float, float]:
+    """Return partial matches of these parts: alive, and made for an edge. One leaves with the oldest of its edges."""
+    alive = [(model.partial_matches(edges), len(edges)) for _, edges in parts]
+    return sum(each for each, _ in alive), sum(each * edges for each, edges in alive) / model.edges_in_window
+
+
+def _time(weights: Weights, model: CostModel, rows: float, matches: float) -> float:
+    kinds = model.kinds()
+    grown = sum(share * math.log2(1 + share * model.edges_in_window / IN_CACHE) for share in kinds)
+    candidates = sum(model.share(edge) for edge in model.pattern.edges)
+    return (
+        weights.edge
+        + weights.relevant * sum(kinds)
+        + weights.grown * grown
+        + weights.candidate * candidates
+        + weights.row * rows
+        + weights.match * matches
+    )
 
 
 def considered(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> tuple[Candidate, ...]:

@@ -43,7 +43,6 @@ def candidates(model: CostModel) -> tuple[float, ...]:
     # Edges that must be earlier have fewer before them: the order is transitive.
     for edge in sorted(range(len(earlier)), key=lambda each: len(earlier[each])):
         for other in earlier[edge]:
-            shared = len(model.ends([edge]) & model.ends([other]))
-            if shared:
-                alive[edge] *= -math.expm1(-alive[other] / math.pow(model.vertices, shared))
+            if model.ends([edge]) & model.ends([other]):
+                alive[edge] *= -math.expm1(-alive[other] * model.meeting(edge, other))
     return tuple(alive)

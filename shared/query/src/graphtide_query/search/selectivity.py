@@ -47,7 +47,7 @@ class EstimatedFrequencies:
     """Frequencies of paths as if edges were independent: for streams whose paths were not counted.
 
     With E edges spread over V vertices, two edges can meet in 4 ways: about `2 * E * E / V` paths in all. A pair of query edges
-    that share one vertex has `alive(first) * fan_out(second)` of them. So under independence a path is hardly rarer than its
+    that share one vertex has `occurrences` of them. So under independence a path is hardly rarer than its
     two edges, and the choice falls on single edges unless paths close cycles.
     """
 
@@ -60,8 +60,7 @@ class EstimatedFrequencies:
     def path(self, first: int, second: int) -> float:
         """See `PrimitiveFrequencies`."""
         model = self.model
-        occurrences = model.alive(first) * model.fan_out((first,), second)
-        return min(1.0, occurrences * model.vertices / (2 * model.edges_in_window**2))
+        return min(1.0, model.occurrences((first, second)) * model.vertices / (2 * model.edges_in_window**2))
 
 
 @dataclass(frozen=True, slots=True)

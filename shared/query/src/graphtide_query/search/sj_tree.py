@@ -68,31 +68,19 @@ def _touching(model: CostModel, primitives: Sequence[Primitive], frontier: set[s
 
 
 def cardinalities(model: CostModel, leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> tuple[tuple[str, float], ...]:
-    """Estimate the partial matches alive in every node that stores them, by name: `P{i}` for leaves, `J{i}` for joins.
+    """Estimate the partial matches alive in every node that stores them, by name: `P{i}` for leaves, `J{i}` for joins."""
+    return tuple((name, model.partial_matches(edges)) for name, edges in nodes(leaves, strategy))
+
+
+def nodes(leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the nodes that store partial matches, by name, each with its edges.
 
     Lazy leaves beyond the first store none; neither does the root.
     """
-    sizes = [("P1", _size(model, leaves[0]))] if len(leaves) > 1 else []
-    union = _size(model, leaves[0])
+    found = [("P1", leaves[0])] if len(leaves) > 1 else []
     for number, leaf in enumerate(leaves[1:], start=2):
-        size = _size(model, leaf)
         if not strategy.is_lazy:
-            sizes.append((f"P{number}", size))
-        covered = [edge for before in leaves[: number - 1] for edge in before]
-        shared = len(model.ends(covered) & model.ends(leaf))
-        union *= size / model.vertices**shared / 2.0 ** _related(model, covered, leaf)
+            found.append((f"P{number}", leaf))
         if number < len(leaves):
-            sizes.append((f"J{number}", union))
-    return tuple(sizes)
-
-
-def _size(model: CostModel, leaf: Primitive) -> float:
-    first, *rest = leaf
-    return model.alive(first) * (model.fan_out((first,), rest[0]) / 2.0 ** _related(model, (first,), rest) if rest else 1.0)
-
-
-def _related(model: CostModel, left: Sequence[int], right: Sequence[int]) -> int:
-    """How many pairs of edges the timing order relates; each halves what joins, up to the 8 that `CostModel.union` counts."""
-    names, order = [edge.name for edge in model.pattern.edges], model.pattern.order
-    related = sum(order.precedes(names[a], names[b]) or order.precedes(names[b], names[a]) for a in left for b in right)
-    return min(related, 8)
+            found.append((f"J{number}", tuple(edge for part in leaves[:number] for edge in part)))
+    return found

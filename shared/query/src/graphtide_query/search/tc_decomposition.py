@@ -51,7 +51,7 @@ def subqueries(model: CostModel) -> list[TimingSequence]:
                 if model.pattern.order.precedes(last, edge.name) and (edge.source in ends or edge.target in ends)
             )
         if len(longer) > MAX_SUBQUERIES:
-            longer = sorted(longer, key=lambda sequence: (model.prefix(sequence), sequence))[:MAX_SUBQUERIES]
+            longer = sorted(longer, key=lambda sequence: (model.partial_matches(sequence), sequence))[:MAX_SUBQUERIES]
         found.extend(longer)
         grown = longer
     return found
@@ -59,7 +59,7 @@ def subqueries(model: CostModel) -> list[TimingSequence]:
 
 def decompose(model: CostModel) -> list[TimingSequence]:
     """Cover the edges by disjoint subqueries, the largest first."""
-    candidates = sorted(subqueries(model), key=lambda sequence: (-len(sequence), model.prefix(sequence), sequence))
+    candidates = sorted(subqueries(model), key=lambda sequence: (-len(sequence), model.partial_matches(sequence), sequence))
     chosen: list[TimingSequence] = []
     covered: set[int] = set()
     for sequence in candidates:
@@ -74,9 +74,9 @@ def join_order(model: CostModel, parts: Sequence[TimingSequence]) -> tuple[Timin
     if len(parts) > MAX_PERMUTED:
         return min((_greedy(model, first, parts) for first in parts), key=lambda order: (_cost(model, order), order))
     best: tuple[float, tuple[TimingSequence, ...]] | None = None
-    pending: list[tuple[float, float, tuple[TimingSequence, ...]]] = [(0.0, model.prefix(part), (part,)) for part in parts]
+    pending: list[tuple[float, tuple[TimingSequence, ...]]] = [(0.0, (part,)) for part in parts]
     while pending:
-        cost, size, order = pending.pop()
+        cost, order = pending.pop()
         if best is not None and (cost, order) >= best:
             continue
         if len(order) == len(parts):
@@ -84,29 +84,30 @@ def join_order(model: CostModel, parts: Sequence[TimingSequence]) -> tuple[Timin
             continue
         for part in parts:
             if part not in order and _touches(model, order, part):
-                joined = model.union(_flat(order), size, part)
+                longer = (*order, part)
                 # The join of all parts is reported, not stored: every order has the same.
-                stored = joined if len(order) + 1 < len(parts) else 0.0
-                pending.append((cost + stored, joined, (*order, part)))
+                stored = model.partial_matches(_flat(longer)) if len(longer) < len(parts) else 0.0
+                pending.append((cost + stored, longer))
     # A connected pattern has a prefix-connected permutation from every part.
     return best[1] if best else tuple(parts)
 
 
 def cardinalities(model: CostModel, order: Sequence[TimingSequence]) -> tuple[tuple[str, float], ...]:
     """Estimate the partial matches alive in every stored item of the plan, by name."""
-    sizes: list[tuple[str, float]] = []
+    return tuple((name, model.partial_matches(edges)) for name, edges in items(order))
+
+
+def items(order: Sequence[TimingSequence]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the items that the plan stores, by name, each with the edges that its partial matches have."""
+    found: list[tuple[str, tuple[int, ...]]] = []
     for number, sequence in enumerate(order, start=1):
         stored = len(sequence) if len(order) > 1 else len(sequence) - 1
-        sizes += [(f"L{number}.{depth}", model.prefix(sequence[:depth])) for depth in range(1, stored + 1)]
-    size = model.prefix(order[0])
-    for level in range(1, len(order) - 1):
-        size = model.union(_flat(order[:level]), size, order[level])
-        sizes.append((f"L0.{level + 1}", size))
-    return tuple(sizes)
+        found += [(f"L{number}.{depth}", sequence[:depth]) for depth in range(1, stored + 1)]
+    return found + [(f"L0.{level}", _flat(order[:level])) for level in range(2, len(order))]
 
 
-def _flat(order: Sequence[TimingSequence]) -> list[int]:
-    return [edge for sequence in order for edge in sequence]
+def _flat(order: Sequence[TimingSequence]) -> TimingSequence:
+    return tuple(edge for sequence in order for edge in sequence)
 
 
 def _touches(model: CostModel, order: Sequence[TimingSequence], part: TimingSequence) -> bool:
@@ -118,13 +119,12 @@ def _cost(model: CostModel, order: Sequence[TimingSequence]) -> float:
 
 
 def _greedy(model: CostModel, first: TimingSequence, parts: Sequence[TimingSequence]) -> tuple[TimingSequence, ...]:
-    order, size = [first], model.prefix(first)
+    order = [first]
     while len(order) < len(parts):
         joins = [
-            (model.union(_flat(order), size, part), part)
+            (model.partial_matches((*_flat(order), *part)), part)
             for part in parts
             if part not in order and _touches(model, order, part)
         ]
-        size, part = min(joins)
-        order.append(part)
+        order.append(min(joins)[1])
     return tuple(order)

@@ -1,4 +1,4 @@
-"""What an operator says of who may call a service over HTTP; each service adds its own prefix of variables."""
+"""What an operator says of a service over HTTP, as of who may call; each service adds its own prefix of variables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from graphtide_runtime.access.callers import Anyone, Authentication, Caller
 from graphtide_runtime.access.keys import ApiKeys, checked
 from graphtide_runtime.access.several import Several
 from graphtide_runtime.access.tokens import Tokens
+from graphtide_runtime.health import STUCK_SECONDS
+from graphtide_runtime.telemetry import events
+from graphtide_runtime.telemetry.settings import TelemetrySettings
 
 _LOG = structlog.get_logger()
 _KEYS_SECONDS = 5
@@ -35,17 +38,21 @@ class OidcSettings(BaseModel):
 
 
 class AccessSettings(BaseSettings):
-    """Settings of who may call.
+    """Settings of a service over HTTP: who may call, and what it tells of itself.
 
     Attributes:
         api_keys: callers by keys, as a JSON list.
         oidc: callers by tokens.
         insecure: let everyone do everything: for development alone.
+        telemetry: what is told to whom.
+        stuck_seconds: a worker that is silent for so long hangs.
     """
 
     api_keys: list[KeySettings] = Field(default_factory=list)
     oidc: OidcSettings | None = None
     insecure: bool = False
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
+    stuck_seconds: float = Field(default=STUCK_SECONDS, gt=0)
 
     def authentication(self) -> Authentication:
         """Return who tells who calls.
@@ -54,7 +61,7 @@ class AccessSettings(BaseSettings):
             FatalError: nobody could call, or a key has a scope that there is not.
         """
         if self.insecure:
-            _LOG.warning("authentication.off", hint="everyone who reaches this port may do everything")
+            _LOG.warning(events.AUTHENTICATION_OFF, hint="everyone who reaches this port may do everything")
             return Anyone()
         ways: list[Authentication] = []
         try:

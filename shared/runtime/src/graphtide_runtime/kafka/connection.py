@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from graphtide_runtime.profile import Profile
+
 Config = dict[str, str | int | float | bool]
 """Settings of librdkafka by their names."""
 
@@ -47,6 +49,7 @@ class KafkaConnection:
         write_buffer_bytes: how much a writer holds until the cluster has it; `write` waits when that is full.
         request_seconds: how long one request may take before it counts as failed, to be tried again; a call may make a few.
         transaction_seconds: the cluster aborts a transaction that stays open longer.
+        profile: whether writers wait for more to send together, and how soon readers ask again.
     """
 
     bootstrap: str
@@ -59,6 +62,7 @@ class KafkaConnection:
     write_buffer_bytes: int = 32 * _MEBIBYTE
     request_seconds: float = 30.0
     transaction_seconds: float = 60.0
+    profile: Profile = Profile.THROUGHPUT
 
     @property
     def _request_milliseconds(self) -> int:
@@ -107,7 +111,7 @@ class KafkaConnection:
             "fetch.max.bytes": max(self.most_message_bytes, 16 * _MEBIBYTE),
             "receive.message.max.bytes": max(self.most_message_bytes, 16 * _MEBIBYTE) + _MEBIBYTE,
             "fetch.wait.max.ms": 100,
-            "fetch.queue.backoff.ms": 10,
+            "fetch.queue.backoff.ms": 1 if self.profile is Profile.LOW_LATENCY else 10,
             "fetch.error.backoff.ms": 100,
             "topic.metadata.propagation.max.ms": 1000,
         }
@@ -120,7 +124,7 @@ class KafkaConnection:
         return self.common() | {
             "enable.idempotence": True,
             "acks": "all",
-            "linger.ms": 2,
+            "linger.ms": 0 if self.profile is Profile.LOW_LATENCY else 2,
             "batch.size": _MEBIBYTE,
             "compression.type": "lz4",
             "partitioner": "murmur2_random",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, SecretStr
 
 from graphtide_runtime.kafka.connection import KafkaConnection, SaslLogin, TlsFiles
+from graphtide_runtime.profile import Profile
 
 
 class KafkaSettings(BaseModel):
@@ -32,8 +33,8 @@ class KafkaSettings(BaseModel):
     password: SecretStr = SecretStr("")
     replication: int = -1
 
-    def connection(self, client_id: str) -> KafkaConnection:
+    def connection(self, client_id: str, profile: Profile = Profile.THROUGHPUT) -> KafkaConnection:
         """Return the connection for a program of this name."""
         tls = TlsFiles(self.authorities, self.certificate, self.key) if self.tls else None
         login = SaslLogin(self.mechanism, self.username, self.password.get_secret_value()) if self.username else None
-        return KafkaConnection(self.bootstrap, client_id, tls=tls, login=login, replication=self.replication)
+        return KafkaConnection(self.bootstrap, client_id, tls=tls, login=login, replication=self.replication, profile=profile)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
-from graphtide_core.errors import FatalError
+from graphtide_core.errors import FatalError, GraphtideError, TransientError
 
 from graphtide_runtime.kafka.errors import LOGGER
 from graphtide_runtime.kafka.producing import Producing
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry.instruments import timed
+from graphtide_runtime.telemetry.metrics import OPERATION_DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Message, Position, TopicPartition
 
     from graphtide_runtime.kafka.connection import KafkaConnection
+
+_BETWEEN_LOOKS_SECONDS = 1.0
 
 
 class KafkaTransactor:
@@ -48,11 +55,17 @@ class KafkaTransactor:
     def commit(self, group: str, positions: Mapping[TopicPartition, Position]) -> None:
         """Show what was written, and set the group's positions."""
         producing = self._opened()
-        if positions:
-            kafka = [KafkaPartition(*place, offset, metadata) for place, (offset, metadata) in positions.items()]
-            metadata = self._metadata(group)
-            self._insist(lambda seconds: producing.producer.send_offsets_to_transaction(kafka, metadata, seconds), "committing")
-        self._insist(producing.producer.commit_transaction, "committing")
+        with timed(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "commit"}):
+            if positions:
+                kafka = [KafkaPartition(*place, offset, metadata) for place, (offset, metadata) in positions.items()]
+                metadata = self._metadata(group)
+                self._insist(
+                    lambda seconds: self._bounded(
+                        lambda: producing.producer.send_offsets_to_transaction(kafka, metadata, seconds), seconds
+                    ),
+                    "committing",
+                )
+            self._insist(producing.producer.commit_transaction, "committing")
 
     def abort(self) -> None:
         """Forget what was written."""
@@ -89,6 +102,37 @@ class KafkaTransactor:
             else:
                 return
 
+    def _bounded(self, act: Callable[[], object], seconds: float) -> None:
+        """Do the act on a thread of its own, and leave it and its producer behind if it does not come back.
+
+        librdkafka 2.16 does not look at the time it is given for sending offsets: where the group's coordinator goes away then,
+        the call may never return (its issue 5456). The next owner of the id aborts what was left behind.
+
+        Raises:
+            TransientError: the act did not come back in time, or the cluster was lost meanwhile.
+        """
+        producing = self._opened()
+        deadline = time.monotonic() + seconds
+        outcomes: SimpleQueue[BaseException | None] = SimpleQueue()
+        Thread(target=lambda: outcomes.put(_outcome(act)), name=f"{self._id}.offsets", daemon=True).start()
+        while True:
+            try:
+                outcome = outcomes.get(timeout=max(0.0, min(_BETWEEN_LOOKS_SECONDS, deadline - time.monotonic())))
+            except Empty:
+                try:
+                    producing.look()
+                    producing.check()
+                    if time.monotonic() >= deadline:
+                        message = f"sending positions of {self._id}: no answer in {seconds:.0f} seconds"
+                        raise TransientError(message) from None
+                except GraphtideError:
+                    self._producing = None
+                    raise
+            else:
+                if outcome is not None:
+                    raise outcome
+                return
+
     def _metadata(self, group: str) -> object:
         """Return what names a group to Kafka; only a consumer can make it, and none is needed afterwards."""
         if group not in self._groups:
@@ -96,3 +140,12 @@ class KafkaTransactor:
             self._groups[group] = consumer.consumer_group_metadata()
             consumer.close()
         return self._groups[group]
+
+
+def _outcome(act: Callable[[], object]) -> BaseException | None:
+    """Do the act; return what it raises."""
+    try:
+        act()
+    except BaseException as error:  # Whoever asked for the act raises it again.
+        return error
+    return None

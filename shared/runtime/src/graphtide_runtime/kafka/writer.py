@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import TransientError
 
 from graphtide_runtime.kafka.producing import Producing
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry.instruments import timed
+from graphtide_runtime.telemetry.metrics import OPERATION_DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,10 +34,11 @@ class KafkaWriter:
     def flush(self, timeout: float) -> None:
         """Return when the cluster has all of it."""
         begun = time.monotonic()
-        left = self._producing.flush(timeout)
-        if left:
-            message = f"{left} messages are still under way after {time.monotonic() - begun:.1f} s"
-            raise TransientError(message)
+        with timed(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "send"}):
+            left = self._producing.flush(timeout)
+            if left:
+                message = f"{left} messages are still under way after {time.monotonic() - begun:.1f} s"
+                raise TransientError(message)
 
     def close(self) -> None:
         """Throw away what was not flushed."""

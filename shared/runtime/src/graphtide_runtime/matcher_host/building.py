@@ -13,6 +13,7 @@ from graphtide_core.errors import TransientError, UnreadableStreamError
 
 from graphtide_runtime.matcher_host.checkpointing import Recorder
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError, StreamPass
+from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import between, first_since, newest_before
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Builder:
             return self._checkpoints.load()
         except TransientError as error:
             # The log has it all; only reading it takes longer.
-            _LOG.warning("checkpoint.unavailable", error=str(error), topic=self._partition.topic)
+            _LOG.warning(events.CHECKPOINT_UNAVAILABLE, error=str(error), topic=self._partition.topic)
             return None
 
     def _replayed(self, running: Sequence[Running], position: int, deletions: bool) -> Built:
@@ -121,5 +122,5 @@ class Builder:
             try:
                 built.missed += [(record, match) for match in built.take(record)]
             except UnreadableStreamError as error:
-                _LOG.warning("ordered.unreadable", error=str(error), topic=record.topic, offset=record.offset)
+                _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         built.stream_pass.position = position

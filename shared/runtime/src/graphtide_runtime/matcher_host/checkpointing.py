@@ -161,14 +161,14 @@ class Checkpointer:
         """Save whole from now on: the pass was not made from what was loaded."""
         self._segments = ()
 
-    def save(self, of: StreamPass, frames: list[Frame]) -> None:
-        """Save what the pass selected since the last save, and that it stands where it stands.
+    def save(self, of: StreamPass, frames: list[Frame]) -> int:
+        """Save what the pass selected since the last save, and that it stands where it stands; return how many bytes that took.
 
         Raises:
             TransientError: the store does not answer or has no room; what was not saved must be given again.
         """
         if of.newest is None:
-            return
+            return 0
         kept = [segment for segment in self._segments if segment.newest >= of.alive_from]
         added: dict[str, bytes] = {}
         if frames:
@@ -189,8 +189,10 @@ class Checkpointer:
             segments=tuple(kept),
         )
         names = [segment.name for segment in kept if segment.name not in added]
-        self._store.save(self._key, msgspec.msgpack.encode(manifest), added, names)
+        encoded = msgspec.msgpack.encode(manifest)
+        self._store.save(self._key, encoded, added, names)
         self._segments = manifest.segments
+        return len(encoded) + sum(map(len, added.values()))
 
     def _name(self) -> str:
         self._count += 1

@@ -24,17 +24,19 @@ from graphtide_core.ports.log import Position, TopicPartition
 
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.matcher_host.assignment import Assignment, Running, Standing, State
+from graphtide_runtime.matcher_host.figures import HostFigures
 from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_runtime.matcher_host.stream_work import StreamWork
+from graphtide_runtime.telemetry import events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Record
-    from graphtide_native.matcher import PatternReport
+    from graphtide_native.matcher import MatchRecord, PatternReport
 
     from graphtide_runtime.matcher_host.records import HostRecords
 
@@ -86,6 +88,7 @@ class MatcherHost:
         self._works: dict[StreamName, StreamWork] = {}
         self._figures: dict[PatternName, PatternReport] = {}
         self._told_at = 0.0
+        self._telemetry = HostFigures(records.group, clock)
 
     @property
     def name(self) -> str:
@@ -102,6 +105,7 @@ class MatcherHost:
         self._opened = _Opened(transactor, reader, self._log.reader(None), Follower(self._log, self._records.plans))
         transactor.open()
         self._desired, self._standings, self._works, self._figures = {}, {}, {}, {}
+        self._telemetry.follow(self._standings, self._figures, self._works)
         self._recall()
         self._adopt(self._note(self._opened.plans.to_the_end()))
 
@@ -122,6 +126,7 @@ class MatcherHost:
             return
         # Step 2.
         records = opened.reader.poll(self._settings.linger_seconds, self._settings.most_records)
+        self._telemetry.polled({self._records.stream_of(record): record for record in records}, self._works)
         is_due = self._clock.monotonic() - self._told_at >= self._settings.figures_seconds
         figures = self._due_figures() if is_due else []
         # Without records, too, so that a host that was shut out learns of it.
@@ -134,6 +139,7 @@ class MatcherHost:
             # Step 4.
             positions = {work.partition: Position(work.position) for work in self._works.values()}
             opened.transactor.commit(self._records.group, positions)
+            self._telemetry.committed()
         # Step 5.
         for work in self._works.values():
             work.save(self._clock.monotonic(), self._settings.checkpoint_seconds)
@@ -144,6 +150,7 @@ class MatcherHost:
             for each in (self._opened.reader, self._opened.side, self._opened.plans, self._opened.transactor):
                 each.close()
             self._opened = None
+        self._telemetry.close()
 
     def _needed(self) -> _Opened:
         if self._opened is None:
@@ -170,7 +177,7 @@ class MatcherHost:
             try:
                 wanted = self._records.assignment(record)
             except PoisonRecordError as error:
-                _LOG.warning("plan.refused", pattern=self._records.name_of(record), error=error.reason)
+                _LOG.warning(events.PLAN_REFUSED, pattern=self._records.name_of(record), error=error.reason)
                 standing = self._records.refused(record, error.reason)
                 refused += [standing] if standing is not None else []
                 wanted = None
@@ -187,7 +194,8 @@ class MatcherHost:
             work = self._work(stream)
             wanted = [each for each in self._desired.values() if each.stream == stream]
             running, told = self._judged(wanted, work)
-            messages = [self._records.match(record, match) for record, match in (work.adopt(running) if running else ())]
+            missed = work.adopt(running) if running else []
+            messages = [message for record, match in missed for message in self._reported(record, [match])]
             told += [each.standing for each in running]
             messages += [self._tell(standing) for standing in told if standing != self._standings.get(standing.name)]
             self._commit(messages, {work.partition: Position(work.position)})
@@ -231,6 +239,7 @@ class MatcherHost:
                 self._first_position(stream, partition),
                 side=opened.side,
                 store=self._store,
+                stream=stream,
                 key=f"{self._records.group}.{stream}",
                 newest_of=self._records.newest_of,
             )
@@ -251,12 +260,19 @@ class MatcherHost:
         """Match one ordered record; return what it brings about."""
         work = self._works[self._records.stream_of(record)]
         try:
-            self._records.newest_of(record)
-            return [self._records.match(record, match) for match in work.take(record)]
+            edges = self._records.edges_of(record)
+            with self._records.matching(record):
+                messages = self._reported(record, work.take(record))
+            self._telemetry.matched(self._records.stream_of(record), edges)
         except (UnreadableStreamError, PoisonRecordError) as error:
             work.position = record.offset + 1
-            _LOG.warning("ordered.unreadable", error=str(error), topic=record.topic, offset=record.offset)
+            _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
             return [self._records.dead_letter(record, str(error))]
+        return messages
+
+    def _reported(self, record: Record, matches: Sequence[MatchRecord]) -> list[Message]:
+        self._telemetry.reported(matches)
+        return self._records.matches(record, matches)
 
     def _due_figures(self) -> list[Message]:
         """Say how plans do that did something since the last time, and which of them a limit ended."""
@@ -286,6 +302,7 @@ class MatcherHost:
         transactor.begin()
         transactor.write(messages)
         transactor.commit(self._records.group, positions)
+        self._telemetry.committed()
 
 
 def _flaw(running: Running) -> str | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.ports.log import Message, Record
     from graphtide_native.matcher import MatchRecord, PatternReport
@@ -46,6 +49,14 @@ class HostRecords(Protocol):
         """
         ...
 
+    def edges_of(self, record: Record) -> int:
+        """Return how many edges an ordered record has, without reading them.
+
+        Raises:
+            PoisonRecordError: its headers do not tell.
+        """
+        ...
+
     def name_of(self, record: Record) -> PatternName:
         """Return the pattern that a plan is of."""
         ...
@@ -70,8 +81,12 @@ class HostRecords(Protocol):
         """Return what is said of a plan, with its counts and the next offset where it runs."""
         ...
 
-    def match(self, record: Record, match: MatchRecord) -> Message:
-        """Return a match that an ordered record completed."""
+    def matching(self, record: Record) -> AbstractContextManager[None]:
+        """Return what is to be entered around the work on an ordered record, so that traces see it."""
+        ...
+
+    def matches(self, record: Record, matches: Sequence[MatchRecord]) -> list[Message]:
+        """Return the matches that an ordered record completed."""
         ...
 
     def dead_letter(self, record: Record, reason: str) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,13 @@ from graphtide_core.errors import TransientError
 from graphtide_runtime.matcher_host.building import Builder
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import events, instruments, metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphtide_core.ids import StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.matcher import MatchRecord
@@ -34,6 +38,7 @@ class StreamWork:
         partition: of the stream's ordered edges.
         position: offset of the next record to take.
         built: the pass; None before plans were adopted.
+        covered_at: when a checkpoint last held all that there was, in seconds of the clock; None if none ever did.
     """
 
     def __init__(
@@ -41,6 +46,7 @@ class StreamWork:
         partition: TopicPartition,
         position: int,
         *,
+        stream: StreamName,
         side: LogReader,
         store: CheckpointStore,
         key: str,
@@ -51,6 +57,7 @@ class StreamWork:
         Args:
             partition: of the stream's ordered edges.
             position: offset of the next record to take.
+            stream: its name.
             side: a reader for looking back, which nobody uses meanwhile.
             store: where checkpoints are kept.
             key: of this stream's checkpoints.
@@ -59,6 +66,8 @@ class StreamWork:
         self.partition = partition
         self.position = position
         self.built: Built | None = None
+        self.covered_at: float | None = None
+        self._stream = stream
         self._store = store
         self._key = key
         self._checkpoints = Checkpointer(store, key)
@@ -103,19 +112,28 @@ class StreamWork:
     def save(self, now: float, every: float) -> None:
         """Save a checkpoint if `every` seconds passed since the last; without one, coming back takes longer."""
         is_saved = self._saved is self.built and self._saved_position == self.position
+        if is_saved:
+            self.covered_at = now
         if self.built is None or is_saved or now - self._saved_at < every:
             return
         self._saved_at = now
         recorder = self.built.recorder
         recorder.cut()
+        begun, outcome = time.perf_counter(), "failed"
         try:
-            self._checkpoints.save(self.built.stream_pass, recorder.frames)
+            size = self._checkpoints.save(self.built.stream_pass, recorder.frames)
         except TransientError as error:
-            _LOG.warning("checkpoint.not_saved", error=str(error), topic=self.partition.topic)
+            _LOG.warning(events.CHECKPOINT_NOT_SAVED, error=str(error), topic=self.partition.topic)
             recorder.expire(self.built.stream_pass.alive_from)
         else:
+            outcome = "saved"
             recorder.forget()
             self._saved, self._saved_position = self.built, self.position
+            self.covered_at = now
+            instruments.record(metrics.CHECKPOINT_SIZE, size, {key.STREAM: self._stream})
+        instruments.record(
+            metrics.CHECKPOINT_DURATION, time.perf_counter() - begun, {key.STREAM: self._stream, key.OUTCOME: outcome}
+        )
 
     def end(self) -> None:
         """Drop the checkpoint: no plan is left."""
@@ -133,4 +151,9 @@ def _takes(of: StreamPass, running: Sequence[Running]) -> bool:
         same_pattern = old is not None and old.assignment.plan.pattern == each.assignment.plan.pattern
         if old is None or not same_pattern or (old.start, old.assignment.limits) != (each.start, each.assignment.limits):
             return False
-    return all(of.replan(each) for each in running if before[each.assignment.name].assignment != each.assignment)
+    changed = [each for each in running if before[each.assignment.name].assignment != each.assignment]
+    for each in changed:
+        if not of.replan(each):
+            return False
+        instruments.add(metrics.REPLANS, 1, {key.PATTERN: each.assignment.name})
+    return True

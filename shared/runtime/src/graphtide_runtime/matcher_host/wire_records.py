@@ -12,13 +12,18 @@ from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query import parse
-from graphtide_wire import control, dead_letters, headers, matches, ordered
+from graphtide_wire import control, dead_letters, headers, ordered
+from graphtide_wire import matches as match_events
 from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
 from graphtide_wire.plan_form import plan_of
 
+from graphtide_runtime.matcher_host import tracing
 from graphtide_runtime.matcher_host.assignment import Assignment, Standing, State
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Record
     from graphtide_native.matcher import MatchRecord, PatternReport
@@ -63,6 +68,10 @@ class WireRecords:
     def newest_of(self, record: Record) -> int:
         """Return the time of the newest edge of an ordered record, without reading its edges."""
         return ordered.figures(record.headers).last_ts
+
+    def edges_of(self, record: Record) -> int:
+        """Return how many edges an ordered record has, without reading them."""
+        return ordered.figures(record.headers).records
 
     def name_of(self, record: Record) -> PatternName:
         """Return the pattern that a plan is of."""
@@ -138,13 +147,21 @@ class WireRecords:
             matches=report.matches if report is not None else 0,
             partial_matches=report.partial_matches if report is not None else 0,
             state_bytes=report.state_bytes if report is not None else 0,
+            items=_items(report) if report is not None else (),
         )
         return Message(self.topics.status, control.status_key(said), control.encode_status(said))
 
-    def match(self, record: Record, match: MatchRecord) -> Message:
-        """Return a match that an ordered record completed."""
-        figures = ordered.figures(record.headers)
-        return matches.encode(self.topics.matches, match.json, match.pattern.version, figures.unit, figures.traceparent)
+    def matching(self, record: Record) -> AbstractContextManager[None]:
+        """Return a span around the work on an ordered record, if edges in it are traced."""
+        return tracing.matching(record, self.stream_of(record))
+
+    def matches(self, record: Record, matches: Sequence[MatchRecord]) -> list[Message]:
+        """Return the matches that an ordered record completed, each in the trace of the edge that ended it."""
+        topic, unit = self.topics.matches, ordered.figures(record.headers).unit
+        return [
+            match_events.encode(topic, match.json, match.pattern.version, unit, traceparent)
+            for match, traceparent in zip(matches, tracing.traceparents(record, matches, topic), strict=True)
+        ]
 
     def dead_letter(self, record: Record, reason: str) -> Message:
         """Return an ordered record that cannot be read as a dead letter."""
@@ -157,3 +174,7 @@ class WireRecords:
             content_type=headers.text(record.headers, headers.CONTENT_TYPE),
         )
         return dead_letters.encode(self.topics.dead_letters(self.stream_of(record)), letter)
+
+
+def _items(report: PatternReport) -> tuple[control.ItemStatus, ...]:
+    return tuple(control.ItemStatus(item.name, item.live, item.peak, item.created) for item in report.items)

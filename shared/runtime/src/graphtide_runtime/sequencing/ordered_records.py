@@ -11,11 +11,17 @@ from graphtide_wire import ordered
 from graphtide_wire.ordered import OrderedFigures
 from graphtide_wire.topics import MOST_ORDERED_BYTES
 
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import metrics
+from graphtide_runtime.telemetry.instruments import record
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_core.ports.log import Message
     from graphtide_native.records import EdgeBatch
+
+    from graphtide_runtime.sequencing.tracing import Onward
 
 DEFAULT_MOST_EDGES: Final = 8_192
 """Edges of an ordered record: past this, larger ones gain nothing, and make readers wait."""
@@ -38,11 +44,12 @@ class Packing:
     most_bytes: int = MOST_ORDERED_BYTES
 
     def pack(
-        self, batches: Iterable[EdgeBatch], ordinal: int, watermark: int, traceparent: str | None
+        self, batches: Iterable[EdgeBatch], ordinal: int, watermark: int, onward: Onward
     ) -> tuple[list[Message], int, list[bytes]]:
         """Return the messages, how many edges are in them, and the edges that are too large, as they came.
 
-        `ordinal` is that of the first edge in the ordered stream, `watermark` the time below which none will follow.
+        `ordinal` is that of the first edge in the ordered stream, `watermark` the time below which none will follow, `onward`
+        what is to be said of traces.
         """
         messages: list[Message] = []
         too_large: list[bytes] = []
@@ -60,10 +67,11 @@ class Packing:
                     ordinal=ordinal + packed,
                     watermark=EventTime(watermark),
                     unit=self.unit,
-                    traceparent=traceparent,
+                    traceparent=onward.traceparent,
                 )
-                messages.append(ordered.encode(self.topic, figures, body))
+                messages.append(ordered.encode(self.topic, figures, body, onward.rows(part)))
                 packed += len(times)
+                record(metrics.ORDERED_SIZE, len(times), {key.MESSAGING_DESTINATION: self.topic})
         return messages, packed, too_large
 
     def _parts(self, batch: EdgeBatch) -> Iterator[tuple[EdgeBatch, bytes]]:

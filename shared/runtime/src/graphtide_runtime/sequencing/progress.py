@@ -95,17 +95,20 @@ class Progress:
         self._sources[name] = SourceProgress(partition, reached, now)
         self._newest = reached if self._newest is None else max(self._newest, reached)
 
-    def newest_of(self, name: str) -> int | None:
-        """Return how far a source has come; None if it is not known."""
-        known = self._sources.get(name)
-        return None if known is None else known.newest
-
     @property
     def bound(self) -> int:
         """How far the slowest source has come."""
         if self._unheard or not self._sources:
             return MIN_EVENT_TIME
         return min(source.newest for source in self._sources.values())
+
+    def is_held_back(self, name: str, partition: int) -> bool:
+        """Whether `bound` stays what it is, however far this source of the partition comes."""
+        if self._unheard:
+            return bool(self._unheard - {partition})
+        known = self._sources.get(name)
+        others = [source.newest for other, source in self._sources.items() if other != name]
+        return known is not None and bool(others) and min(others) <= known.newest
 
     @property
     def newest(self) -> int | None:

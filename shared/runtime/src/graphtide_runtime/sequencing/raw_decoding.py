@@ -1,35 +1,34 @@
-"""A raw record as edges and dead letters.
+"""Raw records as edges and dead letters.
 
-Invariant: what comes out depends on the record and its first ordinal alone. So a record that is read again gives the same edges
-with the same ids. A decoder serves one record, because it counts lines.
+Invariant: what comes of a record depends on the record and its first ordinal alone, not on those that it is read with. So a
+record that is read again gives the same edges with the same ids.
 
 Attributes are found as they come up. Their list only grows, so an older batch has the first columns of a newer one and the
-sequencer can mix them. Cost: one pass of the decoder, one more for a record that has new attributes.
+sequencer can mix them. Cost: one pass of the decoder, more for a group that has new attributes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
+from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
-from graphtide_wire import raw
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawEdges, RawFormat
+
+from graphtide_runtime.sequencing.raw_groups import UnreadableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.ports.log import Record
     from graphtide_native.records import Decoder, EdgeBatch
 
+    from graphtide_runtime.sequencing.raw_groups import RawGroup
+
 MOST_ATTRIBUTES: Final = 1_000
 """Attributes of a stream that are kept: a sender that invents names without end must not fill memory."""
-
-LONGEST_TRACEPARENT: Final = 100
-"""Characters of a trace's name; a longer one is none."""
 
 _COLUMNS: Final = frozenset({"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"})
 
@@ -44,27 +43,46 @@ class Refused:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Piece(NamedTuple):
     """A raw record, read.
 
     Attributes:
-        edges: those that can be used; None where the record as a whole cannot.
-        refused: the others.
+        record: as it came.
+        origin: what it says of itself; None where the record as a whole cannot be used.
+        refused: edges that cannot be used.
         ordinals: how many ordinals the record takes: one for each edge, good or bad.
-        producer: who sent it, if it said so.
-        content_type: how its edges are written, as far as that could be told.
-        lines_before: what is to be added to a line that the decoder names to have the line in what the sender sent.
-        traceparent: trace it belongs to.
+        newest: the greatest time in it; None if it has no edge.
+        end: how many edges of its group there are up to its end.
+        line: what the decoder calls its first line; those of no two records of a group are the same.
     """
 
-    edges: EdgeBatch | None
+    record: Record
+    origin: RawEdges | None
     refused: tuple[Refused, ...]
     ordinals: int = 0
+    newest: int | None = None
+    end: int = 0
+    line: int = 1
+
+    def sent_line(self, line: int) -> int:
+        """Return the line in what the sender sent for what the decoder calls a line."""
+        first = 1 if self.origin is None or self.origin.line is None else self.origin.line
+        return line - self.line + first
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A group of raw records, read.
+
+    Attributes:
+        pieces: one for each record.
+        edges: those of all that can be used; None if no record can.
+        producer: who sent them, if it said so.
+    """
+
+    pieces: list[Piece]
+    edges: EdgeBatch | None = None
     producer: str | None = None
-    content_type: str | None = None
-    lines_before: int = 0
-    traceparent: str | None = None
 
 
 class RawDecoder:
@@ -75,52 +93,53 @@ class RawDecoder:
         self._symbols = Symbols()
         self._attributes: list[str] = []
 
-    @property
-    def attributes(self) -> list[str]:
-        """The attributes found so far, in the order in which they were."""
-        return list(self._attributes)
-
-    def decode(self, record: Record, ordinal: int) -> Decoded:
-        """Read a record whose first edge has this ordinal."""
+    def decode(self, group: RawGroup | UnreadableRecord, ordinal: int) -> Decoded:
+        """Read records of which the first edge has this ordinal."""
+        if isinstance(group, UnreadableRecord):
+            refused = Refused(ErrorCode.MALFORMED, group.reason, group.record.value or b"")
+            return Decoded([Piece(group.record, None, (refused,))])
         try:
-            edges = raw.decode(record)
-            traceparent = edges.traceparent if len(edges.traceparent or "") <= LONGEST_TRACEPARENT else None
-        except PoisonRecordError as error:
-            return Decoded(None, (Refused(ErrorCode.MALFORMED, error.reason, record.value or b""),))
-        header_lines = 1 if edges.format is RawFormat.CSV else 0
-        lines_before = (edges.line or 1) - 1 - header_lines
-        try:
-            batch, letters, following = self._read(edges, ordinal)
+            return self._decoded(group, ordinal)
         except UnreadableStreamError as error:
-            refused = Refused(ErrorCode.MALFORMED, str(error), record.value or b"", edges.line)
-            return Decoded(None, (refused,), 0, edges.producer, edges.format.value, lines_before, traceparent)
-        return Decoded(
-            edges=batch,
-            refused=tuple(Refused(code_of(each.reason), each.reason, each.raw, each.line + lines_before) for each in letters),
-            ordinals=following - ordinal,
-            producer=edges.producer,
-            content_type=edges.format.value,
-            lines_before=lines_before,
-            traceparent=traceparent,
-        )
+            # It lies in the columns, which all of them share.
+            return Decoded([_unreadable(record, edges, str(error)) for record, edges in group.members], producer=group.producer)
 
-    def _read(self, edges: RawEdges, ordinal: int) -> tuple[EdgeBatch, list[DeadLetter], int]:
-        """Return the edges, what was put aside, and the ordinal after the last."""
-        decoder = self._decoder(edges)
-        found = _run(decoder, edges, ordinal)
+    def _decoded(self, group: RawGroup, ordinal: int) -> Decoded:
+        like = group.members[0].edges
+        bodies = [edges.body for _, edges in group.members]
+        decoder = self._decoder(like)
+        decoder.start_at(ordinal)
+        batch, ends = decoder.decode_pieces(bodies, 1)
         while self._learn(decoder.discovered()):
-            decoder = self._decoder(edges)
-            found = _run(decoder, edges, ordinal)
-        return found, take_dead_letters(decoder), decoder.ordinal()
+            decoder = self._decoder(like)
+            decoder.start_at(ordinal)
+            batch, ends = decoder.decode_pieces(bodies, 1)
+        letters = take_dead_letters(decoder)
+        pieces: list[Piece] = []
+        before, known = 0, ordinal
+        for (record, origin), (end, letters_end, following, newest, line) in zip(group.members, ends, strict=True):
+            piece = Piece(record, origin, (), following - known, newest, end, line)
+            if letters_end > before:
+                refused = (
+                    Refused(code_of(each.reason), each.reason, each.raw, piece.sent_line(each.line))
+                    for each in letters[before:letters_end]
+                )
+                piece = piece._replace(refused=tuple(refused))
+            pieces.append(piece)
+            before, known = letters_end, following
+        return Decoded(pieces, batch, group.producer)
 
     def _decoder(self, edges: RawEdges) -> Decoder:
+        """Return a decoder of such edges; it has read the header of CSV."""
         if edges.format is RawFormat.JSON_LINES:
             return JsonLinesDecoder(self._symbols, self._attributes, {}, keep_raw=True, discover=True)
         # A header has to be read to know its names; a decoder that is asked for none reads it.
         header = CsvDecoder(self._symbols, [], {})
         header.decode(_header(edges))
         self._learn(header.columns() or [])
-        return CsvDecoder(self._symbols, self._attributes, {}, keep_raw=True)
+        decoder = CsvDecoder(self._symbols, self._attributes, {}, keep_raw=True)
+        decoder.decode(_header(edges))
+        return decoder
 
     def _learn(self, names: Sequence[str]) -> bool:
         """Add what is new; return whether anything was."""
@@ -138,6 +157,10 @@ def code_of(reason: str) -> ErrorCode:
     return ErrorCode.TOO_LARGE if too_long else ErrorCode.MALFORMED
 
 
+def _unreadable(record: Record, origin: RawEdges, reason: str) -> Piece:
+    return Piece(record, origin, (Refused(ErrorCode.MALFORMED, reason, record.value or b"", origin.line),))
+
+
 def _header(edges: RawEdges) -> bytes:
     """Return the header line.
 
@@ -149,14 +172,3 @@ def _header(edges: RawEdges) -> bytes:
         message = "the columns are not one header line"
         raise UnreadableStreamError(message)
     return columns.encode() + b"\n"
-
-
-def _run(decoder: Decoder, edges: RawEdges, ordinal: int) -> EdgeBatch:
-    decoder.start_at(ordinal)
-    if edges.format is RawFormat.CSV:
-        decoder.decode(_header(edges))
-    batch = decoder.decode(edges.body)
-    rest = decoder.finish()
-    if not len(rest):
-        return batch
-    return batch.followed_by([rest]) if len(batch) else rest

@@ -22,7 +22,9 @@ places, as they might have anyway.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -33,6 +35,8 @@ from graphtide_wire.dead_letters import ErrorCode
 from graphtide_runtime.sequencing.positions import PartitionPosition
 from graphtide_runtime.sequencing.progress import FrozenProgress, Progress
 from graphtide_runtime.sequencing.raw_decoding import RawDecoder, Refused
+from graphtide_runtime.sequencing.raw_groups import UnreadableRecord, grouped
+from graphtide_runtime.sequencing.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,7 +45,8 @@ if TYPE_CHECKING:
     from graphtide_native.records import Duplicates, EdgeBatch
 
     from graphtide_runtime.sequencing.positions import Remembered
-    from graphtide_runtime.sequencing.raw_decoding import Decoded
+    from graphtide_runtime.sequencing.raw_decoding import Decoded, Piece
+    from graphtide_runtime.sequencing.raw_groups import RawGroup
 
 ORDINALS_OF_A_PARTITION: Final = 2**40
 """Each partition numbers edges without id from its own number times this, so that no two edges get one number."""
@@ -70,8 +75,7 @@ class Ordering:
 class PutAside:
     """A part of a raw record for the dead letters."""
 
-    record: Record
-    decoded: Decoded
+    piece: Piece
     refused: Refused
 
 
@@ -84,11 +88,16 @@ class Output:
     edges: int = 0
     raw_bytes: int = 0
     """Bytes of the records read for it, as a measure of its size."""
-    traceparent: str | None = None
+    records: int = 0
+    """Raw records read for it."""
+    read: int = 0
+    """Edges read for it, good or bad."""
+    duplicates: int = 0
+    """Edges dropped for it, because their ids were there."""
 
 
 class FrozenSequencer(msgspec.Struct, frozen=True):
-    """All that a sequencer knows but the edges that wait.
+    """All that a sequencer knows but the edges that wait, and traces.
 
     Attributes:
         places: of each partition, the offset and the ordinal to read next.
@@ -106,7 +115,11 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
 
 
 class StreamSequencer:
-    """Puts one stream in order."""
+    """Puts one stream in order.
+
+    Attributes:
+        traces: which of its edges are traced.
+    """
 
     def __init__(self, ordering: Ordering) -> None:
         """Start before the first record; call `restore` for every partition, `replay`, then `open`."""
@@ -122,6 +135,12 @@ class StreamSequencer:
         self._ordered = 0
         self._output = Output()
         self._settled: int | None = None
+        self.traces = Traces()
+
+    @property
+    def newest(self) -> int | None:
+        """Time of the newest edge read; None before the first."""
+        return self._progress.newest
 
     @property
     def output(self) -> Output:
@@ -166,18 +185,14 @@ class StreamSequencer:
 
     def replay(self, record: Record) -> None:
         """Take again a record between a position and the `next` that was remembered there."""
-        self.replay_decoded(record, self._decoder.decode(record, self._partitions[record.partition].ordinal))
-
-    def replay_decoded(self, record: Record, decoded: Decoded) -> None:
-        """Do as `replay` with a record that was decoded before."""
         self._hold()
-        newest = self._note(record, decoded)
-        if newest is None or decoded.edges is None:
-            return
-        self._newest = newest if self._newest is None else max(self._newest, newest)
-        waiting = decoded.edges if self._settled is None else decoded.edges.later_than(self._settled)
-        if len(waiting):
-            self._sequencer.push(waiting)
+        for group in grouped([record]):
+            decoded = self._decoder.decode(group, self._partitions[record.partition].ordinal)
+            newest = self._note(decoded.pieces)
+            if newest is None or decoded.edges is None:
+                continue
+            self._newest = newest if self._newest is None else max(self._newest, newest)
+            self._wait_again(decoded.edges)
 
     def open(self, unread: set[int], now: float) -> None:
         """Go on after the last `replay`; `unread` are the partitions that have more records."""
@@ -191,27 +206,24 @@ class StreamSequencer:
         """Drop duplicates with this filter from now on; it knows what went out."""
         self._duplicates = duplicates
 
-    def take(self, record: Record, now: float) -> None:
-        """Take the next record of a partition."""
-        self.take_decoded(record, self._decoder.decode(record, self._partitions[record.partition].ordinal), now)
+    def take(self, group: RawGroup | UnreadableRecord, now: float) -> None:
+        """Take the next records of a partition."""
+        self.take_decoded(self._decoder.decode(group, self._partitions[group.partition].ordinal), now)
 
-    def take_decoded(self, record: Record, decoded: Decoded, now: float) -> None:
-        """Do as `take` with a record that was decoded before, from the ordinal on that `ordinal_of` told."""
-        self._output.put_aside += [PutAside(record, decoded, refused) for refused in decoded.refused]
-        self._output.raw_bytes += len(record.value or b"")
-        self._output.traceparent = decoded.traceparent or self._output.traceparent
-        newest = self._note(record, decoded)
-        if newest is None or decoded.edges is None:
-            return
-        name = self._progress.name_of(decoded.producer, record.partition)
-        self._set_bound(self._progress.bound_for(name, record.partition))
-        self._release(self._sequencer.push(decoded.edges))
-        self._put_late_aside(record, decoded)
-        self._progress.advance(name, record.partition, newest, now)
-        if self._bound is not None:
-            self._set_bound(self._progress.bound)
-        if self.pending > self._ordering.most_pending:
-            self._release(self._sequencer.relieve(self._ordering.most_pending))
+    def take_decoded(self, decoded: Decoded, now: float) -> None:
+        """Do as `take` with records that were decoded before, from the ordinal on that `ordinal_of` told."""
+        aside = [PutAside(piece, refused) for piece in decoded.pieces for refused in piece.refused]
+        self._output.records += len(decoded.pieces)
+        self._output.read += sum(piece.ordinals for piece in decoded.pieces)
+        self._output.raw_bytes += sum(len(piece.record.value or b"") for piece in decoded.pieces)
+        taken, row = 0, 0
+        while taken < len(decoded.pieces):
+            together = self._together(decoded, taken, row)
+            pieces = decoded.pieces[taken : taken + together]
+            aside += self._take(decoded, pieces, row, now)
+            taken, row = taken + together, pieces[-1].end
+        # A record's letters stand together, whatever it was read with.
+        self._output.put_aside += sorted(aside, key=lambda each: each.piece.record.offset)
 
     def look_around(self, now: float, *, at_end: bool) -> None:
         """Let time pass: forget idle sources; `at_end` tells that there is nothing more to read now.
@@ -241,14 +253,6 @@ class StreamSequencer:
             self.restore(partition, None)
         return self._partitions[partition].ordinal
 
-    def counts_one_by_one(self, producer: str | None, partition: int) -> bool:
-        """Whether the next record of this source may be taken as one with those that follow it: there is no other source."""
-        return self._progress.bound_for(self._progress.name_of(producer, partition), partition) is None
-
-    def newest_of(self, producer: str | None, partition: int) -> int | None:
-        """Return how far a source has come; None if it is not known."""
-        return self._progress.newest_of(self._progress.name_of(producer, partition))
-
     def freeze(self) -> FrozenSequencer:
         """Return all that is known but the edges that wait, whose times are past the watermark."""
         for place in self._partitions.values():
@@ -256,16 +260,15 @@ class StreamSequencer:
         places = {str(number): (place.next, place.ordinal) for number, place in self._partitions.items()}
         return FrozenSequencer(places, self._progress.freeze(), self.watermark, self._bound, self._ordered)
 
-    def thaw(self, frozen: FrozenSequencer, waiting: Iterable[tuple[Record, Decoded]]) -> None:
+    def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
         """Become, from the start, who was frozen: as if there had been no break.
 
-        `waiting` are all records, in the order in which they were taken, of which edges wait.
+        `waiting` are the edges of all records, in the order in which they were taken, of which edges wait.
         """
         self._settled = frozen.watermark
-        for record, decoded in waiting:
-            self.ordinal_of(record.partition)
-            self.replay_decoded(record, decoded)
         self._hold()
+        for edges in waiting:
+            self._wait_again(edges)
         self._partitions = {int(number): PartitionPosition(*place) for number, place in frozen.places.items()}
         self._progress.thaw(frozen.progress)
         self._ordered = frozen.ordered
@@ -276,11 +279,71 @@ class StreamSequencer:
         taken, self._output = self._output, Output()
         return taken
 
-    def _note(self, record: Record, decoded: Decoded) -> int | None:
-        """Count the record as read; return the greatest time in it, None if it has no edge."""
-        newest = max(decoded.edges.ts) if decoded.edges is not None and len(decoded.edges) else None
-        self._partitions[record.partition].read(record.offset, decoded.ordinals, newest)
-        return newest
+    def _together(self, decoded: Decoded, taken: int, row: int) -> int:
+        """Return how many of the next records may be taken at once, to the same effect as one by one.
+
+        That is so while the watermark may count with the same bound for all, or only rises behind them, and no buffer overflows
+        between two of them.
+        """
+        left = len(decoded.pieces) - taken
+        if decoded.edges is None:
+            return left
+        if self.pending + len(decoded.edges) - row > self._ordering.most_pending:
+            return 1
+        partition = decoded.pieces[taken].record.partition
+        name = self._progress.name_of(decoded.producer, partition)
+        is_one_bound = self._progress.bound_for(name, partition) is None or self._progress.is_held_back(name, partition)
+        return left if is_one_bound else self._rising(decoded.pieces, taken)
+
+    def _rising(self, pieces: list[Piece], taken: int) -> int:
+        """Return how many of the next records of a source follow each other so that none is late for those before it.
+
+        Of records of one edge, that is so while none is earlier than those before it less the lateness: what they let the
+        watermark rise to is no later. They leave in the same order then, taken one by one or at once.
+        """
+        first = pieces[taken]
+        end, reached = first.end, MIN_EVENT_TIME if first.newest is None else first.newest
+        together = 1
+        for piece in islice(pieces, taken + 1, None):
+            if piece.newest is not None:
+                if piece.end - end > 1 or piece.newest < reached - self._ordering.lateness:
+                    break
+                reached = max(reached, piece.newest)
+            end = piece.end
+            together += 1
+        return together
+
+    def _take(self, decoded: Decoded, pieces: list[Piece], row: int, now: float) -> list[PutAside]:
+        """Take records whose edges begin at a row of the group's; return what was late."""
+        newest = self._note(pieces)
+        if newest is None or decoded.edges is None:
+            return []
+        partition = pieces[0].record.partition
+        name = self._progress.name_of(decoded.producer, partition)
+        self._set_bound(self._progress.bound_for(name, partition))
+        self._release(self._sequencer.push(decoded.edges.part(row, pieces[-1].end)))
+        late = self._late(pieces)
+        self._progress.advance(name, partition, newest, now)
+        if self._bound is not None:
+            self._set_bound(self._progress.bound)
+        if self.pending > self._ordering.most_pending:
+            self._release(self._sequencer.relieve(self._ordering.most_pending))
+        return late
+
+    def _note(self, pieces: list[Piece]) -> int | None:
+        """Count records as read; return the greatest time in them, None if they have no edge."""
+        place = self._partitions[pieces[0].record.partition]
+        for piece in pieces:
+            if piece.origin is not None and piece.newest is not None:
+                self.traces.note(piece.origin.traceparent, place.ordinal, piece.ordinals, piece.newest)
+            place.read(piece.record.offset, piece.ordinals, piece.newest)
+        return max((piece.newest for piece in pieces if piece.newest is not None), default=None)
+
+    def _wait_again(self, edges: EdgeBatch) -> None:
+        """Let those wait that the last commit left waiting."""
+        waiting = edges if self._settled is None else edges.later_than(self._settled)
+        if len(waiting):
+            self._sequencer.push(waiting)
 
     def _hold(self) -> None:
         """Keep the watermark where the last commit had it."""
@@ -294,16 +357,24 @@ class StreamSequencer:
             self._bound = bound
             self._release(self._sequencer.advance(bound))
 
-    def _put_late_aside(self, record: Record, decoded: Decoded) -> None:
+    def _late(self, pieces: list[Piece]) -> list[PutAside]:
+        """Return what came too late, by the records that it was in."""
+        late: list[PutAside] = []
         for letter in take_dead_letters(self._sequencer):
-            refused = Refused(ErrorCode.LATE, letter.reason, letter.raw, letter.line + decoded.lines_before)
-            self._output.put_aside.append(PutAside(record, decoded, refused))
+            piece = pieces[bisect_right(pieces, letter.line, key=_first_line) - 1]
+            late.append(PutAside(piece, Refused(ErrorCode.LATE, letter.reason, letter.raw, piece.sent_line(letter.line))))
+        return late
 
     def _release(self, batch: EdgeBatch | None) -> None:
         """Add to the output what is no duplicate."""
         if batch is None or not len(batch):
             return
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)
+        self._output.duplicates += len(batch) - len(kept)
         if len(kept):
             self._output.batches.append(kept)
             self._output.edges += len(kept)
+
+
+def _first_line(piece: Piece) -> int:
+    return piece.line

@@ -17,6 +17,8 @@ from graphtide_testing.servers.tools import kafka_jars, program
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from graphtide_testing.servers.process import Usage
+
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -87,6 +89,10 @@ class KafkaServer:
     def is_running(self) -> bool:
         """Return whether its process is there."""
         return self._process.is_running()
+
+    def usage(self) -> Usage:
+        """Return what it takes."""
+        return self._process.usage()
 
     def kill(self) -> None:
         """End it as a crash does."""

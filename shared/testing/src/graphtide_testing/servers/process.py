@@ -13,11 +13,12 @@ import signal
 import socket
 import subprocess
 import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 START_SECONDS = 60.0
 """How long a server may take until it answers."""
@@ -46,6 +47,14 @@ def free_ports(count: int) -> list[int]:
                 listener.bind(("127.0.0.1", 15_000 + secrets.randbelow(15_000)))
                 found.append(int(listener.getsockname()[1]))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process has taken: seconds of processor time since its start, bytes of memory now."""
+
+    cpu_seconds: float
+    resident_bytes: int
 
 
 class Process:
@@ -104,6 +113,21 @@ class Process:
             check=False,
         )
         return str(self._folder) in shown.stdout and not shown.stdout.startswith("Z")
+
+    def usage(self) -> Usage:
+        """Return what it takes; Linux alone tells.
+
+        Raises:
+            ServerError: it does not run.
+        """
+        pid = self._pid() if self.is_running() else None
+        if pid is None:
+            message = f"{self._name} does not run"
+            raise ServerError(message)
+        # The name, in brackets, may hold spaces; what counts stands behind it.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks = int(fields[11]) + int(fields[12])
+        return Usage(ticks / os.sysconf("SC_CLK_TCK"), int(fields[21]) * os.sysconf("SC_PAGE_SIZE"))
 
     def kill(self) -> None:
         """End it at once, as a crash does; do nothing if it does not run."""

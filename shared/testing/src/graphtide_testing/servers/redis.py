@@ -13,6 +13,8 @@ from graphtide_testing.servers.tools import program
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from graphtide_testing.servers.process import Usage
+
 
 class RedisServer:
     """A Redis that keeps its data and its port in `folder`, over crashes and restarts."""
@@ -66,6 +68,10 @@ class RedisServer:
     def is_running(self) -> bool:
         """Return whether its process is there."""
         return self._process.is_running()
+
+    def usage(self) -> Usage:
+        """Return what it takes."""
+        return self._process.usage()
 
     def kill(self) -> None:
         """End it as a crash does."""

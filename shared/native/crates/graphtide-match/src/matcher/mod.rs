@@ -285,7 +285,7 @@ impl Matcher {
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
         if let Some(replay) = &mut self.replay {
-            replay.satisfied.push_back(satisfied.into());
+            replay.satisfied.push_back(satisfied);
             held = true;
         }
         if held || !self.rows.is_empty() {
@@ -429,7 +429,8 @@ impl Matcher {
         let engines: usize = self.patterns.iter().map(Registered::own_bytes).sum();
         let postings = self.postings.total_bytes();
         let reported = self.reported.as_ref().map_or(0, Reported::bytes);
-        engines + postings + reported + self.store.bytes() + self.vertices.bytes()
+        let replay = self.replay.as_ref().map_or(0, |replay| replay.satisfied.bytes());
+        engines + postings + reported + replay + self.store.bytes() + self.vertices.bytes()
     }
 
     /// Counts over the whole pass; the peak of state counts what is alive now, too.

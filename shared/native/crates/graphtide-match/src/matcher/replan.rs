@@ -8,7 +8,8 @@
 
 use std::collections::VecDeque;
 
-use smallvec::SmallVec;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
 
 use super::{Matcher, Postings, Registered, register};
 use crate::dispatch::{Dispatch, SignatureId};
@@ -18,11 +19,60 @@ use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::timing::Arrival;
 use crate::trace::Untraced;
 
+/// The signatures that each edge of the store satisfied, oldest first.
+///
+/// Most edges satisfy one, and few sets of several occur: an edge costs four bytes.
+#[derive(Debug, Default)]
+pub struct Satisfied {
+    edges: VecDeque<u32>,
+    several: Vec<Box<[SignatureId]>>,
+    numbers: HashMap<Box<[SignatureId]>, u32, FxBuildHasher>,
+}
+
+/// Marks the number of a set of several signatures.
+const SEVERAL: u32 = 1 << 31;
+
+impl Satisfied {
+    /// Adds what the newest edge satisfied: one signature at least.
+    #[inline]
+    pub fn push_back(&mut self, signatures: &[SignatureId]) {
+        let number = if let [one] = *signatures { one } else { self.number(signatures) };
+        self.edges.push_back(number);
+    }
+
+    fn number(&mut self, signatures: &[SignatureId]) -> u32 {
+        if let Some(&number) = self.numbers.get(signatures) {
+            return number;
+        }
+        let number = SEVERAL | self.several.len() as u32;
+        self.several.push(signatures.into());
+        self.numbers.insert(signatures.into(), number);
+        number
+    }
+
+    /// Forgets the oldest edge.
+    pub fn pop_front(&mut self) {
+        self.edges.pop_front();
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[SignatureId]> {
+        self.edges.iter().map(|number| match number & SEVERAL {
+            0 => std::slice::from_ref(number),
+            _ => &*self.several[(number & !SEVERAL) as usize],
+        })
+    }
+
+    /// Bytes alive.
+    pub fn bytes(&self) -> usize {
+        size_of::<u32>() * self.edges.len()
+    }
+}
+
 /// What a change of plan needs.
 #[derive(Debug, Default)]
 pub struct Replay {
-    /// For every edge of the store, the signatures it satisfied.
-    pub satisfied: VecDeque<SmallVec<[SignatureId; 4]>>,
+    /// What the edges of the store satisfied.
+    pub satisfied: Satisfied,
     /// For every pattern, what its engine was made from.
     pub blueprints: Vec<(PatternSpec, Vec<Expression>)>,
 }
@@ -66,7 +116,7 @@ impl Matcher {
         let replay = self.replay.as_ref()?;
         let pattern = &mut self.patterns[number];
         let alive_from = self.now.saturating_sub(pattern.window - 1);
-        for (edge, satisfied) in self.store.refs().zip(&replay.satisfied) {
+        for (edge, satisfied) in self.store.refs().zip(replay.satisfied.iter()) {
             let stored = self.store.get(edge);
             if self.store.is_deleted(edge) {
                 continue;

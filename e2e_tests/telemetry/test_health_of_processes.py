@@ -1,0 +1,66 @@
+"""Every service's process says over HTTP how it is, and says so when its log is gone."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+from graphtide_testing.deployment import Deployment
+from graphtide_testing.servers.process import free_ports
+from graphtide_testing.telemetry import figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PATIENCE = 60.0
+OWN = {
+    "planner": "test.planner",
+    "statistics": "test.statistics",
+    "matcher_timing": "test.matcher_timing.0",
+    "matcher_sjtree": "test.matcher_sjtree.0",
+}
+"""Services without HTTP of their own, and what their workers are called."""
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            if holds():
+                return
+        except httpx2.TransportError:
+            pass
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.05)
+
+
+def is_ready(url: str) -> bool:
+    return httpx2.get(f"{url}/readyz").status_code == 200
+
+
+@pytest.mark.integration
+def test_processes_without_http_of_their_own_tell_how_they_are(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path)
+    try:
+        deployment.start_servers()
+        ports = dict(zip(OWN, free_ports(len(OWN)), strict=True))
+        for name, port in ports.items():
+            deployment.service(name, {"HEALTH__PORT": str(port)}).start()
+        for name, port in ports.items():
+            url = f"http://127.0.0.1:{port}"
+            checks = {OWN[name]: "ok"}
+            until(partial(is_ready, url))
+            assert httpx2.get(f"{url}/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}
+            assert httpx2.get(f"{url}/livez").json() == {"status": "alive", "checks": checks}
+            assert figures(httpx2.get(f"{url}/metrics").text)["process_cpu_time_seconds_total"] > 0
+        deployment.kafka.kill()
+        url = f"http://127.0.0.1:{ports['planner']}"
+        answer = httpx2.get(f"{url}/readyz", timeout=30)
+        assert (answer.status_code, answer.json()["checks"]["log"] == "ok") == (503, False)
+        assert httpx2.get(f"{url}/livez").status_code == 200
+    finally:
+        deployment.end()

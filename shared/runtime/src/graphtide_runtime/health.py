@@ -1,0 +1,91 @@
+"""How a process tells whether it lives and can do its work.
+
+It lives while every loop of it makes rounds: one that has not for long hangs, and only a new process helps. It is ready when
+every worker is open, so that it has its state, and the log answers. What fails in passing makes it unready, never dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from graphtide_core.errors import GraphtideError
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.clock import Clock
+
+STUCK_SECONDS: Final = 120.0
+"""How long a loop may be silent: longer than every deadline of the log and of checkpoints."""
+
+
+class Finding(NamedTuple):
+    """What was looked at, and what is wrong with it; None if nothing is."""
+
+    name: str
+    wrong: str | None = None
+
+
+class Pulse:
+    """The signs of life of one worker's loop; written by its thread, read by others."""
+
+    def __init__(self, name: str, clock: Clock, stuck_seconds: float = STUCK_SECONDS) -> None:
+        """Begin before the first round."""
+        self.name = name
+        self._clock = clock
+        self._stuck_seconds = stuck_seconds
+        self._beat_at = clock.monotonic()
+        self._waits_for: str | None = "it is not open yet"
+        self._ended: str | None = None
+
+    def beat(self) -> None:
+        """Note that the loop goes on."""
+        self._beat_at = self._clock.monotonic()
+
+    def did_round(self) -> None:
+        """Note a round of an open worker."""
+        self._waits_for = None
+        self.beat()
+
+    def failed(self, reason: str) -> None:
+        """Note that the worker is to be opened again."""
+        self._waits_for = reason
+        self.beat()
+
+    def end(self, reason: str) -> None:
+        """Note that the loop has ended; it is missed by readiness alone, because who ended it knows what to do."""
+        self._ended = reason
+
+    def alive(self) -> Finding:
+        """Return whether the loop makes rounds."""
+        silent = self._clock.monotonic() - self._beat_at
+        if self._ended is None and silent > self._stuck_seconds:
+            return Finding(self.name, f"no sign of life for {silent:.0f} seconds")
+        return Finding(self.name)
+
+    def ready(self) -> Finding:
+        """Return whether the worker is open and does rounds."""
+        return Finding(self.name, self._ended or self._waits_for)
+
+
+Look = Callable[[], Iterable[Finding]]
+"""Looks at a process now; may block for as long as the log takes to answer."""
+
+CURRENT: ContextVar[Pulse | None] = ContextVar("pulse", default=None)
+"""The pulse of the worker at work in this thread."""
+
+
+def beat() -> None:
+    """Note that the worker of this thread gets on; for work within a round that may take long, as reading a window again."""
+    pulse = CURRENT.get()
+    if pulse is not None:
+        pulse.beat()
+
+
+def checked(name: str, check: Callable[[], None]) -> Finding:
+    """Return what a check finds: nothing, or the `GraphtideError` that it raises."""
+    try:
+        check()
+    except GraphtideError as error:
+        return Finding(name, str(error))
+    return Finding(name)

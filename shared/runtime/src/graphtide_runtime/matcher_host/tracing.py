@@ -1,0 +1,79 @@
+"""Traces on their way through a host: a span for a record with traced edges, and one for each match that such an edge ends.
+
+The headers of an ordered record say which of its edges are traced, so a record without costs one look at its headers.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_wire import ordered
+
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import spans
+from graphtide_runtime.telemetry.tracing import context_of, of_messaging, sampled_now, span, traceparent_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import Record
+    from graphtide_native.matcher import MatchRecord
+    from opentelemetry.trace import SpanContext
+
+MOST_SPANS: Final = 100
+"""Spans of matches that one ordered record brings about; further matches carry the span of the edge that ended them."""
+
+
+class _Edges(msgspec.Struct):
+    edges: dict[str, str]
+
+
+def matching(record: Record, stream: StreamName) -> AbstractContextManager[None]:
+    """Make a span around the work on an ordered record, if edges in it are traced."""
+    return _matching(record, stream) if ordered.traced_rows(record.headers) else nullcontext()
+
+
+def traceparents(record: Record, matches: Sequence[MatchRecord], topic: str) -> Iterator[str | None]:
+    """Yield, for each match that an ordered record brought about, the span that its record is to carry.
+
+    A match is in the trace of the edge that ended it. Where edges of the record are traced, this costs O(edges of the record).
+    """
+    traced = ordered.traced_rows(record.headers)
+    if not traced or not matches:
+        yield from (None for _ in matches)
+        return
+    rows = {id: row for row, id in enumerate(ordered.decode_body(record.value or b"").column("id").to_pylist())}
+    for number, match in enumerate(matches):
+        edges = msgspec.json.decode(match.json, type=_Edges).edges.values()
+        last = max((rows[id] for id in edges if id in rows), default=-1)
+        origin = context_of(next((run.traceparent for run in traced if run.first <= last < run.first + run.rows), None))
+        if origin is None or number >= MOST_SPANS:
+            yield None if origin is None else traceparent_of(origin)
+        else:
+            yield _reported(origin, match, topic)
+
+
+@contextmanager
+def _matching(record: Record, stream: StreamName) -> Iterator[None]:
+    figures = ordered.figures(record.headers)
+    attributes = of_messaging(spans.MATCH, record.topic) | {key.EDGES: figures.records, key.STREAM: stream}
+    with span(spans.MATCH, record.topic, attributes, parent=context_of(figures.traceparent)):
+        yield
+
+
+def _reported(origin: SpanContext, match: MatchRecord, topic: str) -> str:
+    """Make the span of a match: below the record's span where that is in the same trace, else linked to it."""
+    around = sampled_now()
+    is_same = around is not None and around.trace_id == origin.trace_id
+    attributes = of_messaging(spans.REPORT, topic) | {
+        key.PATTERN: match.pattern.name,
+        key.MATCH_ID: match.match_id,
+        key.MATCH_KIND: match.kind.value,
+    }
+    links = () if around is None or is_same else (around,)
+    with span(spans.REPORT, topic, attributes, parent=around if is_same else origin, links=links) as made:
+        return traceparent_of(made.get_span_context())

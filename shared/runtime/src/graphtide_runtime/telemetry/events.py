@@ -1,0 +1,33 @@
+"""Names of log events. Messages are constant; what differs stands in fields (`attributes`)."""
+
+from __future__ import annotations
+
+from graphtide_runtime.telemetry.names import Name
+
+# Every process.
+AUTHENTICATION_OFF = Name("authentication.off", "nobody is asked who they are")
+HEALTH_LISTENING = Name("health.listening", "the routes of health and figures are served")
+REQUEST_FAILED = Name("request.failed", "a request ended in an error that is the service's own")
+WORK_OPENED = Name("work.opened", "a worker is open: it has its state and does rounds")
+WORK_FAILED = Name("work.failed", "a worker failed in passing; it is opened again after a while")
+WORK_ENDED = Name("work.ended", "a worker was told to end, and did")
+WORKER_FAILED = Name("worker.failed", "a worker cannot go on; the process ends")
+
+# Records.
+MATCH_UNREADABLE = Name("match.unreadable", "a record of the topic of matches is none; it is passed over")
+ORDERED_UNREADABLE = Name("ordered.unreadable", "an ordered record cannot be read; it is passed over")
+RECORD_UNREADABLE = Name("record.unreadable", "a record of a control topic cannot be read; it is passed over")
+
+# Ingestion.
+SEQUENCER_ENDED = Name("sequencer.ended", "a sequencer cannot go on; its stream stands still")
+SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered for another time")
+SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not tell which streams there are; asked again soon")
+
+# Matchers.
+CHECKPOINT_NOT_SAVED = Name("checkpoint.not_saved", "a checkpoint could not be saved; the next one holds what it lacked")
+CHECKPOINT_UNAVAILABLE = Name("checkpoint.unavailable", "a checkpoint could not be read; the log is read instead")
+PLAN_REFUSED = Name("plan.refused", "a plan cannot be read")
+
+# Planner.
+PLAN_DECIDED = Name("plan.decided", "a decision about a pattern other than a plan")
+PLAN_PUBLISHED = Name("plan.published", "a plan was published")

@@ -1,0 +1,89 @@
+"""What a name in the registry is: text that knows what it stands for.
+
+A name is used where text is wanted, so nothing can be said under a name that is not in the registry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+
+Entry = TypeVar("Entry")
+
+
+class Name(str):
+    """A name, and what it stands for."""
+
+    __slots__ = ("meaning",)
+    meaning: str
+
+    def __new__(cls, text: str, meaning: str) -> Self:
+        """Return the name."""
+        name = super().__new__(cls, text)
+        name.meaning = meaning
+        return name
+
+
+class Kind(Enum):
+    """How a metric is counted."""
+
+    COUNTER = "counter"
+    """A sum that only rises; `add`."""
+
+    HISTOGRAM = "histogram"
+    """How often values fell between bounds; `record`."""
+
+    GAUGE = "gauge"
+    """A value that is asked for when somebody looks; `observe`."""
+
+    READ_COUNTER = "counter, asked for"
+    """A sum that only rises and is asked for when somebody looks; `observe`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure.
+
+    Attributes:
+        name: as OpenTelemetry has it.
+        kind: how it is counted.
+        unit: in UCUM; what is counted stands in braces.
+        meaning: in one sentence.
+        attributes: by which its values differ; each has few values.
+        bounds: of a histogram, in its unit.
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    meaning: str
+    attributes: tuple[Name, ...] = ()
+    bounds: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpanName:
+    """A kind of span.
+
+    Attributes:
+        operation: what its name begins with; the rest is what it is done to.
+        role: its kind in OpenTelemetry.
+        meaning: in one sentence.
+        attributes: that it may have.
+    """
+
+    operation: str
+    role: str
+    meaning: str
+    attributes: tuple[Name, ...] = ()
+
+
+def entries(module: Mapping[str, object], kind: type[Entry]) -> list[Entry]:
+    """Return what a module of the registry defines of a kind, in its order."""
+    return [found for name, found in module.items() if isinstance(found, kind) and not name.startswith("_")]

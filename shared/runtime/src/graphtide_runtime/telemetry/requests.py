@@ -1,0 +1,24 @@
+"""What every HTTP service tells of its requests: FastAPI's own spans and figures, which go on with the caller's trace.
+
+They follow the conventions of OpenTelemetry; their names are in the registry for the documentation's sake.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fastapi.telemetry import TelemetryConfig
+
+_HEALTH: Final = frozenset({"/livez", "/readyz", "/metrics"})
+
+
+def _is_health(scope: Mapping[str, object]) -> bool:
+    """Return whether it is asked every few seconds for ever: nobody wants that in traces."""
+    return scope.get("path") in _HEALTH
+
+
+REQUESTS: Final[TelemetryConfig] = {"operation_spans": False, "logs": False, "exclude": _is_health}
+"""What an application is to tell: a span and its time for each request, no spans within, no logs, which are ours to write."""
