@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import random
 import time
 import uuid
+from csv import DictReader
 from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,8 +36,7 @@ from graphtide_wire import control
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from graphtide_core.ports.log import Log
     from pyspark.sql import SparkSession
@@ -64,7 +69,7 @@ class SparkStage:
     def send(self, messages: Sequence[Message]) -> None:
         writer = self.log.writer()
         writer.write(messages)
-        writer.flush(10)
+        writer.flush(60)
         writer.close()
 
     def task(self, **more: Any) -> Task:
@@ -81,13 +86,19 @@ class SparkStage:
         query = ordering_query(self.spark, reading, self.task(**more), str(self.folder / "checkpoint"))
         return query.trigger(availableNow=True)
 
-    def fall_silent(self) -> None:
+    def fall_silent(self, **more: Any) -> None:
         """Let sources be silent for as long as they are waited for, and then do all there is."""
         time.sleep(self.ordering.idle_seconds)
-        self.run()
+        self.run(**more)
 
 
-def sequenced(messages: Sequence[Message], topics: Topics, ordering: Ordering, partitions: int = 1) -> Log:
+def sequenced(
+    messages: Sequence[Message],
+    topics: Topics,
+    ordering: Ordering,
+    partitions: int = 1,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+) -> Log:
     """Return a log in memory that the built-in sequencer worked on until all sources were silent."""
     log = MemoryLog()
     log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=partitions)])
@@ -95,7 +106,8 @@ def sequenced(messages: Sequence[Message], topics: Topics, ordering: Ordering, p
     writer.write(messages)
     writer.flush(5)
     clock = ManualClock()
-    worker = SequencingWorker(log, topics, FLOWS, clock, Sequencing(ordering=ordering, linger_seconds=0, poll_seconds=0))
+    options = Sequencing(unit, ordering, linger_seconds=0, poll_seconds=0)
+    worker = SequencingWorker(log, topics, FLOWS, clock, options)
     worker.open()
     for _ in range(2):
         for _ in range(50):
@@ -114,17 +126,17 @@ def spark_stage(spark: SparkSession, kafka: str, tmp_path: Path) -> Callable[...
         if name.startswith("spark.sql"):
             spark.conf.set(name, value)
 
-    def make(lateness: int = 0, partitions: int = 1, records_in_a_batch: int = 100) -> SparkStage:
+    def make(lateness: int = 0, partitions: int = 1, records_in_a_batch: int = 100, most_pending: int = 10_000) -> SparkStage:
         topics = Topics(f"test-{uuid.uuid4().hex[:12]}")
-        ordering = Ordering(lateness, IDLE, 10_000)
+        ordering = Ordering(lateness, IDLE, most_pending)
         return SparkStage(spark, KafkaConnection(kafka), tmp_path, topics, ordering, records_in_a_batch).make(partitions)
 
     return make
 
 
-def registration(topics: Topics) -> Message:
+def registration(topics: Topics, window: str = f"{WINDOW}") -> Message:
     now = ManualClock().now()
-    text = f"PATTERN p MATCH (v)-[e:http]->(w) ON flows WINDOW {WINDOW}"
+    text = f"PATTERN p MATCH (v)-[e:http]->(w) ON flows WINDOW {window}"
     return Message(
         topics.patterns, b"p", control.encode_pattern(control.PatternRecord("p", 1, text, "flows", "active", now, now, "1"))
     )
@@ -149,13 +161,56 @@ def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], 
     found = ordered_edges(stage.log, stage.topics, FLOWS)
     assert found == ordered_edges(expected, stage.topics, FLOWS)
     assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS)
-    counting = ServiceCounting(FLOWS, WINDOW, TimeUnit.MILLISECOND)
+    check_statistics(stage, expected, WINDOW, TimeUnit.MILLISECOND)
+
+
+def check_statistics(stage: SparkStage, expected: Log, window: int, unit: TimeUnit) -> None:
+    """What was published last is what the statistics service counts of the expected ordered stream."""
+    counting = ServiceCounting(FLOWS, window, unit)
     for record in records_of(expected, stage.topics.ordered(FLOWS)):
         counting.take(record.value or b"")
     counted, published = counting.publish(None), last_statistics(stage.log, stage.topics, FLOWS)
     assert counted is not None
     assert published is not None
     assert replace(published.snapshot, version=1) == counted.snapshot
+
+
+def shuffled(path: Path, topic: str, seed: int, lateness: int) -> Iterator[Message]:
+    """Yield a real stream as records of one edge or many: out of order within the lateness, some edges twice, bad lines."""
+    chance = random.Random(seed)
+    with gzip.open(path, "rt") as file:
+        rows = [{**row, "ts": int(row["ts"]), "id": f"e{number}"} for number, row in enumerate(DictReader(file))]
+    sent = [*rows, *chance.sample(rows, len(rows) // 50)]
+    sent.sort(key=lambda row: int(row["ts"]) + chance.randrange(lateness + 1))
+    left = iter(sent)
+    while part := list(islice(left, chance.choice((1, 1, 1, 10, 700)))):
+        lines = [json.dumps(row).encode() for row in part]
+        if chance.random() < 0.01:
+            lines.append(b'{"ts": ')
+        yield Message(topic, None, b"\n".join(lines), partition=0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_whole_real_stream_gives_what_the_built_in_sequencer_gives(spark_stage: Callable[..., Any]) -> None:
+    path = Path(__file__).parents[4] / "shared" / "data" / "mathoverflow.csv.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not at hand")
+    stage = spark_stage(3600, records_in_a_batch=700, most_pending=2**20)
+    messages = [
+        registration(stage.topics, "12h"),
+        *shuffled(path, stage.topics.raw(FLOWS), seed=1, lateness=3600),
+    ]
+    stage.send(messages)
+    stage.run(unit=TimeUnit.SECOND)
+    stage.fall_silent(unit=TimeUnit.SECOND)
+    expected = sequenced(messages, stage.topics, stage.ordering, unit=TimeUnit.SECOND)
+    found, edges = ordered_edges(stage.log, stage.topics, FLOWS), ordered_edges(expected, stage.topics, FLOWS)
+    assert len(found) == 506_550
+    is_same = found == edges  # A difference of half a million edges is not to be shown.
+    assert is_same
+    assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS) != []
+    check_statistics(stage, expected, 12 * 3600, TimeUnit.SECOND)
 
 
 def test_several_partitions_give_the_same_edges(spark_stage: Callable[..., Any]) -> None:
