@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def in_order_of_arrival(blocks: Iterable[Block]) -> list[Block]:
     """Return the blocks in their order."""
     partitions: dict[int, list[Block]] = {}
-    for block in sorted(blocks, key=lambda block: (block.partition, block.head.pieces[0].offset)):
+    for block in sorted(blocks, key=lambda block: (block.partition, block.head.offsets[0])):
         partitions.setdefault(block.partition, []).append(block)
     merged = heapq.merge(*(_timed(found) for found in partitions.values()), key=lambda timed: timed[:2])
     return [block for _, _, block in merged]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -40,46 +40,39 @@ class RefusedForm(msgspec.Struct, frozen=True, array_like=True):
     line: int | None
 
 
-class OriginForm(msgspec.Struct, frozen=True, array_like=True):
-    """What a record says of itself, as `RawEdges` has it, but its edges and their columns."""
-
-    format: RawFormat
-    producer: str | None
-    line: int | None
-    traceparent: str | None
-
-
-class PieceForm(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A record, as `Piece` has it; `origin` is its place among those of the block."""
-
-    offset: int
-    origin: int | None
-    ordinals: int
-    newest: int | None
-    end: int
-    line: int
-    refused: tuple[RefusedForm, ...] = ()
-
-
 class BlockHead(msgspec.Struct, frozen=True, array_like=True):
-    """What is known of a block without looking at its edges.
+    """What is known of a block without looking at its edges; lists have a place for each record, as `Piece` has it.
 
     Attributes:
-        pieces: its records, at least one.
         timestamp: of the log, of the first record, in milliseconds.
-        attributes: that its edges may have.
-        newest: the greatest time; None if there is no edge.
-        producer: who sent it, if it said so.
-        origins: what its records say of themselves, each once.
-        is_readable: whether records could be read as edges, of which there may be none.
+        offsets: of the records, at least one.
+        ordinals: how many each takes.
+        times: the greatest time in each; None if it has no edge.
+        ends: how many edges there are up to its end.
+        lines: what the decoder calls its first line.
+        attributes: that the edges may have.
+        newest: the greatest time of all; None if there is no edge.
+        format: how they are written; None if the one record says nothing that can be understood.
+        producer: who sent them, if it said so.
+        sent: in pairs, each once, the line of the first edge in what the sender sent, and the trace.
+        origins: places in `sent`.
+        refused: the parts that cannot be used, by the places of their records.
+        is_readable: whether the records could be read as edges, of which there may be none.
     """
 
-    pieces: tuple[PieceForm, ...]
     timestamp: int
-    attributes: tuple[str, ...] = ()
+    offsets: list[int]
+    ordinals: list[int]
+    times: list[int | None]
+    ends: list[int]
+    lines: list[int]
+    attributes: list[str] = []
     newest: int | None = None
+    format: RawFormat | None = None
     producer: str | None = None
-    origins: tuple[OriginForm, ...] = ()
+    sent: list[tuple[int | None, str | None]] = []
+    origins: list[int] = []
+    refused: dict[int, list[RefusedForm]] = {}
     is_readable: bool = True
 
 
@@ -94,20 +87,35 @@ class Block:
     def decoded(self, topic: str, symbols: Symbols, attributes: Sequence[str], ordinal: int) -> Decoded:
         """Return the block as decoded records of a topic; its first edge has this ordinal."""
         head = self.head
-        origins = [RawEdges(b"", each.format, None, each.producer, each.line, each.traceparent) for each in head.origins]
         edges = EdgeBatch.unpack(self.edges, symbols, attributes, ordinal) if head.is_readable else None
-        return Decoded([self._piece(each, topic, origins) for each in head.pieces], edges, head.producer)
-
-    def _piece(self, form: PieceForm, topic: str, origins: Sequence[RawEdges]) -> Piece:
-        return Piece(
-            Record(topic, self.partition, form.offset, self.head.timestamp, None, None, ()),
-            None if form.origin is None else origins[form.origin],
-            tuple(Refused(each.code, each.reason, each.raw, each.line) for each in form.refused),
-            form.ordinals,
-            form.newest,
-            form.end,
-            form.line,
+        same = (
+            repeat(topic),
+            repeat(self.partition),
+            head.offsets,
+            repeat(head.timestamp),
+            repeat(None),
+            repeat(None),
+            repeat(()),
         )
+        columns = self._origins(), self._refused(), head.ordinals, head.times, head.ends, head.lines
+        # There is one for each record, which may hold one edge: so they are made without a line of Python for each.
+        pieces = list(map(Piece._make, zip(map(Record._make, zip(*same, strict=False)), *columns, strict=True)))
+        return Decoded(pieces, edges, head.producer)
+
+    def _origins(self) -> Iterable[RawEdges | None]:
+        """Return what each record says of itself, but for its edges and their columns."""
+        head = self.head
+        if head.format is None:
+            return [None] * len(head.offsets)
+        origins = [RawEdges(b"", head.format, None, head.producer, *each) for each in head.sent]
+        return [origins[place] for place in head.origins]
+
+    def _refused(self) -> Iterable[tuple[Refused, ...]]:
+        """Return the parts of each record that cannot be used."""
+        found: list[tuple[Refused, ...]] = [()] * len(self.head.offsets)
+        for place, forms in self.head.refused.items():
+            found[place] = tuple(Refused(each.code, each.reason, each.raw, each.line) for each in forms)
+        return found
 
 
 class BlockReader:
@@ -126,25 +134,29 @@ class BlockReader:
                 yield self._block(self._decoder.decode(group, self._first))
 
     def _block(self, found: Decoded) -> Block:
-        first = found.pieces[0].record
-        origins: dict[OriginForm, int] = {}
+        pieces, edges = found.pieces, found.edges
+        first = pieces[0]
+        sent: dict[tuple[int | None, str | None], int] = {}
+        said = [(origin.line, origin.traceparent) for each in pieces if (origin := each.origin) is not None]
+        times = [each.newest for each in pieces]
         head = BlockHead(
-            pieces=tuple(_form(piece, origins) for piece in found.pieces),
-            timestamp=first.timestamp,
-            attributes=() if found.edges is None else tuple(found.edges.attributes),
-            newest=max((piece.newest for piece in found.pieces if piece.newest is not None), default=None),
+            timestamp=first.record.timestamp,
+            offsets=[each.record.offset for each in pieces],
+            ordinals=[each.ordinals for each in pieces],
+            times=times,
+            ends=[each.end for each in pieces],
+            lines=[each.line for each in pieces],
+            attributes=[] if edges is None else edges.attributes,
+            newest=max((time for time in times if time is not None), default=None),
+            format=None if first.origin is None else first.origin.format,
             producer=found.producer,
-            origins=tuple(origins),
-            is_readable=found.edges is not None,
+            origins=[sent.setdefault(each, len(sent)) for each in said],
+            sent=list(sent),
+            refused={place: _forms(each.refused) for place, each in enumerate(pieces) if each.refused},
+            is_readable=edges is not None,
         )
-        return Block(first.partition, head, b"" if found.edges is None else found.edges.pack(self._first))
+        return Block(first.record.partition, head, b"" if edges is None else edges.pack(self._first))
 
 
-def _form(piece: Piece, origins: dict[OriginForm, int]) -> PieceForm:
-    """Return a record's form; what it says of itself is added to the origins, if it is new."""
-    said, origin = piece.origin, None
-    if said is not None:
-        form = OriginForm(said.format, said.producer, said.line, said.traceparent)
-        origin = origins.setdefault(form, len(origins))
-    refused = tuple(RefusedForm(each.code, each.reason, each.raw, each.line) for each in piece.refused)
-    return PieceForm(piece.record.offset, origin, piece.ordinals, piece.newest, piece.end, piece.line, refused)
+def _forms(refused: Iterable[Refused]) -> list[RefusedForm]:
+    return [RefusedForm(each.code, each.reason, each.raw, each.line) for each in refused]

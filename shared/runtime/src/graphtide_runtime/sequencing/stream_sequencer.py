@@ -334,8 +334,9 @@ class StreamSequencer:
         """Count records as read; return the greatest time in them, None if they have no edge."""
         place = self._partitions[pieces[0].record.partition]
         for piece in pieces:
-            if piece.origin is not None and piece.newest is not None:
-                self.traces.note(piece.origin.traceparent, place.ordinal, piece.ordinals, piece.newest)
+            origin = piece.origin
+            if origin is not None and origin.traceparent is not None and piece.newest is not None:
+                self.traces.note(origin.traceparent, place.ordinal, piece.ordinals, piece.newest)
             place.read(piece.record.offset, piece.ordinals, piece.newest)
         return max((piece.newest for piece in pieces if piece.newest is not None), default=None)
 
