@@ -79,6 +79,18 @@ fmt: setup  ## put the sources in form
 .PHONY: ci
 ci: lint types imports test  ## everything that must hold before a change lands
 
+.PHONY: preprocess
+preprocess: setup java  ## put streams in order on Spark; settings as in docs/reference/preprocess.md
+	@SPARK_LOCAL_IP=$${SPARK_LOCAL_IP:-127.0.0.1} $(BIN)/graphtide-preprocess
+
+.PHONY: preprocess-submit
+preprocess-submit: setup  ## print spark-submit for Kubernetes: make preprocess-submit MASTER=k8s://https://HOST:PORT
+	@$(BIN)/python k8s/preprocess/submit.py $(MASTER) .cache/preprocess
+
+.PHONY: java
+java:
+	@command -v java >/dev/null || { echo 'missing: java 17 or newer, for Spark. Install it (Debian: apt-get install openjdk-17-jre-headless)'; exit 1; }
+
 .PHONY: servers-up
 servers-up: setup  ## start Kafka and Redis for development, and say where they are
 	@$(BIN)/python -m graphtide_testing.servers up
@@ -116,6 +128,6 @@ $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime \
 	  --editable services/planner --editable services/statistics --editable services/admin_api \
-	  --editable services/ingestion \
+	  --editable services/ingestion --editable services/preprocess \
 	  --editable services/matcher_timing --editable services/matcher_sjtree --editable services/standalone
 	@touch $@

@@ -14,18 +14,18 @@ from graphtide_core.ports.log import MOST_METADATA_BYTES, Message, Position, Rec
 from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender, Room
-from graphtide_ingestion.application.ordered_records import Packing
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.streams import StreamOptions, Streams
-from graphtide_ingestion.application.tracing import Onward
-from graphtide_ingestion.domain.positions import PartitionPosition, remembered
-from graphtide_ingestion.domain.progress import Progress
-from graphtide_ingestion.domain.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
-from graphtide_ingestion.domain.raw_groups import grouped
 from graphtide_ingestion.entrypoints.sequencers import Sequencers
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.ordered_records import Packing
+from graphtide_runtime.sequencing.positions import PartitionPosition, remembered
+from graphtide_runtime.sequencing.progress import Progress
+from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
+from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_runtime.sequencing.tracing import Onward
 from graphtide_testing.clock import ManualClock
 from graphtide_wire import ordered
 from graphtide_wire.topics import Topics

@@ -12,9 +12,9 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
-from graphtide_ingestion.domain.sequencing import Ordering
 from graphtide_native.records import ArrowDecoder, CsvDecoder, Sequencer, Symbols, take_dead_letters
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_wire import control, dead_letters, ordered, raw

@@ -11,6 +11,7 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import checked
 from graphtide_runtime.http import answer_with_problems, health_routes, open_to_all
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_runtime.telemetry import metrics
 from graphtide_runtime.telemetry.instruments import Gauges
 from graphtide_runtime.telemetry.requests import REQUESTS
@@ -20,7 +21,6 @@ from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.streams import StreamOptions, Streams
-from graphtide_ingestion.domain.sequencing import Ordering
 from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits, edges_routes
 from graphtide_ingestion.entrypoints.sequencers import Sequencers
 

@@ -159,6 +159,23 @@ class EdgeBatch:
         else texts of JSON, and the field's metadata say so. An attribute that is called as a column is left out.
         """
 
+    def narrowed(self, labels: Sequence[str] | None, attributes: Sequence[str]) -> EdgeBatch:
+        """Return the records with these labels of edges, or with any, and all deletions, with no attributes but these."""
+
+    def bare(self) -> EdgeBatch:
+        """Return the records without attributes and without their bytes as they came."""
+
+    def pack(self, first: int) -> bytes:
+        """Return the batch as bytes for `unpack`, ordinals relative to `first`, which is not past any; nothing is left out."""
+
+    @staticmethod
+    def unpack(block: bytes, symbols: Symbols, attributes: Sequence[str], first: int) -> EdgeBatch:
+        """Return what was packed, with these attributes and no others, ordinals from `first` on; ids that are ordinals follow.
+
+        Raises:
+            ValueError: the bytes are none of `pack`, or of another version's.
+        """
+
     def to_records(self) -> list[dict[str, Any]]:
         """Return the records as dictionaries: for tests and people, at a few microseconds each."""
 

@@ -100,8 +100,7 @@ def decode(record: Record) -> RawEdges:
     if record.value is None:
         reason = "a record without a value"
         raise PoisonRecordError(reason)
-    is_short = sum(len(value) for _, value in record.headers) <= _MOST_REMEMBERED_BYTES
-    declared = _remembered(record.headers) if is_short else _declared(record.headers)
+    declared = _remembered(record.headers) if _are_short(record.headers) else _declared(record.headers)
     if declared.kind == _CSV and declared.columns is None:
         reason = f"edges as {declared.kind} without the header {COLUMNS}"
         raise PoisonRecordError(reason, record.value)
@@ -125,6 +124,13 @@ class _Declared(NamedTuple):
     producer: str | None
     line: int | None
     traceparent: str | None
+
+
+def _are_short(headers: Headers) -> bool:
+    size = 0
+    for _, value in headers:
+        size += len(value)
+    return size <= _MOST_REMEMBERED_BYTES
 
 
 @lru_cache(maxsize=1024)

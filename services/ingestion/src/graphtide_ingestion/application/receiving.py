@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, TransientError
+from graphtide_runtime.sequencing.dead_letters import letter
 from graphtide_wire import dead_letters, raw
 from graphtide_wire.raw import RawEdges
-
-from graphtide_ingestion.application.dead_letters import letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Message
+    from graphtide_runtime.sequencing.raw_decoding import Refused
     from graphtide_wire.dead_letters import DeadLetterRecord
     from graphtide_wire.topics import Topics
 
     from graphtide_ingestion.domain.body_reading import BodyReader, Passage
-    from graphtide_ingestion.domain.raw_decoding import Refused
 
 SHOWN_ERRORS: Final = 10
 """Refused edges that an answer names; all of them are in the dead letters."""

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
+    from graphtide_runtime.sequencing.stream_sequencer import Output, StreamSequencer
     from graphtide_runtime.telemetry.instruments import Observed
-
-    from graphtide_ingestion.domain.sequencing import Output, StreamSequencer
 
 
 class SequencerFigures:

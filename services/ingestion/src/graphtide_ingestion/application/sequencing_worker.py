@@ -1,6 +1,6 @@
 """The work of one stream's sequencer: raw records in, ordered records and dead letters out, each exactly once.
 
-A round reads, lets the domain decide (`graphtide_ingestion.domain.sequencing`, where the argument stands), and commits what is
+A round reads, lets `graphtide_runtime.sequencing.stream_sequencer` decide, where the argument stands, and commits what is
 to go out together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
 """
 
@@ -13,28 +13,26 @@ import structlog
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
+from graphtide_runtime.sequencing.dead_letters import letter, letter_of
+from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_runtime.sequencing.positions import remembered
+from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
+from graphtide_runtime.sequencing.tracing import sequencing
 from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import between
-from graphtide_wire.dead_letters import ErrorCode, Source
+from graphtide_wire.dead_letters import ErrorCode
 
-from graphtide_ingestion.application.dead_letters import letter
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
-from graphtide_ingestion.application.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ingestion.application.registered_windows import RegisteredWindows
 from graphtide_ingestion.application.sequencer_figures import SequencerFigures
-from graphtide_ingestion.application.tracing import sequencing
-from graphtide_ingestion.domain.positions import remembered
-from graphtide_ingestion.domain.raw_decoding import Refused
-from graphtide_ingestion.domain.raw_groups import grouped
-from graphtide_ingestion.domain.sequencing import Ordering, StreamSequencer
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message
     from graphtide_wire.topics import Topics
-
-    from graphtide_ingestion.domain.sequencing import PutAside
 
 _LOG = structlog.get_logger()
 
@@ -220,23 +218,12 @@ class SequencingWorker:
             sequencer.count_out(packed)
             transactor.begin()
             transactor.write(messages)
-            transactor.write([self._letter(each) for each in output.put_aside] + [self._too_large(raw) for raw in too_large])
+            letters = [letter_of(self._topics.dead_letters(self._stream), each, self._clock) for each in output.put_aside]
+            transactor.write(letters + [self._too_large(raw) for raw in too_large])
             transactor.commit(self._id, sequencer.positions(self._places))
         sequencer.traces.forget(sequencer.watermark)
         self._figures.committed(output, packed, len(too_large))
         self._dirty_since = None
-
-    def _letter(self, aside: PutAside) -> Message:
-        record, origin = aside.piece.record, aside.piece.origin
-        return letter(
-            self._topics.dead_letters(self._stream),
-            aside.refused,
-            self._clock,
-            source=Source(record.topic, record.partition, record.offset, aside.refused.line),
-            content_type=None if origin is None else origin.format.value,
-            producer=None if origin is None else origin.producer,
-            traceparent=None if origin is None else origin.traceparent,
-        )
 
     def _too_large(self, raw: bytes) -> Message:
         reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"

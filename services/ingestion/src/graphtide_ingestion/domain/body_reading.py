@@ -15,11 +15,10 @@ import msgspec
 from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ports.log import Record
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
+from graphtide_runtime.sequencing.raw_decoding import Refused, code_of
 from graphtide_wire import raw
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawFormat
-
-from graphtide_ingestion.domain.raw_decoding import Refused, code_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,13 +8,13 @@ from typing import Final
 from fastapi import Request
 from graphtide_core.errors import PoisonRecordError
 from graphtide_runtime.http import ProblemError
+from graphtide_runtime.sequencing.progress import LONGEST_NAME
+from graphtide_runtime.sequencing.raw_decoding import Refused
 from graphtide_wire.headers import TRACEPARENT_FORM
 from graphtide_wire.raw import RawFormat
 from starlette.requests import ClientDisconnect
 
 from graphtide_ingestion.domain.body_reading import event_as_lines, events_as_lines
-from graphtide_ingestion.domain.progress import LONGEST_NAME
-from graphtide_ingestion.domain.raw_decoding import Refused
 
 EVENT: Final = "application/cloudevents+json"
 EVENTS: Final = "application/cloudevents-batch+json"

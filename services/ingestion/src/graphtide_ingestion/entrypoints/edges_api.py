@@ -15,6 +15,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.clock import Clock
 from graphtide_core.ports.log import Log, Message
 from graphtide_runtime.http import Authorize, ProblemError
+from graphtide_runtime.sequencing.raw_decoding import Refused
 from graphtide_runtime.telemetry import attributes, metrics
 from graphtide_runtime.telemetry.instruments import add
 from graphtide_wire.raw import RawFormat
@@ -26,7 +27,6 @@ from graphtide_ingestion.application.appending import Appender, Room
 from graphtide_ingestion.application.receiving import Reception, Sender, letter_at
 from graphtide_ingestion.application.streams import Streams, UnknownStreamError
 from graphtide_ingestion.domain.body_reading import BodyReader
-from graphtide_ingestion.domain.raw_decoding import Refused
 from graphtide_ingestion.entrypoints import bodies
 from graphtide_ingestion.entrypoints.sending import sending
 

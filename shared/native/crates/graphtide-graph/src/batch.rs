@@ -3,6 +3,8 @@
 //! Batches are what travels: decoder, sequencer and matcher take and give nothing smaller. Rows keep the order of their arrival;
 //! whether they are in order of time is the sequencer's business.
 
+pub mod block;
+
 use crate::Time;
 use crate::key::{Key, KeyRef, TextArena};
 use crate::symbol::Symbol;
@@ -126,6 +128,27 @@ impl EdgeBatch {
         let mut kept = Self::new(self.width);
         places.into_iter().for_each(|index| kept.push_from(self, index));
         kept
+    }
+
+    /// The records with these edge labels, or all if none are given, and all deletions, each with the attributes of these columns.
+    #[must_use]
+    pub fn narrowed(&self, labels: Option<&[Symbol]>, columns: &[usize]) -> Self {
+        let mut kept = Self::new(columns.len());
+        for index in 0..self.len() {
+            let row = self.row(index);
+            if row.operation == Operation::Delete || labels.is_none_or(|labels| labels.contains(&row.label)) {
+                kept.push(&row, columns.iter().map(|&column| self.attribute(index, column)));
+            }
+        }
+        kept
+    }
+
+    /// The records without attributes and without their bytes as they came.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        let mut bare = Self::new(0);
+        (0..self.len()).for_each(|index| bare.push(&Row { raw: b"", ..self.row(index) }, []));
+        bare
     }
 
     /// The records' bytes as they came, each on its own line of a text that begins with the line `first`: lines that are no

@@ -79,6 +79,11 @@ pub const MAX_TEXT: usize = (1 << LENGTH_BITS) - 1;
 impl Key {
     /// The empty text.
     pub const EMPTY: Self = Self(1);
+
+    /// The eight bytes, for a copy of the arena it was made with.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
 }
 
 /// Bytes of many texts, end to end.
@@ -111,6 +116,23 @@ impl TextArena {
         let length = (key.0 >> 1) as usize & MAX_TEXT;
         let offset = (key.0 >> (LENGTH_BITS + 1)) as usize;
         KeyRef::Text(&self.text[offset..offset + length])
+    }
+
+    /// The key of these bits, if this arena, or the one it is a copy of, can have made it.
+    pub(crate) fn key(&self, bits: u64) -> Option<Key> {
+        let length = (bits >> 1) as usize & MAX_TEXT;
+        let offset = (bits >> (LENGTH_BITS + 1)) as usize;
+        (bits & 1 == 0 || self.text.get(offset..offset + length).is_some()).then_some(Key(bits))
+    }
+
+    /// All texts, end to end.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// An arena with the texts of another.
+    pub(crate) fn with_text(text: String) -> Self {
+        Self { text }
     }
 
     /// Forgets every text; keys made before are void.

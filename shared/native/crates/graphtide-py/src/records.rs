@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use graphtide_decode::arrow_writer;
-use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation};
+use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, block};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 use pyo3::exceptions::PyValueError;
@@ -108,6 +108,32 @@ impl PyEdgeBatch {
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let written = py.detach(|| arrow_writer::write(&self.inner, &self.symbols.lock(), &self.attributes));
         written.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    fn narrowed(&self, py: Python<'_>, labels: Option<Vec<String>>, attributes: Vec<String>) -> Self {
+        let wanted: Option<Vec<_>> =
+            labels.map(|labels| labels.iter().map(|label| self.symbols.lock().intern(label)).collect());
+        let place = |name| self.attributes.iter().position(|own| *own == name);
+        let columns: Vec<usize> = attributes.into_iter().filter_map(place).collect();
+        let attributes = columns.iter().map(|&column| self.attributes[column].clone()).collect();
+        let kept = py.detach(|| self.inner.narrowed(wanted.as_deref(), &columns));
+        Self { inner: Arc::new(kept), symbols: self.symbols.clone(), attributes }
+    }
+
+    fn bare(&self, py: Python<'_>) -> Self {
+        let bare = py.detach(|| self.inner.bare());
+        Self { inner: Arc::new(bare), symbols: self.symbols.clone(), attributes: Arc::default() }
+    }
+
+    fn pack<'py>(&self, py: Python<'py>, first: u64) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| block::pack(&self.inner, &self.symbols.lock(), &self.attributes, first)))
+    }
+
+    #[staticmethod]
+    fn unpack(py: Python<'_>, block: &[u8], symbols: &PySymbols, attributes: Vec<String>, first: u64) -> PyResult<Self> {
+        let read = py.detach(|| block::unpack(block, &mut symbols.inner.lock(), &attributes, first));
+        let inner = Arc::new(read.map_err(|error| PyValueError::new_err(error.to_string()))?);
+        Ok(Self { inner, symbols: symbols.inner.clone(), attributes: attributes.into() })
     }
 
     fn to_records<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {

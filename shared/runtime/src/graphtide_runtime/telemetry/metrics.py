@@ -78,6 +78,22 @@ WATERMARK_LAG = Metric(
     (key.STREAM,),
 )
 
+# The Spark job.
+BATCH_DURATION = Metric(
+    "graphtide.preprocess.batch.duration",
+    Kind.HISTOGRAM,
+    "s",
+    "Time from a batch's planning to its commit.",
+    (key.WORKER,),
+    _SECONDS,
+)
+BATCH_STATE_SIZE = Metric(
+    "graphtide.preprocess.state.memory", Kind.GAUGE, "By", "Memory that the state store takes.", (key.WORKER,)
+)
+BATCH_STATE_ENTRIES = Metric(
+    "graphtide.preprocess.state.entries", Kind.GAUGE, "{entry}", "Entries of the state store.", (key.WORKER,)
+)
+
 # Whoever reads a stream.
 LAG = Metric(
     "graphtide.consumer.lag",

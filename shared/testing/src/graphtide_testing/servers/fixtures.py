@@ -11,11 +11,23 @@ import pytest
 
 from graphtide_testing.servers.kafka import KafkaServer
 from graphtide_testing.servers.redis import RedisServer
+from graphtide_testing.servers.spark import SparkCluster, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-_SERVERS = {"kafka", "kafka_to_crash", "redis_server", "redis_to_crash"}
+    from pyspark.sql import SparkSession
+
+_SERVERS = {"spark", "spark_cluster", "kafka", "kafka_to_crash", "redis_server", "redis_to_crash"}
+
+_SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -43,6 +55,32 @@ def kafka_to_crash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaSe
     server.start()
     yield server
     server.kill()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A Spark session on two cores that all tests of a worker share: it takes seconds to start."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - most tests need no Spark, and it takes half a second
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment().items():
+            patch.setenv(name, value)
+        builder = SparkSession.builder.master("local[2]").appName("tests")
+        for name, value in _SPARK.items():
+            builder = builder.config(name, value)
+        session = builder.config("spark.local.dir", str(tmp_path_factory.mktemp("spark"))).getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def spark_cluster(tmp_path: Path) -> Iterator[SparkCluster]:
+    """A Spark cluster of two workers of the test's own, started."""
+    cluster = SparkCluster(tmp_path / "cluster")
+    cluster.start()
+    yield cluster
+    cluster.stop()
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ are several.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from graphtide_core.time import MIN_EVENT_TIME
 
 if TYPE_CHECKING:
@@ -19,12 +19,21 @@ LONGEST_NAME: Final = 200
 """Characters of a producer's name; one with more counts as none."""
 
 
-@dataclass(slots=True)
-class _Source:
+class SourceProgress(msgspec.Struct, array_like=True):
+    """How far a source has come, and when it last spoke, in seconds of a clock that never goes back."""
+
     partition: int
     newest: int
     heard: float
-    """When it last spoke, in seconds of the wall clock."""
+
+
+class FrozenProgress(msgspec.Struct, frozen=True):
+    """All that `Progress` knows, to be kept."""
+
+    sources: dict[str, SourceProgress] = {}
+    unheard: tuple[int, ...] = ()
+    newest: int | None = None
+    opened: float = 0.0
 
 
 class Progress:
@@ -32,7 +41,7 @@ class Progress:
 
     def __init__(self) -> None:
         """Start with no source."""
-        self._sources: dict[str, _Source] = {}
+        self._sources: dict[str, SourceProgress] = {}
         self._unheard: set[int] = set()
         self._newest: int | None = None
         self._opened = 0.0
@@ -50,7 +59,19 @@ class Progress:
 
     def restore(self, partition: int, newest: Mapping[str, int]) -> None:
         """Know again the sources of a partition, and how far they were; call `open` after the last."""
-        self._sources |= {name: _Source(partition, ts, 0.0) for name, ts in newest.items()}
+        self._sources |= {name: SourceProgress(partition, ts, 0.0) for name, ts in newest.items()}
+
+    def freeze(self) -> FrozenProgress:
+        """Return all that is known."""
+        sources = {name: msgspec.structs.replace(source) for name, source in self._sources.items()}
+        return FrozenProgress(sources, tuple(sorted(self._unheard)), self._newest, self._opened)
+
+    def thaw(self, frozen: FrozenProgress) -> None:
+        """Know again what was frozen, and nothing else."""
+        self._sources = {name: msgspec.structs.replace(source) for name, source in frozen.sources.items()}
+        self._unheard = set(frozen.unheard)
+        self._newest = frozen.newest
+        self._opened = frozen.opened
 
     def name_of(self, producer: str | None, partition: int) -> str:
         """Return the name of a source; those of partitions cannot be a producer's."""
@@ -71,7 +92,7 @@ class Progress:
         self._unheard.discard(partition)
         known = self._sources.get(name)
         reached = newest if known is None else max(known.newest, newest)
-        self._sources[name] = _Source(partition, reached, now)
+        self._sources[name] = SourceProgress(partition, reached, now)
         self._newest = reached if self._newest is None else max(self._newest, reached)
 
     @property

@@ -7,12 +7,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import metrics
-from graphtide_runtime.telemetry.instruments import record
 from graphtide_wire import ordered
 from graphtide_wire.ordered import OrderedFigures
 from graphtide_wire.topics import MOST_ORDERED_BYTES
+
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import metrics
+from graphtide_runtime.telemetry.instruments import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Message
     from graphtide_native.records import EdgeBatch
 
-    from graphtide_ingestion.application.tracing import Onward
+    from graphtide_runtime.sequencing.tracing import Onward
 
 DEFAULT_MOST_EDGES: Final = 8_192
 """Edges of an ordered record: past this, larger ones gain nothing, and make readers wait."""

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Message
 
-    from graphtide_ingestion.domain.raw_decoding import Refused
+    from graphtide_runtime.sequencing.raw_decoding import Refused
+    from graphtide_runtime.sequencing.stream_sequencer import PutAside
 
 _LONGEST_HEADER: Final = 1_000
 
@@ -40,6 +41,20 @@ def letter(
             producer=_cut(producer),
             traceparent=_cut(traceparent),
         ),
+    )
+
+
+def letter_of(topic: str, aside: PutAside, clock: Clock) -> Message:
+    """Return the message of what was put aside of a raw record."""
+    record, origin = aside.piece.record, aside.piece.origin
+    return letter(
+        topic,
+        aside.refused,
+        clock,
+        source=Source(record.topic, record.partition, record.offset, aside.refused.line),
+        content_type=None if origin is None else origin.format.value,
+        producer=None if origin is None else origin.producer,
+        traceparent=None if origin is None else origin.traceparent,
     )
 
 

@@ -62,6 +62,11 @@ class UnreadableRecord:
     record: Record
     reason: str
 
+    @property
+    def partition(self) -> int:
+        """Where the record stood."""
+        return self.record.partition
+
 
 def grouped(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRecord]:
     """Yield groups as large as they may be, and what cannot be read, all in order."""

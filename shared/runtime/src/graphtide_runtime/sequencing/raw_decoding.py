@@ -17,7 +17,7 @@ from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawEdges, RawFormat
 
-from graphtide_ingestion.domain.raw_groups import UnreadableRecord
+from graphtide_runtime.sequencing.raw_groups import UnreadableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Record
     from graphtide_native.records import Decoder, EdgeBatch
 
-    from graphtide_ingestion.domain.raw_groups import RawGroup
+    from graphtide_runtime.sequencing.raw_groups import RawGroup
 
 MOST_ATTRIBUTES: Final = 1_000
 """Attributes of a stream that are kept: a sender that invents names without end must not fill memory."""

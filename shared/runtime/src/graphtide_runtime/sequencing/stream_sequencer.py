@@ -24,27 +24,29 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_native.records import Sequencer, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
 
-from graphtide_ingestion.domain.positions import PartitionPosition
-from graphtide_ingestion.domain.progress import Progress
-from graphtide_ingestion.domain.raw_decoding import RawDecoder, Refused
-from graphtide_ingestion.domain.raw_groups import UnreadableRecord, grouped
-from graphtide_ingestion.domain.traces import Traces
+from graphtide_runtime.sequencing.positions import PartitionPosition
+from graphtide_runtime.sequencing.progress import FrozenProgress, Progress
+from graphtide_runtime.sequencing.raw_decoding import RawDecoder, Refused
+from graphtide_runtime.sequencing.raw_groups import UnreadableRecord, grouped
+from graphtide_runtime.sequencing.traces import Traces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from graphtide_core.ports.log import Position, Record, TopicPartition
     from graphtide_native.records import Duplicates, EdgeBatch
 
-    from graphtide_ingestion.domain.positions import Remembered
-    from graphtide_ingestion.domain.raw_decoding import Decoded, Piece
-    from graphtide_ingestion.domain.raw_groups import RawGroup
+    from graphtide_runtime.sequencing.positions import Remembered
+    from graphtide_runtime.sequencing.raw_decoding import Decoded, Piece
+    from graphtide_runtime.sequencing.raw_groups import RawGroup
 
 ORDINALS_OF_A_PARTITION: Final = 2**40
 """Each partition numbers edges without id from its own number times this, so that no two edges get one number."""
@@ -92,6 +94,24 @@ class Output:
     """Edges read for it, good or bad."""
     duplicates: int = 0
     """Edges dropped for it, because their ids were there."""
+
+
+class FrozenSequencer(msgspec.Struct, frozen=True):
+    """All that a sequencer knows but the edges that wait, and traces.
+
+    Attributes:
+        places: of each partition, the offset and the ordinal to read next.
+        progress: of the sources.
+        watermark: no earlier edge will go out; None before the first.
+        bound: what the watermark counts with at most; None if with the times as they are.
+        ordered: edges that went out.
+    """
+
+    places: dict[str, tuple[int, int]] = {}
+    progress: FrozenProgress = FrozenProgress()
+    watermark: int | None = None
+    bound: int | None = None
+    ordered: int = 0
 
 
 class StreamSequencer:
@@ -172,9 +192,7 @@ class StreamSequencer:
             if newest is None or decoded.edges is None:
                 continue
             self._newest = newest if self._newest is None else max(self._newest, newest)
-            waiting = decoded.edges if self._settled is None else decoded.edges.later_than(self._settled)
-            if len(waiting):
-                self._sequencer.push(waiting)
+            self._wait_again(decoded.edges)
 
     def open(self, unread: set[int], now: float) -> None:
         """Go on after the last `replay`; `unread` are the partitions that have more records."""
@@ -190,12 +208,14 @@ class StreamSequencer:
 
     def take(self, group: RawGroup | UnreadableRecord, now: float) -> None:
         """Take the next records of a partition."""
-        members = [group.record] if isinstance(group, UnreadableRecord) else [member.record for member in group.members]
-        decoded = self._decoder.decode(group, self._partitions[members[0].partition].ordinal)
+        self.take_decoded(self._decoder.decode(group, self._partitions[group.partition].ordinal), now)
+
+    def take_decoded(self, decoded: Decoded, now: float) -> None:
+        """Do as `take` with records that were decoded before, from the ordinal on that `ordinal_of` told."""
         aside = [PutAside(piece, refused) for piece in decoded.pieces for refused in piece.refused]
         self._output.records += len(decoded.pieces)
         self._output.read += sum(piece.ordinals for piece in decoded.pieces)
-        self._output.raw_bytes += sum(len(record.value or b"") for record in members)
+        self._output.raw_bytes += sum(len(piece.record.value or b"") for piece in decoded.pieces)
         taken, row = 0, 0
         while taken < len(decoded.pieces):
             together = self._together(decoded, taken, row)
@@ -227,6 +247,33 @@ class StreamSequencer:
             for number, place in self._partitions.items()
         }
 
+    def ordinal_of(self, partition: int) -> int:
+        """Return the ordinal of the next edge of a partition; one that was not known begins."""
+        if partition not in self._partitions:
+            self.restore(partition, None)
+        return self._partitions[partition].ordinal
+
+    def freeze(self) -> FrozenSequencer:
+        """Return all that is known but the edges that wait, whose times are past the watermark."""
+        for place in self._partitions.values():
+            place.forget(self.watermark)
+        places = {str(number): (place.next, place.ordinal) for number, place in self._partitions.items()}
+        return FrozenSequencer(places, self._progress.freeze(), self.watermark, self._bound, self._ordered)
+
+    def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
+        """Become, from the start, who was frozen: as if there had been no break.
+
+        `waiting` are the edges of all records, in the order in which they were taken, of which edges wait.
+        """
+        self._settled = frozen.watermark
+        self._hold()
+        for edges in waiting:
+            self._wait_again(edges)
+        self._partitions = {int(number): PartitionPosition(*place) for number, place in frozen.places.items()}
+        self._progress.thaw(frozen.progress)
+        self._ordered = frozen.ordered
+        self._set_bound(frozen.bound)
+
     def take_output(self) -> Output:
         """Return the output, and start another."""
         taken, self._output = self._output, Output()
@@ -235,15 +282,36 @@ class StreamSequencer:
     def _together(self, decoded: Decoded, taken: int, row: int) -> int:
         """Return how many of the next records may be taken at once, to the same effect as one by one.
 
-        That is so while the watermark may count with the same bound for all, and no buffer overflows between two of them.
+        That is so while the watermark may count with the same bound for all, or only rises behind them, and no buffer overflows
+        between two of them.
         """
+        left = len(decoded.pieces) - taken
         if decoded.edges is None:
-            return len(decoded.pieces) - taken
+            return left
+        if self.pending + len(decoded.edges) - row > self._ordering.most_pending:
+            return 1
         partition = decoded.pieces[taken].record.partition
         name = self._progress.name_of(decoded.producer, partition)
         is_one_bound = self._progress.bound_for(name, partition) is None or self._progress.is_held_back(name, partition)
-        has_room = self.pending + len(decoded.edges) - row <= self._ordering.most_pending
-        return len(decoded.pieces) - taken if is_one_bound and has_room else 1
+        return left if is_one_bound else self._rising(decoded.pieces, taken)
+
+    def _rising(self, pieces: list[Piece], taken: int) -> int:
+        """Return how many of the next records of a source follow each other so that none is late for those before it.
+
+        Of records of one edge, that is so while none is earlier than those before it less the lateness: what they let the
+        watermark rise to is no later. They leave in the same order then, taken one by one or at once.
+        """
+        first = pieces[taken]
+        end, reached = first.end, MIN_EVENT_TIME if first.newest is None else first.newest
+        together = 1
+        for piece in islice(pieces, taken + 1, None):
+            if piece.newest is not None:
+                if piece.end - end > 1 or piece.newest < reached - self._ordering.lateness:
+                    break
+                reached = max(reached, piece.newest)
+            end = piece.end
+            together += 1
+        return together
 
     def _take(self, decoded: Decoded, pieces: list[Piece], row: int, now: float) -> list[PutAside]:
         """Take records whose edges begin at a row of the group's; return what was late."""
@@ -266,10 +334,17 @@ class StreamSequencer:
         """Count records as read; return the greatest time in them, None if they have no edge."""
         place = self._partitions[pieces[0].record.partition]
         for piece in pieces:
-            if piece.origin is not None and piece.newest is not None:
-                self.traces.note(piece.origin.traceparent, place.ordinal, piece.ordinals, piece.newest)
+            origin = piece.origin
+            if origin is not None and origin.traceparent is not None and piece.newest is not None:
+                self.traces.note(origin.traceparent, place.ordinal, piece.ordinals, piece.newest)
             place.read(piece.record.offset, piece.ordinals, piece.newest)
         return max((piece.newest for piece in pieces if piece.newest is not None), default=None)
+
+    def _wait_again(self, edges: EdgeBatch) -> None:
+        """Let those wait that the last commit left waiting."""
+        waiting = edges if self._settled is None else edges.later_than(self._settled)
+        if len(waiting):
+            self._sequencer.push(waiting)
 
     def _hold(self) -> None:
         """Keep the watermark where the last commit had it."""

@@ -6,18 +6,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphtide_wire.ordered import TracedRows
+
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import spans
 from graphtide_runtime.telemetry.tracing import context_of, of_messaging, span, traceparent_of
-from graphtide_wire.ordered import TracedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_native.records import EdgeBatch
 
-    from graphtide_ingestion.domain.sequencing import Output
-    from graphtide_ingestion.domain.traces import Traces
+    from graphtide_runtime.sequencing.stream_sequencer import Output
+    from graphtide_runtime.sequencing.traces import Traces
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,10 +76,14 @@ class PartitionPosition:
         self.next = max(self.next, offset + 1)
         self.ordinal += ordinals
 
-    def position(self, watermark: int | None, ordered: int, sources: dict[str, int]) -> Position:
-        """Return where to go on, now that the watermark is there."""
+    def forget(self, watermark: int | None) -> None:
+        """Forget the records of which no edge waits any more, now that the watermark is there."""
         while self._waiting and watermark is not None and self._waiting[0].newest <= watermark:
             self._waiting.popleft()
+
+    def position(self, watermark: int | None, ordered: int, sources: dict[str, int]) -> Position:
+        """Return where to go on, now that the watermark is there."""
+        self.forget(watermark)
         first = self._waiting[0] if self._waiting else _Waiting(self.next, 0, self.ordinal)
         remembered = Remembered(self.next, first.ordinal, watermark, ordered, sources)
         return Position(first.offset, _fitting(remembered))

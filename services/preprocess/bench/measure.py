@@ -1,0 +1,162 @@
+"""How many edges a second the Spark job puts in order on this machine, and how long a batch takes.
+
+`python services/preprocess/bench/measure.py BOOTSTRAP` fills topics of a Kafka and lets the job read them to their end in
+`local[2]`. Rates are those of full batches but the first of a query, in which processes and classes are loaded. Every figure is
+the median of some runs, with the least and the greatest; results are checked. Log, job and Java share the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import statistics
+import sys
+import tempfile
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import TopicPartition
+from graphtide_preprocess.adapters.query import ordering_query
+from graphtide_preprocess.adapters.raw_source import Reading
+from graphtide_preprocess.adapters.session import session
+from graphtide_preprocess.application.offsets import Pace
+from graphtide_preprocess.application.turn import Task
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_wire import ordered, raw
+from graphtide_wire.raw import RawEdges
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RUNS = 5
+FLOWS = StreamName("flows")
+BATCHES_OF_LATENCY = 30
+EDGES_OF_A_BATCH = {4_000: 400_000, 1: 100_000}
+"""By edges of a record: what the job's own bounds on a batch come to."""
+
+
+def lines(first: int, count: int) -> bytes:
+    """Return edges of about 106 bytes, each with an id and two attributes."""
+    records = (
+        {"ts": ts, "src": f"10.0.{ts % 251}.{ts % 241}", "dst": f"10.1.{ts % 239}.{ts % 233}", "label": "tcp", "id": f"f{ts}"}
+        | {"bytes": ts % 10_000, "port": ts % 1000}
+        for ts in range(first, first + count)
+    )
+    return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records).encode()
+
+
+class Bench:
+    """Topics, and the job over them."""
+
+    def __init__(self, bootstrap: str, spark: SparkSession, folder: Path) -> None:
+        """Use this Kafka and this session."""
+        self.connection = KafkaConnection(bootstrap)
+        self.log = KafkaLog(self.connection)
+        self.spark = spark
+        self.folder = folder
+
+    def filled(self, edges: int, edges_in_a_record: int, partitions: int) -> Topics:
+        """Return topics with so many edges, in order over all partitions."""
+        topics = Topics(f"bench-{uuid.uuid4().hex[:8]}")
+        self.log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=partitions)])
+        writer = self.log.writer()
+        for number, first in enumerate(range(0, edges, edges_in_a_record)):
+            message = raw.encode(topics.raw(FLOWS), RawEdges(lines(first, min(edges_in_a_record, edges - first))))
+            writer.write([message._replace(partition=number % partitions)])
+        writer.flush(120)
+        return topics
+
+    def run(self, topics: Topics, records: int) -> list[float]:
+        """Read to the end; return the seconds of each batch."""
+        pace = Pace(records, 256 * 1024 * 1024, 5_000)
+        checkpoint = str(self.folder / topics.prefix)
+        reading = Reading(self.connection, topics, FLOWS, pace)
+        query = ordering_query(self.spark, reading, Task(topics, FLOWS), checkpoint).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return [each.durationMs["triggerExecution"] / 1000 for each in query.recentProgress if "addBatch" in each.durationMs]
+
+    def ordered(self, topics: Topics) -> int:
+        """Return how many edges are in the ordered stream."""
+        reader = self.log.reader(None)
+        reader.assign({TopicPartition(topics.ordered(FLOWS), 0): 0})
+        found = 0
+        while records := reader.poll(1.0, 1000):
+            found += sum(ordered.figures(record.headers).records for record in records)
+        reader.close()
+        return found
+
+
+def processor_seconds() -> float:
+    """Return the processor's seconds that Java and its Python processes took so far; the log's are not among them."""
+    parents, seconds = {}, {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            parents[int(entry.parent.name)] = int(fields[1])
+            seconds[int(entry.parent.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    java = {pid for pid, parent in parents.items() if parent == os.getpid() and _is_spark(pid)}
+    ours = set(java)
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(seconds[pid] for pid in ours)
+
+
+def _is_spark(pid: int) -> bool:
+    return b"pyspark-shell" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def throughput(bench: Bench, edges: int, edges_in_a_record: int, partitions: int) -> tuple[float, float]:
+    """Return edges a second of the full batches after the first, and microseconds of the processor an edge."""
+    topics = bench.filled(edges, edges_in_a_record, partitions)
+    records = EDGES_OF_A_BATCH[edges_in_a_record] // edges_in_a_record
+    before = processor_seconds()
+    batches = bench.run(topics, records)
+    taken = processor_seconds() - before
+    full = edges // edges_in_a_record // records
+    waiting = 0 if partitions == 1 else edges_in_a_record * (partitions - 1)
+    if not edges - waiting <= bench.ordered(topics) <= edges:
+        raise SystemExit(f"{bench.ordered(topics)} of {edges} edges are in order")  # noqa: EM102 - the end of a script
+    return records * edges_in_a_record * (full - 1) / sum(batches[1:full]), taken / edges * 1e6
+
+
+def latency(bench: Bench) -> list[float]:
+    """Return the seconds of small batches, the first ones left out."""
+    topics = bench.filled(100 * (BATCHES_OF_LATENCY + 5), 10, 1)
+    batches = bench.run(topics, 10)
+    return sorted(batches[5:])
+
+
+def report(what: str, found: list[tuple[float, float]]) -> None:
+    """Print the median rate, the least and the greatest, and the median of the processor's time."""
+    rates, times = zip(*found, strict=True)
+    spread = f"({min(rates):,.0f} to {max(rates):,.0f})"
+    processor = f"{statistics.median(times):.1f} us of the processor an edge"
+    print(f"{what:36} {statistics.median(rates):10,.0f} edges/s {spread}, {processor}", flush=True)  # noqa: T201 - a report
+
+
+def main() -> None:
+    """Measure all."""
+    logging.getLogger().setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as folder:
+        spark = session(
+            "local[2]", {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.local.dir": folder}
+        )
+        spark.sparkContext.setLogLevel("ERROR")
+        bench = Bench(sys.argv[1], spark, Path(folder))
+        throughput(bench, 800_000, 4_000, 2)
+        for edges, size, partitions in ((2_000_000, 4_000, 2), (2_000_000, 4_000, 1), (500_000, 1, 2)):
+            what = f"records of {size} edges, {partitions} partitions"
+            report(what, [throughput(bench, edges, size, partitions) for _ in range(RUNS)])
+        found = latency(bench)
+        p95 = found[int(len(found) * 0.95)]
+        print(f"a batch of 100 edges: median {statistics.median(found):.2f} s, p95 {p95:.2f} s", flush=True)  # noqa: T201 - a report
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""`graphtide-preprocess`: the job over Kafka, until a signal ends it after the batch that runs."""
+
+from __future__ import annotations
+
+from graphtide_runtime.kafka import KafkaLog
+from graphtide_runtime.process import serve
+from graphtide_runtime.telemetry.logs import to_standard_error
+from graphtide_runtime.telemetry.setup import set_up
+
+from graphtide_preprocess.bootstrap import NAME, bootstrap
+from graphtide_preprocess.settings import Settings
+
+
+def main() -> None:
+    """Put streams in order."""
+    to_standard_error()
+    settings = Settings()
+    set_up(NAME, settings.telemetry)
+    spark, queries = bootstrap(settings)
+    log = KafkaLog(settings.kafka.connection(NAME))
+    try:
+        serve(queries, settings.health, log.ping)
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""The stream's raw topic as a streaming source of Spark, in Python: executors read and decode, the driver says how far.
+
+Spark's own connector hands every record over as a row, through the Java machine. Here a record stays what the log gives until
+the task that read it has decoded it; what travels are blocks. Offsets are kept by Spark in its checkpoint, so a batch that is
+run again reads the same.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.errors import FatalError
+from graphtide_core.ports.log import TopicPartition
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+
+from graphtide_preprocess.adapters import rows
+from graphtide_preprocess.adapters.log_ranges import log_of, records_between
+from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
+from graphtide_preprocess.domain.blocks import BlockReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import LogReader
+    from graphtide_runtime.kafka import KafkaConnection
+    from graphtide_wire.topics import Topics
+    from pyspark.sql.types import StructType
+
+_BLOCKS_AT_ONCE: Final = 8
+_RECORDS_OF_A_TASK: Final = 64
+"""Fewer records are not worth a task of their own."""
+
+_BACKLOG: Final = 256
+"""With more records than this it is looked how large they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to read, and how.
+
+    Attributes:
+        connection: where the log is.
+        topics: names of topics.
+        stream: its name.
+        pace: how much at once.
+        tasks: that may read at once.
+        stop_file: once there is such a file on the driver, there is nothing more to read.
+    """
+
+    connection: KafkaConnection
+    topics: Topics
+    stream: StreamName
+    pace: Pace
+    tasks: int = 2
+    stop_file: str | None = None
+
+
+class RawRange(InputPartition):
+    """Offsets of one partition of the raw topic."""
+
+    def __init__(self, partition: int, start: int, stop: int) -> None:
+        """Name records from `start` to before `stop`."""
+        self.partition, self.start, self.stop = partition, start, stop
+
+
+class PatternRange(InputPartition):
+    """Offsets of the registered patterns, and the instant of the batch."""
+
+    def __init__(self, start: int, stop: int, instant: rows.Instant) -> None:
+        """Name records from `start` to before `stop`."""
+        self.start, self.stop, self.instant = start, stop, instant
+
+
+class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Says on the driver how far to read, and reads on executors."""
+
+    def __init__(self, reading: Reading) -> None:
+        """Open nothing: this travels to executors."""
+        self._reading = reading
+        self._reader: LogReader | None = None
+        self._target: Found | None = None
+
+    def initialOffset(self) -> dict[str, object]:
+        """Begin at the first record there is."""
+        first = {str(place.partition): ends[0] for place, ends in self._ends().items()}
+        return _as_dict(Offsets(first))
+
+    def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:  # noqa: ARG002 - the pace is ours
+        """Return where the next batch ends."""
+        begin = msgspec.convert(start, Offsets)
+        stop_file = self._reading.stop_file
+        if stop_file is not None and Path(stop_file).exists():
+            return start
+        found = self._found() if self._target is None else self._target
+        sizes = self._sizes(begin, found)
+        return _as_dict(following(begin, found, int(time.time() * 1000), self._reading.pace, sizes))
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Read no further than what is there now."""
+        self._target = self._found()
+
+    def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
+        """Return the parts that tasks read."""
+        begin, stop = msgspec.convert(start, Offsets), msgspec.convert(end, Offsets)
+        total = sum(stop.raw.values()) - sum(begin.raw.get(number, 0) for number in stop.raw)
+        size = max(_RECORDS_OF_A_TASK, -(-total // self._reading.tasks))
+        parts: list[InputPartition] = [PatternRange(begin.patterns, stop.patterns, rows.Instant(stop.at, stop.end))]
+        for number, offset in stop.raw.items():
+            for first in range(begin.raw.get(number, 0), offset, size):
+                parts.append(RawRange(int(number), first, min(first + size, offset)))
+        return parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read and decode on an executor."""
+        found = self._rows(partition)
+        while part := list(islice(found, _BLOCKS_AT_ONCE)):
+            yield rows.read_batch(self._reading.stream, part)
+
+    def stop(self) -> None:
+        """Give back the driver's reader."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _rows(self, partition: InputPartition) -> Iterator[rows.ReadRow]:
+        reading = self._reading
+        if isinstance(partition, RawRange):
+            place = TopicPartition(reading.topics.raw(reading.stream), partition.partition)
+            records = records_between(reading.connection, place, partition.start, partition.stop)
+            yield from map(rows.block_row, BlockReader().blocks(records))
+        elif isinstance(partition, PatternRange):
+            yield rows.instant_row(partition.instant)
+            place = TopicPartition(reading.topics.patterns, 0)
+            for record in records_between(reading.connection, place, partition.start, partition.stop):
+                yield rows.ReadRow(rows.PATTERN, record.offset, record.key or b"", record.value)
+
+    def _opened(self) -> LogReader:
+        if self._reader is None:
+            self._reader = log_of(self._reading.connection).reader(None)
+        return self._reader
+
+    def _ends(self) -> Mapping[TopicPartition, tuple[int, int]]:
+        """Return the first and the next offset of every partition of the raw topic.
+
+        Raises:
+            FatalError: there is no such topic.
+        """
+        reader, topic = self._opened(), self._reading.topics.raw(self._reading.stream)
+        places = reader.partitions(topic)
+        if not places:
+            message = f"there is no topic {topic}: make the stream first"
+            raise FatalError(message)
+        return reader.ends(places)
+
+    def _found(self) -> Found:
+        raw = {str(place.partition): ends[1] for place, ends in self._ends().items()}
+        place = TopicPartition(self._reading.topics.patterns, 0)
+        if place not in self._opened().partitions(place.topic):
+            message = f"there is no topic {place.topic}: make the deployment's topics first"
+            raise FatalError(message)
+        return Found(raw, self._opened().ends([place])[place][1])
+
+    def _sizes(self, begin: Offsets, found: Found) -> dict[str, int]:
+        """Return the size of the next record of each partition that has many."""
+        topic = self._reading.topics.raw(self._reading.stream)
+        sizes: dict[str, int] = {}
+        for number, end in found.raw.items():
+            start = begin.raw.get(number, 0)
+            if end - start > _BACKLOG:
+                place = TopicPartition(topic, int(number))
+                first = next(records_between(self._reading.connection, place, start, end), None)
+                sizes[number] = len(first.value or b"") if first is not None else 0
+        return sizes
+
+
+class RawSource(DataSource):
+    """The source; `of` makes one that knows what to read."""
+
+    reading: Reading
+
+    @classmethod
+    def name(cls) -> str:
+        """Return what readers call it."""
+        return f"graphtide-raw-{cls.reading.topics.prefix}-{cls.reading.stream}"
+
+    def schema(self) -> str:
+        """Return what rows are."""
+        return rows.READ
+
+    def streamReader(self, schema: StructType) -> RawReader:  # noqa: ARG002 - Spark's name
+        """Return the reader."""
+        return RawReader(self.reading)
+
+    @classmethod
+    def of(cls, reading: Reading) -> type[RawSource]:
+        """Return the source that reads this; its settings are no options, because Spark shows those."""
+        return type("RawSource", (cls,), {"reading": reading})
+
+
+def _as_dict(offsets: Offsets) -> dict[str, object]:
+    found: dict[str, object] = msgspec.to_builtins(offsets)
+    return found

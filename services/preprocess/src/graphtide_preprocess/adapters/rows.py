@@ -1,0 +1,92 @@
+"""Rows between the parts of the job: few and large, because Spark takes time for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+from graphtide_core.ports.log import Message
+
+from graphtide_preprocess.application.turn import Turn
+from graphtide_preprocess.domain.blocks import Block, BlockHead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+READ: Final = "stream string, kind int, place int, head binary, body binary"
+"""What the source gives: blocks, patterns, and one instant a batch."""
+
+WRITTEN: Final = "place int, text binary"
+"""What the operator gives: a turn, then its messages in their order."""
+
+BLOCK: Final = 0
+PATTERN: Final = 1
+INSTANT: Final = 2
+
+_READ_SCHEMA: Final = pa.schema(
+    [("stream", pa.string()), ("kind", pa.int32()), ("place", pa.int32()), ("head", pa.binary()), ("body", pa.binary())]
+)
+
+
+class ReadRow(NamedTuple):
+    """A row of the source."""
+
+    kind: int
+    place: int
+    head: bytes
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """When a batch reads, in milliseconds, and whether to the end."""
+
+    at: int
+    at_end: bool
+
+
+def block_row(block: Block) -> ReadRow:
+    """Return a block as a row."""
+    return ReadRow(BLOCK, block.partition, msgspec.msgpack.encode(block.head), block.edges)
+
+
+def block_of(row: ReadRow) -> Block:
+    """Return the block of a row."""
+    return Block(row.place, msgspec.msgpack.decode(row.head, type=BlockHead), row.body or b"")
+
+
+def instant_row(instant: Instant) -> ReadRow:
+    """Return an instant as a row."""
+    return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.at_end)), None)
+
+
+def instant_of(row: ReadRow) -> Instant:
+    """Return the instant of a row."""
+    return Instant(*msgspec.msgpack.decode(row.head, type=tuple[int, bool]))
+
+
+def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:
+    """Return rows of one stream as Arrow's."""
+    kinds, places, heads, bodies = zip(*rows, strict=True)
+    columns = [[stream] * len(kinds), kinds, places, heads, bodies]
+    return pa.record_batch(
+        [pa.array(column, each.type) for column, each in zip(columns, _READ_SCHEMA, strict=True)], _READ_SCHEMA
+    )
+
+
+def written(turn: Turn, messages: Iterable[Message]) -> Iterator[tuple[int, bytes]]:
+    """Yield the rows of a turn."""
+    yield 0, msgspec.msgpack.encode(turn)
+    for place, message in enumerate(messages, 1):
+        yield place, msgspec.msgpack.encode(message)
+
+
+def turn_of(texts: Iterable[bytes]) -> tuple[Turn, list[Message]] | None:
+    """Return the turn that rows hold, in their order; None of no rows."""
+    rows = iter(texts)
+    first = next(rows, None)
+    if first is None:
+        return None
+    return msgspec.msgpack.decode(first, type=Turn), [msgspec.msgpack.decode(each, type=Message) for each in rows]

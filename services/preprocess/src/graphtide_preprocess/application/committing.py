@@ -1,0 +1,119 @@
+"""Turns to the log: each in one transaction together with its mark, so that each is there once.
+
+Why no turn is missing and none is there twice. The mark is a position of the job's group in the ordered topic; it names the
+last turn that was committed. Every turn names the one before it. So who is to commit a turn reads the mark and finds one of
+three:
+
+1. the turn before: nothing of this one is there, and all of it is written now, with its mark, or nothing;
+2. this turn, with the same counts: it was committed, and the job was killed before it noted that; nothing is written;
+3. anything else: the checkpoint and the log do not belong together, and nothing is written.
+
+That a mark is read anew after every change of writers follows from the transactional id: who opens it shuts the writer before
+out, and lets its transaction end, before the mark is read. The id is that of the built-in sequencer, so the two never write one
+stream at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core.errors import FatalError, FencedError
+from graphtide_core.ports.log import Position, TopicPartition
+
+from graphtide_preprocess.application.turn import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import Log, LogTransactor, Message
+    from graphtide_wire.topics import Topics
+
+
+class TurnWriter:
+    """Writes the turns of one stream."""
+
+    def __init__(self, log: Log, topics: Topics, stream: StreamName) -> None:
+        """Write nothing yet."""
+        self._log = log
+        self._place = TopicPartition(topics.ordered(stream), 0)
+        self._id = f"{topics.prefix}.sequencer.{stream}"
+        self._group = f"{topics.prefix}.preprocess.{stream}"
+        self._transactor: LogTransactor | None = None
+        self._last: int | None = None
+
+    def commit(self, turn: Turn, messages: Iterable[Message]) -> bool:
+        """Write a turn, unless it is there already; return whether it was written.
+
+        Raises:
+            FatalError: the checkpoint and the log do not belong together.
+            TransientError: the log does not answer; whether the turn is there is known when it is committed again.
+        """
+        given = list(messages)
+        if self._transactor is not None and self._last == turn.previous:
+            try:
+                return self._write(turn, given)
+            except FencedError:
+                self.close()
+        if self._is_there(turn):
+            return False
+        return self._write(turn, given)
+
+    def close(self) -> None:
+        """Give back the transactor."""
+        if self._transactor is not None:
+            self._transactor.close()
+        self._transactor, self._last = None, None
+
+    def _is_there(self, turn: Turn) -> bool:
+        """Open the id, and look at the mark."""
+        self.close()
+        self._transactor = self._log.transactor(self._id)
+        self._transactor.open()
+        mark = self._mark()
+        if mark is not None and (mark.number, mark.read, mark.ordered) == (turn.number, turn.read, turn.ordered):
+            self._last = turn.number
+            return True
+        found = 0 if mark is None else mark.number
+        if found == turn.previous and (mark is None or mark.ordered == turn.before) and (mark is not None or self._is_new()):
+            return False
+        message = (
+            f"the checkpoint and {self._place.topic} do not belong together: the log has turn {found} of this job, the "
+            f"checkpoint goes on after turn {turn.previous}. Start with the checkpoint that wrote the topic, or with new topics"
+        )
+        raise FatalError(message)
+
+    def _mark(self) -> Turn | None:
+        reader = self._log.reader(self._group)
+        try:
+            position = reader.committed([self._place])[self._place]
+        finally:
+            reader.close()
+        if position is None:
+            return None
+        try:
+            return msgspec.json.decode(position.metadata, type=Turn)
+        except msgspec.DecodeError as error:
+            message = f"the mark in {self._place.topic} is none of this job: {error}"
+            raise FatalError(message) from error
+
+    def _is_new(self) -> bool:
+        """Whether the ordered topic has never had a record."""
+        reader = self._log.reader(None)
+        try:
+            return reader.ends([self._place])[self._place][1] == 0
+        finally:
+            reader.close()
+
+    def _write(self, turn: Turn, messages: list[Message]) -> bool:
+        transactor = self._transactor
+        if transactor is None:
+            message = f"the writer of {self._place.topic} is not open"
+            raise FatalError(message)
+        self._last = None
+        transactor.begin()
+        transactor.write(messages)
+        transactor.commit(self._group, {self._place: Position(turn.number, msgspec.json.encode(turn).decode())})
+        self._last = turn.number
+        return True

@@ -1,0 +1,133 @@
+"""What the job keeps from turn to turn: a head, and blocks by number. What is put counts once the turn is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import msgspec
+from graphtide_runtime.sequencing.stream_sequencer import FrozenSequencer
+
+from graphtide_preprocess.domain.registered import Wish
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class KeptBlocks(Protocol):
+    """Blocks by number."""
+
+    def get(self, number: int) -> bytes:
+        """Return a block that is kept."""
+        ...
+
+    def put(self, number: int, block: bytes) -> None:
+        """Keep a block."""
+        ...
+
+    def remove(self, number: int) -> None:
+        """Keep it no longer."""
+        ...
+
+
+class Kept(Protocol):
+    """The state of one stream.
+
+    Attributes:
+        waiting: blocks of which edges wait, by the order of their arrival.
+        sent: edges that went out, by turn.
+    """
+
+    @property
+    def waiting(self) -> KeptBlocks: ...  # noqa: D102 - said above
+
+    @property
+    def sent(self) -> KeptBlocks: ...  # noqa: D102 - said above
+
+    def head(self) -> bytes | None:
+        """Return the head; None before the first turn."""
+        ...
+
+    def keep_head(self, head: bytes) -> None:
+        """Keep this head."""
+        ...
+
+    def published(self) -> bytes | None:
+        """Return the statistics that were published last; None if none were."""
+        ...
+
+    def keep_published(self, record: bytes) -> None:
+        """Keep these statistics."""
+        ...
+
+
+FORM = 1
+"""Number of the form of what is kept; another is refused."""
+
+
+class WaitingBlock(msgspec.Struct, frozen=True, array_like=True):
+    """A block of which edges wait: the greatest time in it tells how long."""
+
+    arrival: int
+    newest: int
+
+
+class SentBlock(msgspec.Struct, frozen=True, array_like=True):
+    """The edges of a turn: the time of the last tells when they have left the window."""
+
+    turn: int
+    last_ts: int
+
+
+class KeptWaiting(NamedTuple):
+    """The edges of a block, packed, with the ordinal of the first."""
+
+    ordinal: int
+    edges: bytes
+
+    def written(self) -> bytes:
+        """Return it as bytes."""
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def read(cls, text: bytes) -> KeptWaiting:
+        """Return what was written."""
+        return msgspec.msgpack.decode(text, type=cls)
+
+
+class Head(msgspec.Struct):
+    """Everything but the blocks.
+
+    Attributes:
+        identity: made at the first turn; copies in memory are known by it.
+        turn: number of the last turn.
+        written: number of the last turn that wrote something.
+        written_at: when, in milliseconds.
+        sequencer: how far the stream is.
+        attributes: of the stream, in the order in which they were found.
+        wishes: of the registered patterns, by name.
+        arrivals: blocks taken so far.
+        waiting: blocks of which edges wait.
+        sent: turns whose edges are in the window.
+        published_at: when statistics were published last, in milliseconds.
+        is_counted: whether edges went out since.
+        form: see `FORM`.
+    """
+
+    identity: str
+    turn: int = 0
+    written: int = 0
+    written_at: int = 0
+    sequencer: FrozenSequencer = FrozenSequencer()
+    attributes: list[str] = []
+    wishes: dict[str, Wish] = {}
+    arrivals: int = 0
+    waiting: list[WaitingBlock] = []
+    sent: list[SentBlock] = []
+    published_at: int = 0
+    is_counted: bool = False
+    form: int = FORM
+
+
+def later(blocks: KeptBlocks, sent: list[SentBlock], turn: int) -> Iterator[tuple[int, bytes]]:
+    """Yield what went out after a turn, in its order."""
+    return ((each.turn, blocks.get(each.turn)) for each in sent if each.turn > turn)

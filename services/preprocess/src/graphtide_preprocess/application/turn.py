@@ -1,0 +1,289 @@
+"""One turn: blocks in, what is to go out in order, and what has to be kept until the next.
+
+The job may be killed between any two steps, and a turn is then taken again from the state before it, maybe in another
+process. So what a turn gives must depend on what was kept, on its blocks and on its instant alone. What is in memory is a copy
+of what is kept: `StreamOrder` uses it if it is the one of the turn before, and makes it anew otherwise, to the same effect.
+
+Decisions about order, lateness and duplicates are those of `graphtide_runtime.sequencing`, as in the built-in sequencer.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.errors import FatalError
+from graphtide_core.ports.log import Message
+from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
+from graphtide_native.records import EdgeBatch, Symbols
+from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
+from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
+from graphtide_runtime.sequencing.tracing import Onward
+
+from graphtide_preprocess.application.kept import FORM, Head, KeptWaiting, SentBlock, WaitingBlock, later
+from graphtide_preprocess.application.letters import Letters
+from graphtide_preprocess.application.publishing import following
+from graphtide_preprocess.domain.arrival import in_order_of_arrival
+from graphtide_preprocess.domain.history import History
+from graphtide_preprocess.domain.registered import longest_window, used_attributes, used_labels, wish
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from graphtide_core.ids import StreamName
+    from graphtide_runtime.sequencing.stream_sequencer import Output
+    from graphtide_wire.topics import Topics
+
+    from graphtide_preprocess.application.kept import Kept
+    from graphtide_preprocess.domain.blocks import Block
+    from graphtide_preprocess.domain.registered import Wish
+
+_REMINDER_MILLISECONDS: Final = 24 * 3600 * 1000
+"""How often a turn is marked in the log while nothing goes out: a log forgets what was marked long ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How a stream is counted.
+
+    Attributes:
+        most_ticks: bound on the window.
+        publish_seconds: time between two snapshots.
+    """
+
+    most_ticks: int
+    publish_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be done with one stream.
+
+    Attributes:
+        topics: names of topics.
+        stream: its name.
+        unit: what its times count.
+        ordering: how long to wait for whom.
+        remember: ticks for which ids are remembered at least.
+        most_edges: edges of one ordered record.
+        projects: whether only labels and attributes that patterns use go out.
+        counting: how it is counted; None if it is not.
+    """
+
+    topics: Topics
+    stream: StreamName
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    ordering: Ordering = field(default_factory=Ordering)
+    remember: int = 0
+    most_edges: int = DEFAULT_MOST_EDGES
+    projects: bool = False
+    counting: Counting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What a turn is given.
+
+    Attributes:
+        at: its instant in milliseconds; the same when it is taken again.
+        at_end: whether there was nothing more to read.
+        blocks: of raw records, in any order.
+        patterns: changes of registrations: names and values, in their order.
+    """
+
+    at: int
+    at_end: bool
+    blocks: Sequence[Block] = ()
+    patterns: Sequence[tuple[str, bytes | None]] = ()
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """What is committed with the messages of a turn, so that the next writer knows it.
+
+    Attributes:
+        number: of the turn.
+        previous: of the last turn that was committed before.
+        before: edges in the ordered stream before it.
+        ordered: edges in the ordered stream after it.
+        read: sum of the offsets read next, by which turns of one number are told apart.
+    """
+
+    number: int
+    previous: int
+    before: int
+    ordered: int
+    read: int
+
+
+class StreamOrder:
+    """One stream's order, from turn to turn."""
+
+    def __init__(self, task: Task) -> None:
+        """Start with nothing in memory."""
+        self._task = task
+        self._packing = Packing(task.topics.ordered(task.stream), task.unit, task.most_edges)
+        self._symbols = Symbols()
+        self._history = History(self._symbols, 0, 0)
+        self._sequencer = StreamSequencer(task.ordering)
+        self._identity = ""
+        self._turn = -1
+
+    def turn(self, kept: Kept, arrived: Arrived) -> tuple[Turn, list[Message]] | None:
+        """Take a turn, and keep what the next needs; return what to commit, None if there is nothing.
+
+        Raises:
+            FatalError: another version kept what is kept.
+        """
+        head = _read(kept.head())
+        is_first = head.turn == 0
+        head.turn += 1
+        self._turn_back_on(head, kept)
+        for name, value in arrived.patterns:
+            _fold(head, name, wish(value, self._task.stream, self._task.unit))
+        self._remember(head, kept)
+        before = head.sequencer.ordered
+        self._take(head, kept, arrived, is_first=is_first)
+        output = self._sequencer.take_output()
+        messages = self._out(output, head, Letters(self._task.topics, self._task.stream, arrived.at))
+        head.sequencer = self._sequencer.freeze()
+        self._keep_sent(head, kept, output.batches)
+        messages += self._published(head, kept, arrived.at)
+        turn = self._concluded(head, before, arrived.at) if messages or _is_due(head, arrived.at) else None
+        kept.keep_head(msgspec.json.encode(head))
+        self._identity, self._turn, self._history.turn = head.identity, head.turn, head.turn
+        return None if turn is None else (turn, messages)
+
+    def _turn_back_on(self, head: Head, kept: Kept) -> None:
+        """Have in memory what was there after the turn before."""
+        if (self._identity, self._turn) == (head.identity, head.turn - 1):
+            return
+        if self._identity != head.identity or self._history.turn >= head.turn:
+            self._symbols = Symbols()
+            self._history = History(self._symbols, 0, 0)
+        self._turn = -1
+        self._sequencer = StreamSequencer(self._task.ordering)
+        found = [KeptWaiting.read(kept.waiting.get(each.arrival)) for each in head.waiting]
+        waiting = [EdgeBatch.unpack(each.edges, self._symbols, head.attributes, each.ordinal) for each in found]
+        self._sequencer.thaw(head.sequencer, waiting)
+        self._identity = head.identity
+        self._history.catch_up(later(kept.sent, head.sent, self._history.turn))
+        self._sequencer.filter_with(self._history.duplicates)
+
+    def _remember(self, head: Head, kept: Kept) -> None:
+        """Remember for as long as patterns ask for."""
+        window = max(longest_window(head.wishes), self._task.remember)
+        counting = self._task.counting
+        counted = min(counting.most_ticks, longest_window(head.wishes)) if counting is not None and head.wishes else 0
+        if (window, counted) != (self._history.window, self._history.counted):
+            self._history = History(self._symbols, window, counted)
+            self._history.catch_up(later(kept.sent, head.sent, 0))
+            self._sequencer.filter_with(self._history.duplicates)
+
+    def _take(self, head: Head, kept: Kept, arrived: Arrived, *, is_first: bool) -> None:
+        now = arrived.at / 1000
+        topic = self._task.topics.raw(self._task.stream)
+        taken: list[tuple[WaitingBlock, KeptWaiting]] = []
+        if is_first:
+            self._sequencer.open({block.partition for block in arrived.blocks}, now)
+        for block in in_order_of_arrival(arrived.blocks):
+            _learn(head, block.head.attributes)
+            ordinal = self._sequencer.ordinal_of(block.partition)
+            self._sequencer.take_decoded(block.decoded(topic, self._symbols, head.attributes, ordinal), now)
+            head.arrivals += 1
+            if block.head.newest is not None:
+                taken.append((WaitingBlock(head.arrivals, block.head.newest), KeptWaiting(ordinal, block.edges)))
+        self._sequencer.look_around(now, at_end=arrived.at_end)
+        self._keep_waiting(head, kept, taken)
+
+    def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, KeptWaiting]]) -> None:
+        """Keep the blocks of which edges wait, and those alone."""
+        watermark = self._sequencer.watermark
+        for gone in [each for each in head.waiting if watermark is not None and each.newest <= watermark]:
+            kept.waiting.remove(gone.arrival)
+            head.waiting.remove(gone)
+        for waits, found in taken:
+            if watermark is None or waits.newest > watermark:
+                kept.waiting.put(waits.arrival, found.written())
+                head.waiting.append(waits)
+
+    def _out(self, output: Output, head: Head, letters: Letters) -> list[Message]:
+        """Return ordered records and dead letters."""
+        sequencer = self._sequencer
+        watermark = MIN_EVENT_TIME if sequencer.watermark is None else sequencer.watermark
+        batches = self._projected(output.batches, head.wishes)
+        messages, packed, too_large = self._packing.pack(batches, sequencer.ordered, watermark, Onward())
+        sequencer.count_out(packed)
+        return [*messages, *letters.put_aside(output.put_aside), *letters.too_large(too_large, self._packing.most_bytes)]
+
+    def _projected(self, batches: list[EdgeBatch], wishes: Mapping[str, Wish]) -> list[EdgeBatch]:
+        """Return the edges and attributes that patterns use, if that is how it is set."""
+        if not self._task.projects:
+            return batches
+        labels, attributes = used_labels(wishes.values()), sorted(used_attributes(wishes.values()))
+        narrow = (batch.narrowed(None if labels is None else sorted(labels), attributes) for batch in batches)
+        return [batch for batch in narrow if len(batch)]
+
+    def _keep_sent(self, head: Head, kept: Kept, batches: list[EdgeBatch]) -> None:
+        """Keep what went out, while it is in the window."""
+        window = max(self._history.window, self._history.counted)
+        if batches and window:
+            bare = [batch.bare() for batch in batches]
+            joined = bare[0].followed_by(bare[1:])
+            kept.sent.put(head.turn, joined.pack(0))
+            head.sent.append(SentBlock(head.turn, joined.last_ts or 0))
+        self._history.count(batches)
+        head.is_counted = head.is_counted or bool(batches)
+        newest = head.sent[-1].last_ts if head.sent else 0
+        for gone in [each for each in head.sent if each.last_ts <= newest - window]:
+            kept.sent.remove(gone.turn)
+            head.sent.remove(gone)
+
+    def _published(self, head: Head, kept: Kept, at: int) -> list[Message]:
+        task = self._task
+        is_due = task.counting is not None and at - head.published_at >= task.counting.publish_seconds * 1000
+        snapshot = self._history.snapshot() if head.is_counted and is_due else None
+        if snapshot is None:
+            return []
+        head.published_at, head.is_counted = at, False
+        record = following(task.stream, snapshot, kept.published())
+        kept.keep_published(record)
+        return [Message(task.topics.statistics, task.stream.encode(), record)]
+
+    def _concluded(self, head: Head, before: int, at: int) -> Turn:
+        read = sum(offset for offset, _ in head.sequencer.places.values())
+        turn = Turn(head.turn, head.written, before, head.sequencer.ordered, read)
+        head.written, head.written_at = head.turn, at
+        return turn
+
+
+def _read(text: bytes | None) -> Head:
+    if text is None:
+        return Head(secrets.token_hex(8))
+    try:
+        head = msgspec.json.decode(text, type=Head)
+    except msgspec.DecodeError as error:
+        message = f"the checkpoint holds no state of this job: {error}"
+        raise FatalError(message) from error
+    if head.form != FORM:
+        message = f"the checkpoint has form {head.form}, this version knows {FORM}: bring it up to date"
+        raise FatalError(message)
+    return head
+
+
+def _fold(head: Head, name: str, found: Wish | None) -> None:
+    if found is None:
+        head.wishes.pop(name, None)
+    else:
+        head.wishes[name] = found
+
+
+def _learn(head: Head, names: Iterable[str]) -> None:
+    new = [name for name in names if name not in head.attributes]
+    head.attributes += new[: MOST_ATTRIBUTES - len(head.attributes)]
+
+
+def _is_due(head: Head, at: int) -> bool:
+    return head.written > 0 and at - head.written_at >= _REMINDER_MILLISECONDS

@@ -1,0 +1,72 @@
+"""The one place where the job is put together."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import FatalError
+from graphtide_core.ids import StreamName
+from graphtide_core.time import Duration
+from graphtide_runtime.sequencing.stream_sequencer import Ordering
+from graphtide_wire.topics import Topics, check_stream
+
+from graphtide_preprocess.adapters.metrics import BatchMetrics
+from graphtide_preprocess.adapters.query import ordering_query
+from graphtide_preprocess.adapters.raw_source import Reading
+from graphtide_preprocess.adapters.session import session
+from graphtide_preprocess.application.offsets import Pace
+from graphtide_preprocess.application.turn import Counting, Task
+from graphtide_preprocess.entrypoints.stream_query import StreamQuery
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from graphtide_preprocess.settings import Settings
+
+NAME: Final = "graphtide-preprocess"
+"""What Kafka, Spark and telemetry call the job."""
+
+
+def bootstrap(settings: Settings) -> tuple[SparkSession, list[StreamQuery]]:
+    """Return the session and a query for each stream.
+
+    Raises:
+        InvalidQueryError: a stream's name is none.
+        FatalError: no streams or no checkpoint are set.
+    """
+    if not settings.streams or not settings.checkpoint:
+        message = "set GRAPHTIDE_PREPROCESS_STREAMS and GRAPHTIDE_PREPROCESS_CHECKPOINT"
+        raise FatalError(message)
+    for name in settings.streams:
+        check_stream(name)
+    spark = session(settings.master, settings.spark)
+    spark.streams.addListener(BatchMetrics())
+    folder = Path(tempfile.mkdtemp(prefix=f"{NAME}-"))
+    return spark, [stream_query(spark, settings, StreamName(name), folder / name) for name in settings.streams]
+
+
+def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, stop_file: Path) -> StreamQuery:
+    """Return the query of one stream, which has its checkpoint in a folder of its own."""
+    topics = Topics(settings.prefix)
+    pace = Pace(settings.most_records, settings.most_bytes, int(settings.idle_seconds * 1000))
+    connection = settings.kafka.connection(NAME)
+    reading = Reading(connection, topics, stream, pace, settings.tasks, str(stop_file))
+    most_ticks = Duration(settings.longest_window_seconds, "s").ticks_at_least(settings.unit)
+    task = Task(
+        topics,
+        stream,
+        unit=settings.unit,
+        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending),
+        remember=settings.remember,
+        projects=settings.projection,
+        counting=Counting(most_ticks, settings.publish_seconds) if settings.statistics else None,
+    )
+    checkpoint = f"{settings.checkpoint.rstrip('/')}/{stream}"
+    interval = f"{settings.trigger_seconds} seconds"
+    return StreamQuery(
+        f"{settings.prefix}.preprocess.{stream}",
+        lambda: ordering_query(spark, reading, task, checkpoint).trigger(processingTime=interval),
+        stop_file,
+    )

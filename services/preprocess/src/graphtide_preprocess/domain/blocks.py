@@ -1,0 +1,162 @@
+"""Raw records as blocks of decoded edges, which travel from the task that decoded them to the one that orders them.
+
+A block is a group of records that were read together. Invariant: what the blocks of a partition give, in their order, is what
+its records give one by one. How many edges came before is not known here; ordinals count from 0 in each block.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.ports.log import Record
+from graphtide_native.records import EdgeBatch
+from graphtide_runtime.sequencing.raw_decoding import Decoded, Piece, RawDecoder, Refused
+from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_wire.dead_letters import ErrorCode
+from graphtide_wire.raw import RawEdges, RawFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from graphtide_native.records import Symbols
+
+_MOST_RECORDS: Final = 4_096
+"""Of a block: those of several partitions take turns by blocks."""
+
+_LEAST_FIRST: Final = 2**59
+"""Ordinals begin at a random number past this while it is not known where they begin, so that no id is one by chance."""
+
+
+class RefusedForm(msgspec.Struct, frozen=True, array_like=True):
+    """A part of a record that cannot be used, as `Refused` has it."""
+
+    code: ErrorCode
+    reason: str
+    raw: bytes
+    line: int | None
+
+
+class BlockHead(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of a block without looking at its edges; lists have a place for each record, as `Piece` has it.
+
+    Attributes:
+        timestamp: of the log, of the first record, in milliseconds.
+        offsets: of the records, at least one.
+        ordinals: how many each takes.
+        times: the greatest time in each; None if it has no edge.
+        ends: how many edges there are up to its end.
+        lines: what the decoder calls its first line.
+        attributes: that the edges may have.
+        newest: the greatest time of all; None if there is no edge.
+        format: how they are written; None if the one record says nothing that can be understood.
+        producer: who sent them, if it said so.
+        sent: in pairs, each once, the line of the first edge in what the sender sent, and the trace.
+        origins: places in `sent`.
+        refused: the parts that cannot be used, by the places of their records.
+        is_readable: whether the records could be read as edges, of which there may be none.
+    """
+
+    timestamp: int
+    offsets: list[int]
+    ordinals: list[int]
+    times: list[int | None]
+    ends: list[int]
+    lines: list[int]
+    attributes: list[str] = []
+    newest: int | None = None
+    format: RawFormat | None = None
+    producer: str | None = None
+    sent: list[tuple[int | None, str | None]] = []
+    origins: list[int] = []
+    refused: dict[int, list[RefusedForm]] = {}
+    is_readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Records of a partition that follow each other, decoded; `edges` is a packed batch."""
+
+    partition: int
+    head: BlockHead
+    edges: bytes
+
+    def decoded(self, topic: str, symbols: Symbols, attributes: Sequence[str], ordinal: int) -> Decoded:
+        """Return the block as decoded records of a topic; its first edge has this ordinal."""
+        head = self.head
+        edges = EdgeBatch.unpack(self.edges, symbols, attributes, ordinal) if head.is_readable else None
+        same = (
+            repeat(topic),
+            repeat(self.partition),
+            head.offsets,
+            repeat(head.timestamp),
+            repeat(None),
+            repeat(None),
+            repeat(()),
+        )
+        columns = self._origins(), self._refused(), head.ordinals, head.times, head.ends, head.lines
+        # There is one for each record, which may hold one edge: so they are made without a line of Python for each.
+        pieces = list(map(Piece._make, zip(map(Record._make, zip(*same, strict=False)), *columns, strict=True)))
+        return Decoded(pieces, edges, head.producer)
+
+    def _origins(self) -> Iterable[RawEdges | None]:
+        """Return what each record says of itself, but for its edges and their columns."""
+        head = self.head
+        if head.format is None:
+            return [None] * len(head.offsets)
+        origins = [RawEdges(b"", head.format, None, head.producer, *each) for each in head.sent]
+        return [origins[place] for place in head.origins]
+
+    def _refused(self) -> Iterable[tuple[Refused, ...]]:
+        """Return the parts of each record that cannot be used."""
+        found: list[tuple[Refused, ...]] = [()] * len(self.head.offsets)
+        for place, forms in self.head.refused.items():
+            found[place] = tuple(Refused(each.code, each.reason, each.raw, each.line) for each in forms)
+        return found
+
+
+class BlockReader:
+    """Reads the records of one partition; what it gives depends on them alone."""
+
+    def __init__(self) -> None:
+        """Start with no attribute known."""
+        self._decoder = RawDecoder()
+        self._first = _LEAST_FIRST + secrets.randbelow(2**58)
+
+    def blocks(self, records: Iterable[Record]) -> Iterator[Block]:
+        """Yield the blocks of the records."""
+        given = iter(records)
+        while held := list(islice(given, _MOST_RECORDS)):
+            for group in grouped(held):
+                yield self._block(self._decoder.decode(group, self._first))
+
+    def _block(self, found: Decoded) -> Block:
+        pieces, edges = found.pieces, found.edges
+        first = pieces[0]
+        sent: dict[tuple[int | None, str | None], int] = {}
+        said = [(origin.line, origin.traceparent) for each in pieces if (origin := each.origin) is not None]
+        times = [each.newest for each in pieces]
+        head = BlockHead(
+            timestamp=first.record.timestamp,
+            offsets=[each.record.offset for each in pieces],
+            ordinals=[each.ordinals for each in pieces],
+            times=times,
+            ends=[each.end for each in pieces],
+            lines=[each.line for each in pieces],
+            attributes=[] if edges is None else edges.attributes,
+            newest=max((time for time in times if time is not None), default=None),
+            format=None if first.origin is None else first.origin.format,
+            producer=found.producer,
+            origins=[sent.setdefault(each, len(sent)) for each in said],
+            sent=list(sent),
+            refused={place: _forms(each.refused) for place, each in enumerate(pieces) if each.refused},
+            is_readable=edges is not None,
+        )
+        return Block(first.record.partition, head, b"" if edges is None else edges.pack(self._first))
+
+
+def _forms(refused: Iterable[Refused]) -> list[RefusedForm]:
+    return [RefusedForm(each.code, each.reason, each.raw, each.line) for each in refused]

@@ -1,0 +1,56 @@
+"""What went out within the window: which ids are known, and the figures of the stream.
+
+It is made of the edges that went out, turn by turn, without attributes. So it can be made again from what was kept of them, and
+one that stopped at an earlier turn can catch up. Memory: O(edges of the window).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_native.records import Duplicates, EdgeBatch
+from graphtide_native.statistics import StreamStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.statistics.snapshot import StatisticsSnapshot
+    from graphtide_native.records import Symbols
+
+
+class History:
+    """The stream's recent past.
+
+    Attributes:
+        turn: the last turn that it knows.
+        window: ticks for which ids are remembered.
+        counted: ticks of the window that is counted; 0 if nothing is.
+        duplicates: drops what is known, and knows what it lets through.
+    """
+
+    def __init__(self, symbols: Symbols, window: int, counted: int) -> None:
+        """Start before the first turn."""
+        self.turn = 0
+        self.window = window
+        self.counted = counted
+        self.duplicates = Duplicates(window)
+        self._symbols = symbols
+        self._statistics = StreamStatistics(symbols, counted) if counted else None
+
+    def catch_up(self, kept: Iterable[tuple[int, bytes]]) -> None:
+        """Learn what went out in later turns, of which each has its number and its packed edges."""
+        for turn, block in kept:
+            batch = EdgeBatch.unpack(block, self._symbols, [], 0)
+            self.duplicates.filter(batch)
+            self.count([batch])
+            self.turn = turn
+
+    def count(self, batches: Iterable[EdgeBatch]) -> None:
+        """Count what goes out."""
+        if self._statistics is not None:
+            for batch in batches:
+                self._statistics.push(batch)
+
+    def snapshot(self) -> StatisticsSnapshot | None:
+        """Return the figures of the window; None if nothing is counted."""
+        return None if self._statistics is None else self._statistics.snapshot()

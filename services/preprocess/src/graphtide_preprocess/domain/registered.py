@@ -1,0 +1,77 @@
+"""What the registered patterns of one stream ask of it: how long to remember, which labels and attributes they use.
+
+A pattern that cannot be read counts as none: it gets no plan either.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core.errors import InvalidQueryError, PoisonRecordError
+from graphtide_core.predicate import attributes
+from graphtide_query import parse
+from graphtide_wire import control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from graphtide_core.ids import StreamName
+    from graphtide_core.time import TimeUnit
+
+_MOST_TICKS = 2**63 - 1
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What one pattern asks for.
+
+    Attributes:
+        window: its length in ticks.
+        labels: of the edges it uses; None if it uses those of every label.
+        attributes: that its conditions read.
+    """
+
+    window: int
+    labels: frozenset[str] | None
+    attributes: frozenset[str]
+
+
+def wish(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Wish | None:
+    """Return what a registration asks of the stream; None if it is deleted, unreadable or on another stream."""
+    if value is None:
+        return None
+    try:
+        registered = control.decode_pattern(value)
+        patterns = parse(registered.text)
+    except (PoisonRecordError, InvalidQueryError, ValueError):
+        return None
+    if registered.stream != stream or not patterns:
+        return None
+    labels = [edge.label for pattern in patterns for edge in pattern.edges]
+    return Wish(
+        window=min(max(pattern.window.ticks_at_least(unit) for pattern in patterns), _MOST_TICKS),
+        labels=None if None in labels else frozenset(label for label in labels if label is not None),
+        attributes=frozenset(
+            found.name for pattern in patterns for predicate in pattern.predicates for found in attributes(predicate)
+        ),
+    )
+
+
+def longest_window(wishes: Mapping[str, Wish]) -> int:
+    """Return the ticks of the longest window; 0 without patterns."""
+    return max((each.window for each in wishes.values()), default=0)
+
+
+def used_labels(wishes: Iterable[Wish]) -> frozenset[str] | None:
+    """Return the labels that patterns use; None for all."""
+    found: frozenset[str] = frozenset()
+    for each in wishes:
+        if each.labels is None:
+            return None
+        found |= each.labels
+    return found
+
+
+def used_attributes(wishes: Iterable[Wish]) -> frozenset[str]:
+    """Return the attributes that patterns read."""
+    return frozenset().union(*(each.attributes for each in wishes))

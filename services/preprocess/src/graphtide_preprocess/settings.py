@@ -1,0 +1,56 @@
+"""What an operator says of the job, by variables of the environment: `GRAPHTIDE_PREPROCESS_KAFKA__BOOTSTRAP` and so on."""
+
+from __future__ import annotations
+
+from graphtide_core.time import TimeUnit
+from graphtide_runtime.health_server import HealthSettings
+from graphtide_runtime.service import ServiceSettings
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+
+class Settings(ServiceSettings):
+    """Settings of the job.
+
+    Attributes:
+        streams: that are put in order; each is a query of its own.
+        checkpoint: folder of the checkpoints, of any file system that Spark knows (`file:`, `s3a:`, `hdfs:`).
+        master: Spark's master; not set takes what `spark-submit` was told.
+        spark: more settings of Spark.
+        unit: what one tick of a time counts.
+        lateness: ticks by which an edge may come later than one that is newer.
+        idle_seconds: a producer that is silent for so long is not waited for.
+        most_pending: edges of a stream that may wait.
+        remember: ticks for which ids are remembered at least; patterns with longer windows lengthen it.
+        projection: only labels and attributes that patterns use go out.
+        statistics: whether streams are counted; then the statistics service must not count them.
+        longest_window_seconds: bound on the window that is counted, in the stream's time.
+        publish_seconds: time between two snapshots of a stream.
+        trigger_seconds: time between the starts of two batches.
+        most_records: raw records of a batch.
+        most_bytes: of raw records in a batch, by the size of the first of each partition.
+        tasks: that read and decode a stream's batch at once.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="GRAPHTIDE_PREPROCESS_", env_nested_delimiter="__", nested_model_default_partial_update=True
+    )
+
+    health: HealthSettings = HealthSettings(port=8086)
+    streams: tuple[str, ...] = ()
+    checkpoint: str = ""
+    master: str | None = None
+    spark: dict[str, str] = Field(default_factory=dict)
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    lateness: int = Field(default=0, ge=0, le=2**62)
+    idle_seconds: float = Field(default=5.0, gt=0)
+    most_pending: int = Field(default=1 << 20, ge=1)
+    remember: int = Field(default=0, ge=0)
+    projection: bool = False
+    statistics: bool = True
+    longest_window_seconds: int = Field(default=600, gt=0)
+    publish_seconds: float = Field(default=5.0, ge=0)
+    trigger_seconds: float = Field(default=0.2, ge=0)
+    most_records: int = Field(default=100_000, ge=1)
+    most_bytes: int = Field(default=64 * 1024 * 1024, ge=1)
+    tasks: int = Field(default=2, ge=1)

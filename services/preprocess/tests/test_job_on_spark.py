@@ -1,0 +1,260 @@
+"""On Spark and a real log, the job gives what the built-in sequencer gives, and says clearly when it cannot."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import time
+import uuid
+from csv import DictReader
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from graphtide_core.errors import FatalError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
+from graphtide_core.time import TimeUnit
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_preprocess.adapters.query import ordering_query
+from graphtide_preprocess.adapters.raw_source import Reading
+from graphtide_preprocess.adapters.session import RELIED_ON
+from graphtide_preprocess.application.offsets import Pace
+from graphtide_preprocess.application.turn import Counting, Task
+from graphtide_preprocess.entrypoints.stream_query import StreamQuery
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.stream_sequencer import Ordering
+from graphtide_statistics.domain.counting import Counting as ServiceCounting
+from graphtide_testing.clock import ManualClock
+from graphtide_testing.raw_streams import RawStream
+from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
+from graphtide_wire import control
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from graphtide_core.ports.log import Log
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+
+FLOWS = StreamName("flows")
+WINDOW = 20
+IDLE = 0.3
+
+
+@dataclass
+class SparkStage:
+    """Topics of a test's own, and the job over them."""
+
+    spark: SparkSession
+    connection: KafkaConnection
+    folder: Path
+    topics: Topics
+    ordering: Ordering
+    records_in_a_batch: int = 100
+
+    def __post_init__(self) -> None:
+        self.log = KafkaLog(self.connection)
+
+    def make(self, partitions: int = 1) -> SparkStage:
+        self.log.admin().ensure([*self.topics.of_deployment(), *self.topics.of_stream(FLOWS, partitions=partitions)])
+        return self
+
+    def send(self, messages: Sequence[Message]) -> None:
+        writer = self.log.writer()
+        writer.write(messages)
+        writer.flush(60)
+        writer.close()
+
+    def task(self, **more: Any) -> Task:
+        return Task(self.topics, FLOWS, ordering=self.ordering, counting=Counting(10**6, 0.0), **more)
+
+    def run(self, **more: Any) -> None:
+        """Let the job do all there is now."""
+        self.prepared(**more).start().awaitTermination()
+
+    def prepared(self, **more: Any) -> DataStreamWriter:
+        """Return the job, to be started."""
+        pace = Pace(self.records_in_a_batch, 2**30, int(self.ordering.idle_seconds * 1000))
+        reading = Reading(self.connection, self.topics, FLOWS, pace)
+        query = ordering_query(self.spark, reading, self.task(**more), str(self.folder / "checkpoint"))
+        return query.trigger(availableNow=True)
+
+    def fall_silent(self, **more: Any) -> None:
+        """Let sources be silent for as long as they are waited for, and then do all there is."""
+        time.sleep(self.ordering.idle_seconds)
+        self.run(**more)
+
+
+def sequenced(
+    messages: Sequence[Message],
+    topics: Topics,
+    ordering: Ordering,
+    partitions: int = 1,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+) -> Log:
+    """Return a log in memory that the built-in sequencer worked on until all sources were silent."""
+    log = MemoryLog()
+    log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=partitions)])
+    writer = log.writer()
+    writer.write(messages)
+    writer.flush(5)
+    clock = ManualClock()
+    options = Sequencing(unit, ordering, linger_seconds=0, poll_seconds=0)
+    worker = SequencingWorker(log, topics, FLOWS, clock, options)
+    worker.open()
+    for _ in range(2):
+        for _ in range(50):
+            worker.step()
+        clock.sleep(ordering.idle_seconds + 1)
+    for _ in range(3):
+        worker.step()
+    worker.close()
+    return log
+
+
+@pytest.fixture
+def spark_stage(spark: SparkSession, kafka: str, tmp_path: Path) -> Callable[..., SparkStage]:
+    """Make stages over the shared session and log."""
+    for name, value in RELIED_ON.items():
+        if name.startswith("spark.sql"):
+            spark.conf.set(name, value)
+
+    def make(lateness: int = 0, partitions: int = 1, records_in_a_batch: int = 100, most_pending: int = 10_000) -> SparkStage:
+        topics = Topics(f"test-{uuid.uuid4().hex[:12]}")
+        ordering = Ordering(lateness, IDLE, most_pending)
+        return SparkStage(spark, KafkaConnection(kafka), tmp_path, topics, ordering, records_in_a_batch).make(partitions)
+
+    return make
+
+
+def registration(topics: Topics, window: str = f"{WINDOW}") -> Message:
+    now = ManualClock().now()
+    text = f"PATTERN p MATCH (v)-[e:http]->(w) ON flows WINDOW {window}"
+    return Message(
+        topics.patterns, b"p", control.encode_pattern(control.PatternRecord("p", 1, text, "flows", "active", now, now, "1"))
+    )
+
+
+def random_stream(seed: int) -> tuple[RawStream, int]:
+    """Return a stream of one partition, and a lateness, by a number."""
+    producers = ((), ("p", "q"), ("p",))[seed % 3]
+    disorder, bad, with_ids = (0, 5, 20)[seed % 3], (0.1, 0.5)[seed % 2], (0.0, 0.8, 1.0)[seed // 2 % 3]
+    return RawStream(seed, producers, disorder=disorder, bad=bad, with_ids=with_ids), (0, 3, 8)[seed // 3 % 3]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 21))])
+def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], seed: int) -> None:
+    stream, lateness = random_stream(seed)
+    stage = spark_stage(lateness)
+    messages = [registration(stage.topics), *stream.messages(stage.topics, FLOWS, 250)]
+    stage.send(messages)
+    stage.run()
+    stage.fall_silent()
+    expected = sequenced(messages, stage.topics, stage.ordering)
+    found = ordered_edges(stage.log, stage.topics, FLOWS)
+    assert found == ordered_edges(expected, stage.topics, FLOWS)
+    assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS)
+    check_statistics(stage, expected, WINDOW, TimeUnit.MILLISECOND)
+
+
+def check_statistics(stage: SparkStage, expected: Log, window: int, unit: TimeUnit) -> None:
+    """What was published last is what the statistics service counts of the expected ordered stream."""
+    counting = ServiceCounting(FLOWS, window, unit)
+    for record in records_of(expected, stage.topics.ordered(FLOWS)):
+        counting.take(record.value or b"")
+    counted, published = counting.publish(None), last_statistics(stage.log, stage.topics, FLOWS)
+    assert counted is not None
+    assert published is not None
+    assert replace(published.snapshot, version=1) == counted.snapshot
+
+
+def shuffled(path: Path, topic: str, seed: int, lateness: int) -> Iterator[Message]:
+    """Yield a real stream as records of one edge or many: out of order within the lateness, some edges twice, bad lines."""
+    chance = random.Random(seed)
+    with gzip.open(path, "rt") as file:
+        rows = [{**row, "ts": int(row["ts"]), "id": f"e{number}"} for number, row in enumerate(DictReader(file))]
+    sent = [*rows, *chance.sample(rows, len(rows) // 50)]
+    sent.sort(key=lambda row: int(row["ts"]) + chance.randrange(lateness + 1))
+    left = iter(sent)
+    while part := list(islice(left, chance.choice((1, 1, 1, 10, 700)))):
+        lines = [json.dumps(row).encode() for row in part]
+        if chance.random() < 0.01:
+            lines.append(b'{"ts": ')
+        yield Message(topic, None, b"\n".join(lines), partition=0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_whole_real_stream_gives_what_the_built_in_sequencer_gives(spark_stage: Callable[..., Any]) -> None:
+    path = Path(__file__).parents[4] / "shared" / "data" / "mathoverflow.csv.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not at hand")
+    stage = spark_stage(3600, records_in_a_batch=700, most_pending=2**20)
+    messages = [
+        registration(stage.topics, "12h"),
+        *shuffled(path, stage.topics.raw(FLOWS), seed=1, lateness=3600),
+    ]
+    stage.send(messages)
+    stage.run(unit=TimeUnit.SECOND)
+    stage.fall_silent(unit=TimeUnit.SECOND)
+    expected = sequenced(messages, stage.topics, stage.ordering, unit=TimeUnit.SECOND)
+    found, edges = ordered_edges(stage.log, stage.topics, FLOWS), ordered_edges(expected, stage.topics, FLOWS)
+    assert len(found) == 506_550
+    is_same = found == edges  # A difference of half a million edges is not to be shown.
+    assert is_same
+    assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS) != []
+    check_statistics(stage, expected, 12 * 3600, TimeUnit.SECOND)
+
+
+def test_several_partitions_give_the_same_edges(spark_stage: Callable[..., Any]) -> None:
+    stage = spark_stage(1000, partitions=3)
+    messages = RawStream(30, partitions=3).messages(stage.topics, FLOWS, 300)
+    stage.send(messages)
+    stage.run()
+    stage.fall_silent()
+    expected = sequenced(messages, stage.topics, stage.ordering, 3)
+    assert sorted(ordered_edges(stage.log, stage.topics, FLOWS)) == sorted(ordered_edges(expected, stage.topics, FLOWS))
+    assert sorted(letters(stage.log, stage.topics, FLOWS), key=repr) == sorted(letters(expected, stage.topics, FLOWS), key=repr)
+
+
+def test_a_stream_without_topics_is_named(spark_stage: Callable[..., Any]) -> None:
+    stage = spark_stage()
+    missing = replace(stage, topics=Topics("none"))
+    with pytest.raises(FatalError, match=r"there is no topic none\.in\.flows\.v1: make the stream first"):
+        run_as_worker(missing)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_named(spark_stage: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "a file").write_text("")
+    stage = replace(spark_stage(), folder=tmp_path / "a file")
+    with pytest.raises(FatalError, match="a file"):
+        run_as_worker(stage)
+
+
+def test_a_checkpoint_of_other_topics_is_refused_and_writes_nothing(spark_stage: Callable[..., Any]) -> None:
+    stage = spark_stage()
+    stage.send(RawStream(31).messages(stage.topics, FLOWS, 50))
+    stage.run()
+    written = ordered_edges(stage.log, stage.topics, FLOWS)
+    another = replace(stage, folder=stage.folder / "another", records_in_a_batch=30)
+    with pytest.raises(FatalError, match="do not belong together"):
+        run_as_worker(another)
+    assert ordered_edges(stage.log, stage.topics, FLOWS) == written
+
+
+def run_as_worker(stage: Any) -> None:
+    """Run the job as its process does, until it fails."""
+    query = StreamQuery("job", stage.prepared, stage.folder.parent / "stop")
+    try:
+        query.open()
+        while True:
+            query.step()
+    finally:
+        query.close()

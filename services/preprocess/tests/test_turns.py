@@ -1,0 +1,245 @@
+"""Turns give what the built-in sequencer gives, whoever takes them and however often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.errors import FatalError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
+from graphtide_core.time import TimeUnit
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_preprocess.application.committing import TurnWriter
+from graphtide_preprocess.application.turn import Arrived, Counting, StreamOrder, Task
+from graphtide_preprocess.domain.blocks import BlockReader
+from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.stream_sequencer import Ordering
+from graphtide_statistics.domain.counting import Counting as ServiceCounting
+from graphtide_testing.clock import ManualClock
+from graphtide_testing.raw_streams import RawStream
+from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
+from graphtide_wire import control
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import Log
+    from graphtide_core.statistics.snapshot import StatisticsSnapshot
+
+TOPICS = Topics("test")
+FLOWS = StreamName("flows")
+IDLE = 5.0
+
+
+@dataclass
+class InMemory:
+    """A `KeptBlocks`."""
+
+    blocks: dict[int, bytes] = field(default_factory=dict)
+
+    def get(self, number: int) -> bytes:
+        return self.blocks[number]
+
+    def put(self, number: int, block: bytes) -> None:
+        self.blocks[number] = block
+
+    def remove(self, number: int) -> None:
+        del self.blocks[number]
+
+
+@dataclass
+class KeptInMemory:
+    """A `Kept`."""
+
+    waiting: InMemory = field(default_factory=InMemory)
+    sent: InMemory = field(default_factory=InMemory)
+    values: dict[str, bytes] = field(default_factory=dict)
+
+    def head(self) -> bytes | None:
+        return self.values.get("head")
+
+    def keep_head(self, head: bytes) -> None:
+        self.values["head"] = head
+
+    def published(self) -> bytes | None:
+        return self.values.get("published")
+
+    def keep_published(self, record: bytes) -> None:
+        self.values["published"] = record
+
+
+def log_with(messages: list[Message], partitions: int = 1) -> Log:
+    log = MemoryLog()
+    log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(FLOWS, partitions=partitions)])
+    writer = log.writer()
+    writer.write(messages)
+    writer.flush(5)
+    return log
+
+
+def registration(name: str = "p", text: str = "MATCH (v)-[e:http]->(w) WHERE e.bytes > 1 ON flows WINDOW 20") -> Message:
+    now = ManualClock().now()
+    record = control.PatternRecord(name, 1, f"PATTERN {name} {text}", "flows", "active", now, now, "1")
+    return Message(TOPICS.patterns, name.encode(), control.encode_pattern(record))
+
+
+def sequence(log: Log, ordering: Ordering) -> None:
+    """Let the built-in sequencer do all there is, and then fall silent."""
+    clock = ManualClock()
+    worker = SequencingWorker(log, TOPICS, FLOWS, clock, Sequencing(ordering=ordering, linger_seconds=0, poll_seconds=0))
+    worker.open()
+    for _ in range(2):
+        for _ in range(50):
+            worker.step()
+        clock.sleep(IDLE + 1)
+    for _ in range(3):
+        worker.step()
+    worker.close()
+
+
+@dataclass
+class Job:
+    """The job without Spark: turns over a log; `forgets` lets a new process take every turn."""
+
+    log: Log
+    task: Task
+    forgets: bool = False
+    records_in_a_turn: int = 10
+    kept: KeptInMemory = field(default_factory=KeptInMemory)
+    at: int = 1000
+
+    def __post_init__(self) -> None:
+        self.order = StreamOrder(self.task)
+        self.writer = TurnWriter(self.log, TOPICS, FLOWS)
+
+    def turn(self, arrived: Arrived) -> None:
+        if self.forgets:
+            self.order, self.writer = StreamOrder(self.task), TurnWriter(self.log, TOPICS, FLOWS)
+        given = self.order.turn(self.kept, arrived)
+        if given is not None:
+            self.writer.commit(*given)
+
+    def run(self) -> None:
+        patterns = [((record.key or b"").decode(), record.value) for record in records_of(self.log, TOPICS.patterns)]
+        records = records_of(self.log, TOPICS.raw(FLOWS))
+        for first in range(0, len(records), self.records_in_a_turn):
+            given = records[first : first + self.records_in_a_turn]
+            by_partition = {
+                record.partition: [each for each in given if each.partition == record.partition] for record in given
+            }
+            blocks = [block for each in by_partition.values() for block in BlockReader().blocks(each)]
+            at_end = first + len(given) == len(records)
+            self.turn(Arrived(self.at, at_end, blocks, patterns if first == 0 else ()))
+            self.at += 10
+        for _ in range(2):
+            self.at += int((IDLE + 1) * 1000)
+            self.turn(Arrived(self.at, at_end=True))
+
+
+STREAMS = {
+    "in order": (RawStream(1), 0),
+    "out of order": (RawStream(2, disorder=9), 4),
+    "late": (RawStream(3, disorder=30), 2),
+    "two producers": (RawStream(4, producers=("p", "q"), disorder=5), 0),
+    "two producers, late": (RawStream(5, producers=("p", "q"), disorder=20), 3),
+    "many bad records": (RawStream(6, disorder=3, bad=0.6), 0),
+    "no ids": (RawStream(7, disorder=3, with_ids=0.0), 2),
+    "all ids": (RawStream(8, disorder=3, with_ids=1.0), 2),
+}
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name: str, forgets: bool) -> None:
+    stream, lateness = STREAMS[name]
+    messages = [registration(), *replace(stream).messages(TOPICS, FLOWS, 120)]
+    ordering = Ordering(lateness, IDLE, 1000)
+    expected, found = log_with(messages), log_with(messages)
+    sequence(expected, ordering)
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
+    assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
+    assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
+    published = last_statistics(found, TOPICS, FLOWS)
+    assert published is not None
+    assert replace(published.snapshot, version=1) == counted(expected)
+
+
+def counted(log: Log) -> StatisticsSnapshot:
+    """Return what the statistics service counts of the ordered stream."""
+    counting = ServiceCounting(FLOWS, 20, TimeUnit.MILLISECOND)
+    for record in records_of(log, TOPICS.ordered(FLOWS)):
+        counting.take(record.value or b"")
+    published = counting.publish(None)
+    assert published is not None
+    return published.snapshot
+
+
+def test_with_several_partitions_the_edges_are_those_of_the_built_in_sequencer_but_for_the_order_of_equal_times() -> None:
+    messages = RawStream(9, partitions=3, disorder=0, bad=0.2).messages(TOPICS, FLOWS, 200)
+    ordering = Ordering(50, IDLE, 10_000)
+    expected, found = log_with(messages, 3), log_with(messages, 3)
+    sequence(expected, ordering)
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering), records_in_a_turn=500).run()
+    assert sorted(ordered_edges(found, TOPICS, FLOWS)) == sorted(ordered_edges(expected, TOPICS, FLOWS))
+    assert sorted(letters(found, TOPICS, FLOWS), key=repr) == sorted(letters(expected, TOPICS, FLOWS), key=repr)
+
+
+def test_a_turn_that_was_committed_is_not_written_again() -> None:
+    log = log_with(RawStream(10).messages(TOPICS, FLOWS, 10))
+    task = Task(TOPICS, FLOWS)
+    blocks = list(BlockReader().blocks(records_of(log, TOPICS.raw(FLOWS))))
+    first = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, True, blocks))
+    again = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, True, blocks))
+    assert first is not None
+    assert again is not None
+    assert [TurnWriter(log, TOPICS, FLOWS).commit(*given) for given in (first, again)] == [True, False]
+
+
+def test_a_checkpoint_that_did_not_write_the_topic_is_refused() -> None:
+    messages = RawStream(11).messages(TOPICS, FLOWS, 20)
+    log = log_with(messages)
+    Job(log, Task(TOPICS, FLOWS)).run()
+    written = ordered_edges(log, TOPICS, FLOWS)
+    with pytest.raises(FatalError, match="do not belong together"):
+        Job(log, Task(TOPICS, FLOWS), records_in_a_turn=7).run()
+    assert ordered_edges(log, TOPICS, FLOWS) == written
+
+
+def test_a_topic_that_the_built_in_sequencer_wrote_is_refused() -> None:
+    log = log_with(RawStream(12).messages(TOPICS, FLOWS, 20))
+    sequence(log, Ordering(0, IDLE))
+    with pytest.raises(FatalError, match="do not belong together"):
+        Job(log, Task(TOPICS, FLOWS)).run()
+
+
+def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_widens_it() -> None:
+    messages = RawStream(13, bad=0).messages(TOPICS, FLOWS, 100)
+    log = log_with([registration(), *messages])
+    job = Job(log, Task(TOPICS, FLOWS, projects=True))
+    job.run()
+    edges = ordered_edges(log, TOPICS, FLOWS)
+    assert {edge.label for edge in edges if edge.op == "insert"} == {"http"}
+    assert {name for edge in edges for name, _ in edge.attributes} == {"bytes"}
+    more = RawStream(14, bad=0).messages(TOPICS, FLOWS, 100)
+    late = log_with([*messages, *more])
+    records = records_of(late, TOPICS.raw(FLOWS))[len(messages) :]
+    widened = registration("q", "MATCH (v)-[e]->(w) WHERE e.later > 1 ON flows WINDOW 20")
+    job.turn(Arrived(job.at, True, list(BlockReader().blocks(records)), [("q", widened.value)]))
+    labels = {edge.label for edge in ordered_edges(log, TOPICS, FLOWS)[len(edges) :]}
+    assert labels >= {"http", "tcp", "dns"}
+
+
+def test_ids_are_remembered_for_as_long_as_the_longest_window() -> None:
+    line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x", "id": "%s"}'
+    values = [line % pair for pair in ((0, b"e"), (19, b"e"), (20, b"e"), (21, b"f"))]
+    log = log_with([registration(), *(Message(TOPICS.raw(FLOWS), None, value, partition=0) for value in values)])
+    Job(log, Task(TOPICS, FLOWS), records_in_a_turn=1, forgets=True).run()
+    assert [(edge.ts, edge.id) for edge in ordered_edges(log, TOPICS, FLOWS)] == [(0, "e"), (20, "e"), (21, "f")]
+
+
+def test_a_checkpoint_of_a_newer_version_is_refused_by_name() -> None:
+    kept = KeptInMemory()
+    kept.keep_head(b'{"identity": "x", "form": 9}')
+    with pytest.raises(FatalError, match="form 9"):
+        StreamOrder(Task(TOPICS, FLOWS)).turn(kept, Arrived(0, True))

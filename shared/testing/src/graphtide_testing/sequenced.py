@@ -1,0 +1,90 @@
+"""What a sequencer wrote, read back: edges in their order, with their places checked, and dead letters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from graphtide_core.ports.log import TopicPartition
+from graphtide_native.records import ArrowDecoder, Symbols
+from graphtide_wire import dead_letters, ordered, statistics
+
+if TYPE_CHECKING:
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import Log, Record
+    from graphtide_wire.dead_letters import DeadLetterRecord
+    from graphtide_wire.statistics import StatisticsRecord
+    from graphtide_wire.topics import Topics
+
+_COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"}
+_PATIENCE = 10.0
+
+
+class Edge(NamedTuple):
+    """Every field of an edge; attributes that are missing are left out."""
+
+    ts: int
+    op: str
+    src: str
+    dst: str
+    label: str
+    src_label: str
+    dst_label: str
+    id: str
+    attributes: tuple[tuple[str, object], ...]
+
+
+def records_of(log: Log, topic: str) -> list[Record]:
+    """Return all records of a topic, partition by partition."""
+    reader = log.reader(None)
+    found: list[Record] = []
+    for place in reader.partitions(topic):
+        first, end = reader.ends([place])[place]
+        if first < end:
+            reader.assign({TopicPartition(*place): first})
+            while not reader.at_end():
+                found += reader.poll(_PATIENCE, 10_000)
+    reader.close()
+    return found
+
+
+def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
+    """Return the edges of the ordered stream.
+
+    Raises:
+        AssertionError: places, times and watermarks do not go on from record to record.
+    """
+    edges: list[Edge] = []
+    watermark = -(2**63)
+    for record in records_of(log, topics.ordered(stream)):
+        figures = ordered.figures(record.headers)
+        table = ordered.decode_body(record.value or b"")
+        decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in _COLUMNS], {})
+        found = decoder.decode(record.value or b"").to_records()
+        assert (figures.ordinal, figures.records) == (len(edges), len(found))
+        assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
+        assert figures.watermark >= max(watermark, figures.last_ts)
+        watermark = figures.watermark
+        edges += [_edge(each) for each in found]
+    times = [edge.ts for edge in edges]
+    assert times == sorted(times)
+    return edges
+
+
+def letters(log: Log, topics: Topics, stream: StreamName) -> list[tuple[object, ...]]:
+    """Return all of every dead letter but the time at which it was put aside."""
+    return [_letter(dead_letters.decode(record)) for record in records_of(log, topics.dead_letters(stream))]
+
+
+def last_statistics(log: Log, topics: Topics, stream: StreamName) -> StatisticsRecord | None:
+    """Return the snapshot that was published last."""
+    found = [record for record in records_of(log, topics.statistics) if record.key == stream.encode()]
+    return statistics.decode_statistics(found[-1].value) if found else None
+
+
+def _edge(record: dict[str, Any]) -> Edge:
+    attributes = tuple(sorted((name, value) for name, value in record["attributes"].items() if value is not None))
+    return Edge(**{name: record[name] for name in Edge._fields if name != "attributes"}, attributes=attributes)
+
+
+def _letter(found: DeadLetterRecord) -> tuple[object, ...]:
+    return (found.raw, found.code, found.reason, found.source, found.content_type, found.producer, found.traceparent)
