@@ -316,6 +316,10 @@ impl Matcher {
             return;
         }
         self.totals.deletions += 1;
+        if self.seen.is_some() {
+            // What the window has passed already was not deleted.
+            self.expire_traces();
+        }
         self.store.delete(edge);
         let class = self.store.get(edge).class;
         self.dispatch.signatures_of_class(class, |signature| {
