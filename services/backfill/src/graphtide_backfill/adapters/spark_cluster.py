@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Batches = Iterator[pa.RecordBatch]
 
 _TICK_SECONDS: Final = 0.5
+_TASKS_A_CORE: Final = 4
 _GROUP: Final = "graphtide-backfill"
 _RAISED = re.compile(r"[A-Za-z_.]+(Error|Exception): ")
 _Piece = TypeVar("_Piece")
@@ -51,6 +52,8 @@ class SparkCluster:
         each = int(context.getConf().get("spark.executor.cores") or 0)
         if str(context.master).startswith("local"):
             each = context.defaultParallelism
+        # Ids are counted in a few tasks for each core, not in the 200 of the default.
+        spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_A_CORE * context.defaultParallelism))
         self.machine = Machine(max(1, context.defaultParallelism), executor_bytes // 2 // max(1, each))
 
     def count(self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool]) -> list[PieceReport]:
