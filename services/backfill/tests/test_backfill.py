@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from graphtide_backfill.adapters.files import Files
+from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.output import counted_by_time, write_all
 from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.application.backfill import Asked, Backfill, Totals
@@ -28,8 +29,6 @@ from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies.streams import StreamShape, random_stream
 from pyarrow import csv
 
-from .conftest import OneProcess
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -43,6 +42,7 @@ TEXT = """
 PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9
 PATTERN pair MATCH (a)-[x:x]->(b), (b)-[y:x]->(a) WHERE x.n >= y.n ON s WINDOW 20
 """
+BIG = Machine(2, 2 << 30)
 SHAPE = StreamShape(max_records=400, vertices=6)
 
 
@@ -52,7 +52,7 @@ class World:
 
     folder: Path
     edges: Sequence[Edge] = field(default_factory=lambda: random_stream(random.Random(7), SHAPE))
-    cluster: Cluster = field(default_factory=OneProcess)
+    cluster: Cluster = field(default_factory=lambda: OneProcess(BIG))
     told: list[Progress] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -199,7 +199,7 @@ def test_records_without_ids_are_called_by_their_place_in_all_files(tmp_path: Pa
     (pattern,) = parse("PATTERN chain MATCH (a)-[p]->(b)-[q]->(c) ORDER p < q ON s WINDOW 5")
     results = ResultFolder(tmp_path / "run")
     made = Backfill(
-        Task((pattern,)), Files(str(folder), "csv"), OneProcess(), results, Asked(slice_length=1),
+        Task((pattern,)), Files(str(folder), "csv"), OneProcess(BIG), results, Asked(slice_length=1),
         on_progress=lambda _: None, is_wanted=lambda: True,
     )  # fmt: skip
     made.run(made.prepare())
@@ -228,7 +228,7 @@ def test_every_format_gives_the_same(world: World, tmp_path: Path, format: str) 
     task = Task(parse("PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9"))
     results = ResultFolder(tmp_path / "run")
     made = Backfill(
-        task, Files(str(path), format), OneProcess(), results, Asked(slice_length=20),
+        task, Files(str(path), format), OneProcess(BIG), results, Asked(slice_length=20),
         on_progress=lambda _: None, is_wanted=lambda: True,
     )  # fmt: skip
     made.run(made.prepare())
@@ -239,7 +239,7 @@ def test_every_format_gives_the_same(world: World, tmp_path: Path, format: str) 
 def test_history_that_cannot_be_read_is_named(world: World, tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "text.parquet").write_text("no parquet")
     made = Backfill(
-        TASK, Files(str(tmp_path / name), "parquet"), OneProcess(), ResultFolder(tmp_path / "run"), Asked(),
+        TASK, Files(str(tmp_path / name), "parquet"), OneProcess(BIG), ResultFolder(tmp_path / "run"), Asked(),
         on_progress=lambda _: None, is_wanted=lambda: True,
     )  # fmt: skip
     with pytest.raises(UnreadableStreamError, match=said):

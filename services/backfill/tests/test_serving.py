@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.application.backfill import Progress
 from graphtide_backfill.application.ports import CancelledError, Cluster, FoundRecord
 from graphtide_backfill.application.publishing import Publisher
 from graphtide_backfill.application.serving import Operations
 from graphtide_backfill.bootstrap import OverTheLog
+from graphtide_backfill.domain.sizing import Machine
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
@@ -31,8 +33,6 @@ from graphtide_wire import operations, ordered
 from graphtide_wire.matches import BACKFILLED
 from graphtide_wire.topics import Topics
 
-from .conftest import OneProcess
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Record
     from graphtide_wire.operations import OperationRecord, OperationStatus
 
+BIG = Machine(2, 2 << 30)
 TOPICS = Topics("t")
 TEXT = "PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9"
 AT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -116,7 +117,7 @@ def failing(asked: OperationRecord, on_progress: Callable[[Progress], None], sto
 
 @contextmanager
 def one_process() -> Iterator[Cluster]:
-    yield OneProcess()
+    yield OneProcess(BIG)
 
 
 @pytest.fixture
