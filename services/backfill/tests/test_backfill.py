@@ -17,7 +17,7 @@ from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.application.backfill import Asked, Backfill, Totals
 from graphtide_backfill.application.manifest import OtherRunError
 from graphtide_backfill.application.ports import CancelledError
-from graphtide_backfill.domain.sizing import BASE_BYTES, Machine, WindowTooLargeError
+from graphtide_backfill.domain.sizing import BASE_BYTES, BYTES_AN_EDGE, Machine, WindowTooLargeError
 from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.spec import Limits
@@ -151,7 +151,7 @@ def test_another_run_is_refused_by_name(world: World, task: Task, change: bytes,
 
 
 def test_a_window_that_does_not_fit_is_refused_with_what_it_needs(world: World) -> None:
-    world.cluster = OneProcess(Machine(2, BASE_BYTES + 700))
+    world.cluster = OneProcess(Machine(2, BASE_BYTES + BYTES_AN_EDGE))
     with pytest.raises(WindowTooLargeError, match=r"holds about \d+ edges, which need about 201 MB; a slice may take 201 MB"):
         world.run(TASK)
 

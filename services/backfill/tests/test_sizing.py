@@ -7,7 +7,15 @@ import itertools
 import numpy as np
 import pytest
 from graphtide_backfill.domain.profile import ENTRIES, joined, profile_of
-from graphtide_backfill.domain.sizing import MOST_EDGES, Machine, cut_by_length, cut_evenly, estimated
+from graphtide_backfill.domain.sizing import (
+    BASE_BYTES,
+    BYTES_AN_EDGE,
+    MOST_EDGES,
+    Machine,
+    cut_by_length,
+    cut_evenly,
+    estimated,
+)
 from graphtide_core.errors import FatalError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +57,7 @@ def test_dense_times_are_cut_finely_down_to_one_time() -> None:
 
 def test_history_out_of_order_is_cut_so_that_a_slice_can_be_held() -> None:
     profile = profile_of(np.arange(100_000))
-    small = Machine(2, (200 << 20) + 10_000 * 700)
+    small = Machine(2, BASE_BYTES + 10_000 * BYTES_AN_EDGE)
     assert len(cut_evenly(profile, 0, 100_000, 1, small, in_order=True)) == 6
     assert len(cut_evenly(profile, 0, 100_000, 1, small, in_order=False)) >= 10
 

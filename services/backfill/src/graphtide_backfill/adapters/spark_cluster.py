@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _TICK_SECONDS: Final = 0.5
 _TASKS_A_CORE: Final = 4
-_GROUP: Final = "graphtide-backfill"
 _RAISED = re.compile(r"[A-Za-z_.]+(Error|Exception): ")
 _Piece = TypeVar("_Piece")
 _Row = tuple[Any, ...]
@@ -117,7 +116,6 @@ class SparkCluster:
 
         def collect() -> None:
             try:
-                self._spark.addTag(_GROUP)
                 found.append([tuple(row) for row in rows.collect()])
             except BaseException as error:  # The driver's thread raises it.
                 failed.append(error)
@@ -129,7 +127,8 @@ class SparkCluster:
             thread.join(_TICK_SECONDS)
             if wanted and not tick():
                 wanted = False
-                self._spark.interruptTag(_GROUP)
+                # The session is this backfill's alone.
+                self._spark.sparkContext.cancelAllJobs()
         if not wanted:
             raise CancelledError
         if failed:

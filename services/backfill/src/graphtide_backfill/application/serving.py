@@ -16,6 +16,7 @@ import structlog
 from graphtide_core.errors import GraphtideError, PoisonRecordError
 from graphtide_core.ports.log import Message
 from graphtide_runtime.follower import Follower
+from graphtide_runtime.telemetry import events
 from graphtide_wire import operations
 from graphtide_wire.operations import OperationRecord, OperationStatus
 
@@ -131,7 +132,7 @@ class Operations:
                 asked = operations.decode_operation(record.value)
                 self._asked[asked.id] = asked
         except PoisonRecordError as error:
-            _LOG.warning("record.unreadable", topic=record.topic, offset=record.offset, error=error.reason)
+            _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
 
     def _take_status(self, record: Record) -> None:
         if record.value is not None:
@@ -159,7 +160,7 @@ class Operations:
         except GraphtideError as error:
             running.failed = str(error)
         except Exception as error:  # The operation fails, not the service.
-            _LOG.exception("backfill.failed", operation=running.asked.id)
+            _LOG.exception(events.BACKFILL_FAILED, pattern=running.asked.pattern)
             running.failed = f"{type(error).__name__}: {error}"
 
     def _watch(self, running: _Running) -> None:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from graphtide_backfill.domain.profile import Profile
     from graphtide_backfill.domain.slices import Slice
 
-BYTES_AN_EDGE: Final = 700
-"""Memory of an edge in the window or waiting, with its share of lists and ids; see `docs/benchmarks.md`, Backfill on Spark."""
+BYTES_AN_EDGE: Final = 400
+"""Memory of an edge in the window or waiting: 120 to 280 were measured (`docs/benchmarks.md`); the rest is for partial matches.
+"""
 
 BASE_BYTES: Final = 200 * 1024 * 1024
 """Memory of a process that matches a slice, before its first edge."""
