@@ -14,6 +14,8 @@ import pyspark
 import pytest
 from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.adapters.result_folder import ResultFolder
+from graphtide_backfill.adapters.session import session
+from graphtide_backfill.adapters.spark_cluster import SparkCluster
 from graphtide_backfill.application.backfill import Asked, Backfill
 from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.domain.task import Task
@@ -26,9 +28,11 @@ from graphtide_testing.found import keys_in_json_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from graphtide_backfill.adapters.spark_cluster import SparkCluster
     from graphtide_testing.found import Found
 
+# One worker runs all: a session takes seconds and half a gigabyte.
+pytestmark = pytest.mark.xdist_group("spark")
+MEMORY = 2 << 30
 DATA = Path(__file__).parents[4] / "shared" / "data"
 PATTERNS = """
 PATTERN beacon MATCH (v:ip)-[a:http]->(w:ip), (w)-[b:http]->(v) ORDER a < b ON flows WINDOW 1m
@@ -49,6 +53,14 @@ ON mathoverflow WINDOW 30d
 def run(*command: str) -> None:
     """Call the command line; only success is expected."""
     subprocess.run([sys.executable, "-m", "graphtide", *command], check=True)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkCluster]:
+    """A Spark on two cores."""
+    cluster = SparkCluster(session("local[2]", MEMORY, {}), MEMORY)
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture(scope="module")
