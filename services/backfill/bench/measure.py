@@ -7,19 +7,21 @@ process with a Spark of its own, so that memory and caches of one do not touch t
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from graphtide.plot import Axis, Chart, Series, to_svg
 from graphtide_backfill import bootstrap
 from graphtide_backfill.application.backfill import Asked
 from graphtide_backfill.domain.task import Task
@@ -27,7 +29,7 @@ from graphtide_backfill.entrypoints.request import SparkRequest, size
 from graphtide_query import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PATTERN = """
 PATTERN relay
@@ -36,7 +38,43 @@ ORDER a < b < c < d
 ON flows WINDOW 10m
 """
 _HOSTS = 5_000
+_WINDOW_MS = 10 * 60 * 1000
+_FACTORS = (0.5, 1, 2, 4, 8, 16)
 _ROWS = 1_000_000
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What one run took.
+
+    Attributes:
+        cores: of Spark.
+        slices: how many there were.
+        slice_ms: length of a slice; None where they were cut evenly.
+        edges: in the slices.
+        overlap: looked at again.
+        matches: found.
+        seconds: of all, from the start of Spark.
+        count_seconds: of them, the start of Spark and counting.
+        match_seconds: of them, reading and matching.
+        slice_seconds: that slices took, all cores together.
+        python_peak_mb: most memory of one Python process.
+        jvm_peak_mb: most memory of the JVM.
+        load: of the machine at the end, over a minute.
+    """
+
+    cores: int
+    slices: int
+    slice_ms: int | None
+    edges: int
+    overlap: int
+    matches: int
+    seconds: float
+    count_seconds: float
+    match_seconds: float
+    slice_seconds: float
+    python_peak_mb: int
+    jvm_peak_mb: int
+    load: float
 
 
 def generate(path: Path, edges: int, seed: int = 1) -> None:
@@ -65,7 +103,7 @@ def generate(path: Path, edges: int, seed: int = 1) -> None:
         writer.close()
 
 
-def run(history: Path, cores: int, slice_length: int | None, memory: str) -> dict[str, object]:
+def run(history: Path, cores: int, slice_length: int | None, memory: str) -> Figures:
     """Run one backfill and return its figures."""
     task = Task(parse(PATTERN), "timing")
     stop, peaks = Event(), {"python": 0, "jvm": 0}
@@ -90,21 +128,21 @@ def run(history: Path, cores: int, slice_length: int | None, memory: str) -> dic
         ended = time.perf_counter()
     stop.set()
     watcher.join()
-    return {
-        "cores": cores,
-        "slices": totals.slices,
-        "slice_ms": slice_length,
-        "edges": totals.edges,
-        "overlap": totals.overlap,
-        "matches": totals.matches,
-        "seconds": round(ended - started, 2),
-        "count_seconds": round(counted - started, 2),
-        "match_seconds": round(ended - counted, 2),
-        "slice_seconds": totals.slice_seconds,
-        "python_peak_mb": peaks["python"] >> 20,
-        "jvm_peak_mb": peaks["jvm"] >> 20,
-        "load": round(os.getloadavg()[0], 1),
-    }
+    return Figures(
+        cores=cores,
+        slices=totals.slices,
+        slice_ms=slice_length,
+        edges=totals.edges,
+        overlap=totals.overlap,
+        matches=totals.matches,
+        seconds=round(ended - started, 2),
+        count_seconds=round(counted - started, 2),
+        match_seconds=round(ended - counted, 2),
+        slice_seconds=totals.slice_seconds,
+        python_peak_mb=peaks["python"] >> 20,
+        jvm_peak_mb=peaks["jvm"] >> 20,
+        load=round(os.getloadavg()[0], 1),
+    )
 
 
 def _watch(stop: Event, peaks: dict[str, int]) -> None:
@@ -128,15 +166,35 @@ def _children(parent: int) -> Iterator[tuple[str, int]]:
         return
 
 
-def _apart(history: Path, cores: int, slice_length: int | None, memory: str) -> dict[str, object]:
+def _apart(history: Path, cores: int, slice_length: int | None, memory: str) -> Figures:
     """Run in a process of its own."""
     command = [sys.executable, __file__, "run", str(history), "--cores", str(cores), "--memory", memory]
     command += [] if slice_length is None else ["--slice", str(slice_length)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - our own program
-    figures: dict[str, object] = json.loads(done.stdout)
-    sys.stdout.write(json.dumps(figures) + "\n")
+    sys.stdout.write(done.stdout.decode())
     sys.stdout.flush()
-    return figures
+    return msgspec.json.decode(done.stdout, type=Figures)
+
+
+def chart(figures: list[Figures]) -> Chart:
+    """Return what a million edges cost over the length of slices: matching alone, and the run after counting."""
+    by_length: dict[float, list[Figures]] = {}
+    for each in figures:
+        by_length.setdefault((each.slice_ms or 0) / _WINDOW_MS, []).append(each)
+
+    def series(name: str, seconds: Callable[[Figures], float]) -> Series:
+        points = ((length, median(seconds(each) / each.edges * 1e6 for each in runs)) for length, runs in by_length.items())
+        return Series(name, tuple(points))
+
+    return Chart(
+        "Cost of a million edges over the length of slices",
+        Axis("length of a slice, in windows", logarithmic=True),
+        Axis("seconds"),
+        (
+            series("matching, all cores together", lambda each: each.slice_seconds),
+            series("reading and matching, wall", lambda each: each.match_seconds),
+        ),
+    )
 
 
 def main() -> None:
@@ -149,21 +207,23 @@ def main() -> None:
     parser.add_argument("--memory", default="2g")
     parser.add_argument("--slice", type=int)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--plot", type=Path, help="where the chart of slice lengths goes, as SVG")
     given = parser.parse_args()
     match given.what:
         case "generate":
             generate(given.history, given.edges)
         case "run":
-            sys.stdout.write(json.dumps(run(given.history, given.cores, given.slice, given.memory)) + "\n")
+            figures = run(given.history, given.cores, given.slice, given.memory)
+            sys.stdout.write(msgspec.json.encode(figures).decode() + "\n")
         case "cores":
             for _ in range(given.repeat):
                 for cores in (1, 2):
                     _apart(given.history, cores, given.slice, given.memory)
         case _:
-            window = 10 * 60 * 1000
-            for factor in (0.5, 1, 2, 4, 8, 16):
-                for _ in range(given.repeat):
-                    _apart(given.history, given.cores, int(window * factor), given.memory)
+            lengths = [int(_WINDOW_MS * factor) for factor in _FACTORS]
+            made = [_apart(given.history, given.cores, length, given.memory) for length in lengths for _ in range(given.repeat)]
+            if given.plot is not None:
+                given.plot.write_text(to_svg([chart(made)]), "utf-8")
 
 
 if __name__ == "__main__":
