@@ -54,6 +54,7 @@ class World:
     edges: Sequence[Edge] = field(default_factory=lambda: random_stream(random.Random(7), SHAPE))
     cluster: Cluster = field(default_factory=lambda: OneProcess(BIG))
     told: list[Progress] = field(default_factory=list)
+    most_slices: int | None = None
 
     def __post_init__(self) -> None:
         self.file = self.folder / "history.jsonl"
@@ -68,10 +69,15 @@ class World:
             self.cluster,
             results,
             asked or Asked(slice_length=37),
-            on_progress=self.told.append,
+            on_progress=self.tell,
             is_wanted=lambda: not self.stop.is_set(),
         )
         return made, results
+
+    def tell(self, progress: Progress) -> None:
+        self.told.append(progress)
+        if progress.slices_done == self.most_slices:
+            self.stop.set()
 
     def run(self, task: Task, asked: Asked | None = None, run: str = "run") -> tuple[Totals, list[Found]]:
         backfill, results = self.backfill(task, asked, run)
@@ -115,11 +121,12 @@ def test_only_what_is_detected_in_the_asked_time_is_found(world: World) -> None:
 def test_a_run_that_was_cancelled_goes_on_with_what_is_missing(world: World) -> None:
     backfill, results = world.backfill(TASK)
     prepared = backfill.prepare()
-    world.stop.set()
+    world.most_slices = 1
     with pytest.raises(CancelledError):
         backfill.run(prepared)
     kept = {number: results.sink.outcome(number).seconds for number in results.finished()}
     assert len(kept) == 1
+    world.most_slices = None
     world.stop.clear()
     _, found = world.run(TASK)
     assert found == world.in_one_pass(TASK)

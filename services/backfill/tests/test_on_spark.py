@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphtide_testing.found import Found
 
 # One worker runs all: a session takes seconds and half a gigabyte.
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 MEMORY = 2 << 30
 DATA = Path(__file__).parents[4] / "shared" / "data"
 PATTERNS = """
