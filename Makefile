@@ -128,6 +128,6 @@ $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime \
 	  --editable services/planner --editable services/statistics --editable services/admin_api \
-	  --editable services/ingestion --editable services/preprocess \
+	  --editable services/ingestion --editable services/preprocess --editable "services/backfill[spark]" \
 	  --editable services/matcher_timing --editable services/matcher_sjtree --editable services/standalone
 	@touch $@

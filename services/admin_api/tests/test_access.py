@@ -39,7 +39,7 @@ def test_every_route_but_health_asks_who_calls(deployment: Deployment) -> None:
     described = deployment.http.get("/openapi.json").json()
     for path, operations in described["paths"].items():
         for method in operations:
-            address = path.format(name="p", stream="s", place="0-0")
+            address = path.format(name="p", stream="s", place="0-0", id="0")
             status = deployment.http.request(method, address, headers={"X-API-Key": ""}).status_code
             assert (status == 401) == path.startswith("/api/"), (method, path)
 

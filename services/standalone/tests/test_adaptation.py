@@ -9,11 +9,11 @@ from graphtide import MatchOptions, Session
 from graphtide.adaptation import AdaptationPolicy, Watch
 from graphtide.bench.stream import StreamRecipe, generate
 from graphtide.readers import ReaderOptions, from_edges
-from graphtide.sampling import sample
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import EventTime
+from graphtide_native.sampling import sample
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 

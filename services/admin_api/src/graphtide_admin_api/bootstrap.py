@@ -19,6 +19,7 @@ from graphtide_runtime.telemetry.instruments import observed
 from graphtide_wire.topics import Topics
 
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
+from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.patterns import Patterns
 from graphtide_admin_api.application.reading import Streams
 from graphtide_admin_api.application.registry import Registry
@@ -80,6 +81,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
         streams=Streams(log, topics),
+        operations=Operations(log, topics, clock),
         requires=Guard(settings.authentication(), RateLimit(settings.requests_per_second, settings.burst)).requires,
         alive=workers.alive,
         ready=workers.ready,

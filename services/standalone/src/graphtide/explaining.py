@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphtide_native.sampling import sample
 from graphtide_query import explain as explanation
 from graphtide_query.explain import Actual
 from graphtide_query.planner import plan
@@ -13,7 +14,6 @@ from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions
 from graphtide.run import Run, tuned
-from graphtide.sampling import sample
 from graphtide.session import opened, parsed
 
 if TYPE_CHECKING:

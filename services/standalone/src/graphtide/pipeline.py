@@ -15,12 +15,12 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import attributes
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
+from graphtide_native.sampling import sample
 from graphtide_native.spec import Concurrency, columns
 from graphtide_query.planner import AUTO, plan
 from graphtide_query.search.choice import is_worth_it
 
 from graphtide.adaptation import Watch
-from graphtide.sampling import sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -29,7 +29,7 @@ from graphtide_core.statistics.snapshot import (
     TimeRange,
 )
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_wire import control, dead_letters, matches, ordered, raw, statistics
+from graphtide_wire import control, dead_letters, matches, operations, ordered, raw, statistics
 from graphtide_wire.plan_form import form_of
 
 if TYPE_CHECKING:
@@ -156,6 +156,30 @@ SNAPSHOT = statistics.StatisticsRecord(
     0.25,
 )
 
+OPERATION = operations.OperationRecord(
+    id="9f86d081884c7d65",
+    pattern="exfiltration",
+    version=2,
+    text=PATTERN.text,
+    stream="flows",
+    desired="cancelled",
+    created_at=AT,
+    start=1704067200000,
+    limits=PATTERN.limits,
+)
+OPERATION_STATUS = operations.OperationStatus(
+    id="9f86d081884c7d65",
+    state="failed",
+    at=AT,
+    slices_done=3,
+    slices=12,
+    edges=4_000_000,
+    matches=17,
+    edges_per_second=250_000.5,
+    reason="pattern 'exfiltration' reached its limit of 1000 partial matches",
+)
+MARKER = operations.SliceMarker("d3b07384d113edec", 4, 17)
+
 
 def match_event(body: bytes, kind: MatchKind, traceparent: str | None = None) -> matches.MatchEvent:
     """Return the event of the example match."""
@@ -202,6 +226,30 @@ EXAMPLES = [
         Message("t", b"exfiltration", control.encode_status(STATUS)),
         STATUS,
         lambda record: control.decode_status(record.value),
+    ),
+    Example(
+        "match-backfilled",
+        matches.as_backfilled(matches.encode("t", BODY, 2, TimeUnit.MILLISECOND)),
+        match_event(BODY, MatchKind.MATCH),
+        matches.decode,
+    ),
+    Example(
+        "operation",
+        Message("t", operations.operation_key(OPERATION.id), operations.encode_operation(OPERATION)),
+        OPERATION,
+        lambda record: operations.decode_operation(record.value),
+    ),
+    Example(
+        "operation-status",
+        Message("t", operations.status_key(OPERATION_STATUS.id), operations.encode_status(OPERATION_STATUS)),
+        OPERATION_STATUS,
+        lambda record: operations.decode_status(record.value),
+    ),
+    Example(
+        "slice-marker",
+        Message("t", operations.marker_key(MARKER), operations.encode_marker(MARKER)),
+        MARKER,
+        lambda record: operations.decode_marker(record.value),
     ),
     Example(
         "statistics",

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
 PATTERN_VERSION: Final = "graphtide-pattern-version"
+BACKFILLED: Final = "graphtide-backfilled"
+"""Header of what was found in history, not when it happened; `true`."""
+
 TYPES: Final = {MatchKind.MATCH: "io.graphtide.match", MatchKind.RETRACT: "io.graphtide.retraction"}
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,6 +77,11 @@ def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, tracepa
         (TRACEPARENT, traceparent),
     )
     return Message(topic, head.query.encode(), body, headers)
+
+
+def as_backfilled(message: Message) -> Message:
+    """Return the message of a match that was found in history; its body stays."""
+    return message._replace(headers=(*message.headers, *names.given((BACKFILLED, "true"))))
 
 
 def decode(record: Record) -> MatchEvent:

@@ -13,9 +13,13 @@ from typing import Final
 import msgspec
 
 from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
+from graphtide_wire.operations import OperationRecord, OperationStatus, SliceMarker
 from graphtide_wire.statistics import StatisticsForm
 
 FORMS: Final = {
+    "control.operations": OperationRecord,
+    "control.operations.marker": SliceMarker,
+    "control.operations.status": OperationStatus,
     "control.patterns": PatternRecord,
     "control.plans": PlanRecord,
     "control.statistics": StatisticsForm,

@@ -90,6 +90,11 @@ class Topics:
         """What hosts say of plans; compacted, the key is the pattern's name."""
         return f"{self.prefix}.control.status.v1"
 
+    @property
+    def operations(self) -> str:
+        """Long work that users asked for and how far it is; compacted, see `graphtide_wire.operations` for keys."""
+        return f"{self.prefix}.control.operations.v1"
+
     def stream_of(self, topic: str) -> str | None:
         """Return the stream whose topic this is; None if it is no stream's."""
         parts = topic.split(".")
@@ -109,7 +114,7 @@ class Topics:
 
     def of_deployment(self, *, partitions: int = 1, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
         """Return the topics that are there once: matches in `partitions`, kept for `retention_ms`, and what controls."""
-        control = (self.patterns, self.plans, self.statistics, self.status)
+        control = (self.patterns, self.plans, self.statistics, self.status, self.operations)
         return (
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             *(TopicSpec(name, 1, compacted=True, most_bytes=MOST_ENVELOPED_BYTES) for name in control),

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from graphtide_runtime.http import PROBLEM_TYPE
 from graphtide_runtime.telemetry.requests import REQUESTS
 
-from graphtide_admin_api.entrypoints import health, looking, patterns, streams
+from graphtide_admin_api.entrypoints import health, looking, operations, patterns, streams
 from graphtide_admin_api.entrypoints.middleware import BoundedBody
 from graphtide_admin_api.entrypoints.problems import ProblemDocument, handle
 
@@ -60,7 +60,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]]) 
         redoc_url=None,
     )
     handle(app)
-    for each in (patterns, looking, streams, health):
+    for each in (patterns, looking, streams, operations, health):
         app.include_router(each.router(parts))
     app.add_middleware(BoundedBody, most_bytes=parts.bounds.most_body_bytes)
     return app

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
 
     from graphtide_admin_api.application.matches import RecentMatches
+    from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.patterns import Patterns
     from graphtide_admin_api.application.reading import Streams
     from graphtide_admin_api.application.view import View
@@ -36,6 +37,7 @@ class Parts:
     patterns: Patterns
     recent: RecentMatches
     streams: Streams
+    operations: Operations
     requires: Authorize
     alive: Look
     ready: Look

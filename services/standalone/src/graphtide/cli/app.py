@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from graphtide.bench.cli import app as bench
+from graphtide.cli.backfill import backfill
 from graphtide.cli.demo import demo
 from graphtide.cli.dev import app as dev
 from graphtide.cli.explain import explain
@@ -26,6 +27,7 @@ app.command()(explain)
 app.command()(validate)
 app.command()(generate)
 app.command()(statistics)
+app.command()(backfill)
 app.command()(demo)
 for verb in (apply, get, describe, wait, tail, pause, resume, delete):
     app.command(rich_help_panel="With a server")(verb)

@@ -18,6 +18,9 @@ MATCH_UNREADABLE = Name("match.unreadable", "a record of the topic of matches is
 ORDERED_UNREADABLE = Name("ordered.unreadable", "an ordered record cannot be read; it is passed over")
 RECORD_UNREADABLE = Name("record.unreadable", "a record of a control topic cannot be read; it is passed over")
 
+# Backfill.
+BACKFILL_FAILED = Name("backfill.failed", "a backfill ended in an error that nobody foresaw; the service goes on")
+
 # Ingestion.
 SEQUENCER_ENDED = Name("sequencer.ended", "a sequencer cannot go on; its stream stands still")
 SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered for another time")

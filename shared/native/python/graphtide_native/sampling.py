@@ -8,6 +8,7 @@ from graphtide_native.statistics import StreamStatistics
 
 if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
+
     from graphtide_native.records import EdgeBatch, Symbols
 
 

@@ -1,0 +1,107 @@
+"""Routes of long work: backfills of registered patterns, and how far they are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Response
+from graphtide_core.errors import InvalidQueryError
+from graphtide_query.planner import AUTO, ENGINES
+from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
+from pydantic import BaseModel, ConfigDict, Field
+
+from graphtide_admin_api.application.operations import Operation
+from graphtide_admin_api.entrypoints.parts import Parts
+
+_Ticks = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+
+
+class BackfillIn(BaseModel):
+    """From when to when matches are to be found, in ticks of the stream; null is where history begins or ends."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    start: Annotated[_Ticks | None, Field(alias="from", description="First time of detection.")] = None
+    end: Annotated[_Ticks | None, Field(alias="to", description="Time before which matches are detected.")] = None
+    engine: str = AUTO
+
+
+class OperationOut(BaseModel):
+    """An operation and how far it is."""
+
+    id: str
+    kind: Literal["backfill"]
+    pattern: str
+    version: int
+    state: Literal["queued", "running", "cancelling", "done", "failed", "cancelled"]
+    created_at: datetime
+    updated_at: datetime | None
+    slices_done: int
+    slices: int
+    edges: int
+    matches: int
+    edges_per_second: float
+    reason: str | None
+
+    @staticmethod
+    def of(operation: Operation) -> OperationOut:
+        """Return an operation as it is shown."""
+        asked, said = operation.asked, operation.status
+        return OperationOut.model_validate(
+            {
+                "id": asked.id,
+                "kind": asked.kind,
+                "pattern": asked.pattern,
+                "version": asked.version,
+                "state": operation.state,
+                "created_at": asked.created_at,
+                "updated_at": said.at if said is not None else None,
+                "slices_done": said.slices_done if said is not None else 0,
+                "slices": said.slices if said is not None else 0,
+                "edges": said.edges if said is not None else 0,
+                "matches": said.matches if said is not None else 0,
+                "edges_per_second": said.edges_per_second if said is not None else 0.0,
+                "reason": said.reason if said is not None else None,
+            }
+        )
+
+
+class OperationsOut(BaseModel):
+    """Operations, the newest first."""
+
+    operations: list[OperationOut]
+
+
+def router(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api/v1", tags=["operations"])
+    reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
+
+    @routes.post("/patterns/{name}:backfill", status_code=202, dependencies=writes)
+    def backfill(name: str, wanted: BackfillIn, response: Response) -> OperationOut:
+        """Find the matches of a pattern in its stream's history; they are reported beside the others, marked as backfilled."""
+        record, _ = parts.patterns.get(name)
+        if wanted.engine not in (AUTO, *ENGINES):
+            message = f"there is no engine {wanted.engine!r}; one of {', '.join((AUTO, *ENGINES))}"
+            raise InvalidQueryError(message)
+        found = parts.operations.backfill(record, wanted.start, wanted.end, wanted.engine)
+        response.headers["Location"] = f"/api/v1/operations/{found.asked.id}"
+        return OperationOut.of(found)
+
+    @routes.get("/operations", dependencies=reads)
+    def all_operations() -> OperationsOut:
+        """Return all operations that are known."""
+        return OperationsOut(operations=[OperationOut.of(each) for each in parts.operations.all()])
+
+    @routes.get("/operations/{id}", dependencies=reads)
+    def one(id: str) -> OperationOut:
+        """Return an operation and how far it is."""
+        return OperationOut.of(parts.operations.get(id))
+
+    @routes.delete("/operations/{id}", status_code=202, dependencies=writes)
+    def cancel(id: str) -> OperationOut:
+        """Let an operation end where it is; matches that were reported stay."""
+        return OperationOut.of(parts.operations.cancel(id))
+
+    return routes

@@ -1,0 +1,71 @@
+"""Memory of an edge in the window: what a slice whose window holds everything adds to its process, an engine a process.
+
+`python services/backfill/bench/memory.py` prints bytes an edge, for edges with many vertices and ids of their own and for edges
+with few vertices and without ids.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from graphtide_backfill.domain.blocks import WHOLE, Block
+from graphtide_backfill.domain.matching import SliceMatching
+from graphtide_backfill.domain.slices import Slice
+from graphtide_backfill.domain.task import Task
+from graphtide_query import parse
+from graphtide_query.planner import ENGINES
+
+_EDGES = 1_000_000
+_ROWS = 50_000
+# Every edge is of use, and none completes a match.
+_PATTERN = "PATTERN kept MATCH (v)-[a:x]->(w), (w)-[b:never]->(v) ON flows WINDOW 1000d"
+
+
+def resident() -> int:
+    """Return the bytes of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def blocks(kind: str) -> list[Block]:
+    """Return edges in blocks, each with its own arrays."""
+    rng = np.random.default_rng(1)
+    found = []
+    for start in range(0, _EDGES, _ROWS):
+        numbers = np.arange(start, start + _ROWS)
+        if kind == "many":
+            ends = [[f"account-{2 * number + side}" for number in numbers] for side in (0, 1)]
+            ids = [f"transfer-{number:012d}" for number in numbers]
+        else:
+            ends = [[f"10.0.0.{host}" for host in rng.integers(0, 5_000, _ROWS)] for _ in (0, 1)]
+            ids = [str(number) for number in numbers]
+        table = pa.table({"ts": numbers, "src": ends[0], "dst": ends[1], "label": ["x"] * _ROWS, "id": ids})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        found.append(Block(0, start, WHOLE if start + _ROWS == _EDGES else start + _ROWS, sink.getvalue().to_pybytes()))
+    return found
+
+
+def main() -> None:
+    """Measure one engine and kind of edges if they are named, else all, each in a process of its own."""
+    if len(sys.argv) == 1:
+        for engine, kind in product(ENGINES, ("few", "many")):
+            subprocess.run([sys.executable, __file__, engine, kind], check=True)  # noqa: S603 - our own program
+        return
+    engine, kind = sys.argv[1:]
+    given = blocks(kind)
+    matching = SliceMatching(Task(parse(_PATTERN), engine), Slice(0, 0, _EDGES), deletions=False)
+    before = resident()
+    for _ in matching.matches(given):
+        pass
+    sys.stdout.write(f"{engine:10s} {kind:5s} {(resident() - before) / _EDGES:6.0f} bytes an edge\n")
+
+
+if __name__ == "__main__":
+    main()

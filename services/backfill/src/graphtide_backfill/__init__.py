@@ -1,0 +1,1 @@
+"""Patterns over history: time slices matched by the native engines on Spark."""

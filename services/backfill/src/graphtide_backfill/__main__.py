@@ -1,0 +1,23 @@
+"""The program `graphtide-backfill`: does the backfills that users ask for over HTTP."""
+
+from __future__ import annotations
+
+import sys
+
+from graphtide_runtime.service import run_service
+
+from graphtide_backfill.bootstrap import operations
+from graphtide_backfill.settings import BackfillSettings
+
+
+def main() -> None:
+    """Serve until a signal ends it; a backfill that runs then goes on at the next start."""
+    if sys.argv[1:] not in ([], ["serve"]):
+        sys.stderr.write("graphtide-backfill: it serves; for one backfill see graphtide backfill --help\n")
+        sys.exit(2)
+    settings = BackfillSettings()
+    run_service("graphtide-backfill", settings, lambda log: operations(settings, log))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Spark, files, the log."""

@@ -1,0 +1,145 @@
+"""Parquet and Arrow files as history: pieces of about a million rows, read as the columns that are wanted.
+
+A Parquet piece is a run of row groups, of which the footer tells how many rows come before; an Arrow file is one piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from graphtide_core.errors import UnreadableStreamError
+from graphtide_native.records import ArrowDecoder, ticks_per_second
+
+from graphtide_backfill.application.pieces import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide_backfill.application.pieces import Reading
+
+_ROWS: Final = 1 << 16
+_PIECE_ROWS: Final = 1 << 20
+_NAMES: Final = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
+_LABELS: Final = ("label", "src_label", "dst_label", "op")
+
+
+@dataclass(slots=True)
+class ParquetPiece:
+    """Row groups of a file, `first` to before `last`."""
+
+    path: str
+    columns: Mapping[str, str]
+    first: int
+    last: int
+    _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
+
+    def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
+        """See `Piece.batches`."""
+        try:
+            with pq.ParquetFile(self.path) as plain:
+                texts = [name for name in plain.schema_arrow.names if pa.types.is_string(plain.schema_arrow.field(name).type)]
+            labels = [name for name in (self.columns.get(each, each) for each in _LABELS) if name in texts]
+            # Labels repeat: read as codes, they are looked up once each.
+            with pq.ParquetFile(self.path, read_dictionary=labels) as file:
+                wanted = _wanted(file.schema_arrow, self.columns, reading.attributes)
+                groups = (file.read_row_group(group, columns=wanted) for group in range(self.first, self.last))
+                self._told = yield from _decoded(groups, file.schema_arrow, self.columns, reading)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(self.path, error) from error
+        except UnreadableStreamError as error:
+            raise _unreadable(self.path, error) from error
+
+    def told(self) -> Told:
+        """See `Piece.told`."""
+        return self._told
+
+
+@dataclass(slots=True)
+class ArrowPiece:
+    """An Arrow IPC file or stream."""
+
+    path: str
+    columns: Mapping[str, str]
+    _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
+
+    def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
+        """See `Piece.batches`."""
+        try:
+            with pa.OSFile(self.path) as opened:
+                is_file = opened.read(6) == b"ARROW1"
+                opened.seek(0)
+                if is_file:
+                    file = pa.ipc.open_file(opened)
+                    schema = file.schema
+                    given = (pa.Table.from_batches([file.get_batch(n)]) for n in range(file.num_record_batches))
+                else:
+                    stream = pa.ipc.open_stream(opened)
+                    schema = stream.schema
+                    given = (pa.Table.from_batches([batch]) for batch in stream)
+                wanted = _wanted(schema, self.columns, reading.attributes)
+                self._told = yield from _decoded((each.select(wanted) for each in given), schema, self.columns, reading)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(self.path, error) from error
+        except UnreadableStreamError as error:
+            raise _unreadable(self.path, error) from error
+
+    def told(self) -> Told:
+        """See `Piece.told`."""
+        return self._told
+
+
+def parquet_pieces(path: str, columns: Mapping[str, str]) -> Iterator[ParquetPiece]:
+    """Yield the pieces of a Parquet file.
+
+    Raises:
+        UnreadableStreamError: it is none.
+    """
+    try:
+        footer = pq.read_metadata(path)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+    first = rows = 0
+    for group in range(footer.num_row_groups):
+        rows += footer.row_group(group).num_rows
+        if rows >= _PIECE_ROWS or group == footer.num_row_groups - 1:
+            yield ParquetPiece(path, columns, first, group + 1)
+            first, rows = group + 1, 0
+
+
+def _decoded(
+    tables: Iterator[pa.Table], schema: pa.Schema, columns: Mapping[str, str], reading: Reading
+) -> Generator[EdgeBatch, None, Told]:
+    """Yield the batches of tables, and return what is told of them."""
+    decoder = ArrowDecoder(reading.symbols, reading.attributes, dict(columns), ticks_per_second(reading.unit))
+    decoder.start_at(reading.ordinal)
+    rejected = 0
+    for table in tables:
+        for start in range(0, table.num_rows, _ROWS):
+            batch = decoder.decode(_to_ipc(table.slice(start, _ROWS).combine_chunks()))
+            rejected += len(decoder.take_dead_letters())
+            if len(batch):
+                yield batch
+    has_ids = columns.get("id", "id") in schema.names
+    return Told(decoder.ordinal() - reading.ordinal, rejected, has_ids, columns.get("op", "op") in schema.names)
+
+
+def _to_ipc(table: pa.Table) -> bytes:
+    plain = table.replace_schema_metadata(None)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, plain.schema) as writer:
+        writer.write_table(plain)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _wanted(schema: pa.Schema, columns: Mapping[str, str], attributes: tuple[str, ...]) -> list[str]:
+    names = {columns.get(name, name) for name in _NAMES} | set(attributes)
+    return [name for name in schema.names if name in names]
+
+
+def _unreadable(path: str, error: Exception) -> UnreadableStreamError:
+    return UnreadableStreamError(f"{path}: {str(error).strip().partition(chr(10))[0]}")

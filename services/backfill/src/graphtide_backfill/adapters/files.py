@@ -1,0 +1,82 @@
+"""Files as history: one, or all of a folder or of a pattern of names, in the order of their names.
+
+A record arrives before those of later files, and before later ones of its file. All executors must see the same files under the
+same names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import UnreadableStreamError
+
+from graphtide_backfill.adapters.columnar import ArrowPiece, parquet_pieces
+from graphtide_backfill.adapters.texts import TextPiece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from graphtide_backfill.application.pieces import Piece
+
+FORMATS: Final = ("parquet", "arrow", "csv", "jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files of one format.
+
+    Attributes:
+        location: a file, a folder, or a pattern of names as a shell knows them.
+        format: one of `FORMATS`.
+        columns: what the files call `ts src dst label src_label dst_label id op`, where they have other names.
+        delimiter: what separates the fields of CSV.
+        may_repeat: ids may come more than once.
+    """
+
+    location: str
+    format: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    delimiter: str = ","
+    may_repeat: bool = True
+
+    def pieces(self) -> list[Piece]:
+        """See `History.pieces`."""
+        return [piece for path in self._paths() for piece in self._pieces_of(str(path))]
+
+    def fingerprint(self) -> str:
+        """Return a digest of names, sizes and times of change."""
+        digest = hashlib.blake2b(digest_size=16)
+        for path in self._paths():
+            known = path.stat()
+            digest.update(f"{path}\0{known.st_size}\0{known.st_mtime_ns}\0".encode())
+        told = (self.format, sorted(self.columns.items()), self.delimiter)
+        digest.update(repr(told).encode())
+        return digest.hexdigest()
+
+    def _pieces_of(self, path: str) -> Iterator[Piece]:
+        match self.format:
+            case "parquet":
+                yield from parquet_pieces(path, self.columns)
+            case "arrow":
+                yield ArrowPiece(path, self.columns)
+            case "csv":
+                yield TextPiece(path, self.columns, self.delimiter)
+            case _:
+                yield TextPiece(path, self.columns, None)
+
+    def _paths(self) -> list[Path]:
+        place = Path(self.location)
+        if place.is_dir():
+            # What begins like this is no data: engines leave such files beside it.
+            found = [path for path in place.rglob("*") if path.is_file() and not path.name.startswith(("_", "."))]
+        else:
+            found = [Path(path) for path in glob(self.location)] or [place]
+        missing = [path for path in found if not path.is_file()]
+        if missing or not found:
+            message = f"{self.location}: there is no such file"
+            raise UnreadableStreamError(message)
+        return sorted(path.resolve() for path in found)

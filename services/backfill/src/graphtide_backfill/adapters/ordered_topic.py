@@ -1,0 +1,121 @@
+"""The ordered topic of a stream as history: pieces of some records each.
+
+Its edges are in their total order and cleared of duplicates already. Records that were appended later change nothing of what
+was there, so the topic's fingerprint stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_core.ports.log import TopicPartition
+from graphtide_native.records import ArrowDecoder, ticks_per_second
+from graphtide_runtime.window_log import between
+from graphtide_wire import ordered
+
+from graphtide_backfill.application.pieces import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from graphtide_core.ports.log import Log
+    from graphtide_core.time import TimeUnit
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide_backfill.application.pieces import Piece, Reading
+
+_PIECE_RECORDS: Final = 256
+
+
+@dataclass(slots=True)
+class TopicPiece:
+    """Records of an ordered topic, offset `start` to before `end`; `log` makes a log where the piece is read."""
+
+    log: Callable[[], Log]
+    topic: str
+    start: int
+    end: int
+    _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
+
+    def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
+        """See `Piece.batches`."""
+        decoder = ArrowDecoder(reading.symbols, reading.attributes, {}, ticks_per_second(reading.unit))
+        records = 0
+        reader = self.log().reader(None)
+        try:
+            for record in between(reader, TopicPartition(self.topic, 0), self.start, self.end):
+                figures = ordered.figures(record.headers)
+                if figures.unit is not reading.unit:
+                    message = f"{self.topic} counts times in {figures.unit.value}, not in {reading.unit.value}"
+                    raise UnreadableStreamError(message)
+                decoder.start_at(reading.ordinal + records)
+                batch = decoder.decode(record.value or b"")
+                records += figures.records
+                if len(batch):
+                    yield batch
+        except (PoisonRecordError, TransientError) as error:
+            message = f"{self.topic}: {error}"
+            raise UnreadableStreamError(message) from error
+        finally:
+            reader.close()
+        self._told = Told(records, 0, decoder.has_ids(), decoder.has_operations())
+
+    def told(self) -> Told:
+        """See `Piece.told`."""
+        return self._told
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedTopic:
+    """The whole of an ordered topic as it is now."""
+
+    log: Callable[[], Log]
+    topic: str
+    may_repeat: bool = False
+
+    def pieces(self) -> list[Piece]:
+        """See `History.pieces`."""
+        first, end = self._bounds()
+        return [
+            TopicPiece(self.log, self.topic, start, min(end, start + _PIECE_RECORDS))
+            for start in range(first, end, _PIECE_RECORDS)
+        ]
+
+    def fingerprint(self) -> str:
+        """Return the topic's name and where it begins."""
+        return f"{self.topic}@{self._bounds()[0]}"
+
+    def unit(self) -> TimeUnit:
+        """Return what times count, as the topic's first record says.
+
+        Raises:
+            UnreadableStreamError: there is none.
+        """
+        first, end = self._bounds()
+        reader = self.log().reader(None)
+        try:
+            for record in between(reader, TopicPartition(self.topic, 0), first, end):
+                return ordered.figures(record.headers).unit
+        except (PoisonRecordError, TransientError) as error:
+            message = f"{self.topic}: {error}"
+            raise UnreadableStreamError(message) from error
+        finally:
+            reader.close()
+        message = f"{self.topic} is empty"
+        raise UnreadableStreamError(message)
+
+    def _bounds(self) -> tuple[int, int]:
+        place = TopicPartition(self.topic, 0)
+        reader = self.log().reader(None)
+        try:
+            if place not in reader.partitions(self.topic):
+                message = f"there is no topic {self.topic}"
+                raise UnreadableStreamError(message)
+            return reader.ends([place])[place]
+        except TransientError as error:
+            message = f"{self.topic}: {error}"
+            raise UnreadableStreamError(message) from error
+        finally:
+            reader.close()

@@ -1,0 +1,83 @@
+"""Where all matches of a run go at its end: one Parquet file, JSON Lines in a file, or standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from graphtide_core.errors import FatalError
+
+from graphtide_backfill.adapters.result_folder import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from graphtide_backfill.adapters.result_folder import ResultFolder
+
+
+def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -> None:
+    """Write what the slices found, in the order of detection; a file appears whole or not at all.
+
+    Raises:
+        FatalError: it cannot be written.
+    """
+    if path is None:
+        _write_lines(results, slices, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    hidden = path.with_name(f".{path.name}.part")
+    try:
+        if path.suffix == ".parquet":
+            with pq.ParquetWriter(hidden, SCHEMA, compression="zstd") as writer:
+                for batch in _batches(results, slices):
+                    writer.write_batch(batch)
+        else:
+            with hidden.open("wb") as file:
+                _write_lines(results, slices, file)
+        hidden.replace(path)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or error}"
+        raise FatalError(message) from error
+    finally:
+        with contextlib.suppress(OSError):
+            hidden.unlink(missing_ok=True)
+
+
+def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) -> list[dict[str, object]]:
+    """Return matches and retractions of each pattern in each stretch of `ticks` that has some, by time."""
+    parts = []
+    for batch in _batches(results, slices):
+        times = batch.column("detected_at")
+        # Division rounds towards zero; stretches of negative times begin below.
+        start = pc.multiply(pc.floor(pc.divide(times.cast(pa.float64(), safe=False), float(ticks))).cast(pa.int64()), ticks)
+        part = pa.table([start, batch.column("query").cast(pa.string()), batch.column("kind").cast(pa.string())], _GROUP)
+        parts.append(part.group_by(_GROUP).aggregate([([], "count_all")]))
+    if not parts:
+        return []
+    found: dict[tuple[int, str], dict[str, int]] = {}
+    for row in pa.concat_tables(parts).to_pylist():
+        counts = found.setdefault((row["start"], row["query"]), {"match": 0, "retract": 0})
+        counts[row["kind"]] += row["count_all"]
+    return [
+        {"start": start, "query": query, "matches": counts["match"], "retractions": counts["retract"]}
+        for (start, query), counts in sorted(found.items())
+    ]
+
+
+_GROUP = ["start", "query", "kind"]
+
+
+def _batches(results: ResultFolder, slices: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    for number in slices:
+        yield from results.sink.tables(number)
+
+
+def _write_lines(results: ResultFolder, slices: Iterable[int], file: BinaryIO) -> None:
+    for number in slices:
+        for found in results.records(number):
+            file.write(found.record + b"\n")

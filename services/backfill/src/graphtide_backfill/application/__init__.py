@@ -1,0 +1,1 @@
+"""What a backfill does, step by step, over ports."""

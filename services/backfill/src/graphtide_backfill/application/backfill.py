@@ -1,0 +1,222 @@
+"""A backfill from history to matches: count, cut, find duplicates, match what is not finished, tell how far it is."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from graphtide_backfill.application.manifest import manifest_of
+from graphtide_backfill.application.reading_plan import reading_plan
+from graphtide_backfill.application.work import Job
+from graphtide_backfill.domain.sizing import Estimate, check_memory, cut_by_length, cut_evenly, estimated
+from graphtide_backfill.domain.task import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphtide_backfill.application.manifest import Manifest
+    from graphtide_backfill.application.pieces import History
+    from graphtide_backfill.application.ports import Cluster, Results
+    from graphtide_backfill.application.reading_plan import ReadingPlan
+    from graphtide_backfill.domain.slices import Slice
+    from graphtide_backfill.domain.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked for beside the patterns.
+
+    Attributes:
+        start: first time of detection; None is the first of history.
+        end: time before which matches are detected; None is after the last.
+        slice_length: ticks of a slice; None cuts evenly.
+        unique_ids: the user's word that no id comes twice within a window.
+    """
+
+    start: int | None = None
+    end: int | None = None
+    slice_length: int | None = None
+    unique_ids: bool = False
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a run is: slices that are finished of all, their edges and matches, edges a second of this run."""
+
+    slices_done: int
+    slices: int
+    edges: int
+    matches: int
+    edges_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that can begin."""
+
+    manifest: Manifest
+    reading: ReadingPlan
+    slices: tuple[Slice, ...]
+    estimate: Estimate
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """What a run did.
+
+    Attributes:
+        slices: how many there were.
+        edges: records in the slices.
+        overlap: records looked at again, before slices.
+        matches: matches found.
+        retractions: retractions found.
+        duplicates: records dropped because their id was in the window.
+        rejected: records that could not be used.
+        seconds: of the whole run, with reading.
+        slice_seconds: that slices took, all cores together.
+        is_exact: False where a limit made an engine give up partial matches, or rest.
+    """
+
+    slices: int
+    edges: int
+    overlap: int
+    matches: int
+    retractions: int
+    duplicates: int
+    rejected: int
+    seconds: float
+    slice_seconds: float
+    is_exact: bool
+
+
+class Backfill:
+    """One run; `prepare`, then `run`."""
+
+    def __init__(
+        self,
+        task: Task,
+        history: History,
+        cluster: Cluster,
+        results: Results,
+        asked: Asked,
+        *,
+        on_progress: Callable[[Progress], None],
+        is_wanted: Callable[[], bool],
+    ) -> None:
+        """Put the run together.
+
+        Args:
+            task: what to find, and how.
+            history: where edges come from.
+            cluster: where work is done.
+            results: where what is found is kept; a run that was begun there goes on.
+            asked: what is asked for beside the patterns.
+            on_progress: told now and then.
+            is_wanted: asked now and then; False cancels the run.
+        """
+        self._task = task
+        self._history = history
+        self._cluster = cluster
+        self._results = results
+        self._asked = asked
+        self._on_progress = on_progress
+        self._is_wanted = is_wanted
+        self._started = time.perf_counter()
+        self._before = 0
+        self._also: Callable[[], None] = _nothing
+
+    def also(self, work: Callable[[], None]) -> None:
+        """Do this, too, whenever progress is told."""
+        self._also = work
+
+    def prepare(self) -> Prepared:
+        """Count history and cut it, or take the slices of the run that goes on.
+
+        Raises:
+            OtherRunError: what is kept is of another run.
+            WindowTooLargeError: a window alone does not fit.
+            CancelledError: the run is not wanted any more.
+            FatalError: history cannot be read.
+        """
+        asked, old = self._asked, self._results.manifest()
+        fingerprint, wanted = self._history.fingerprint(), (asked.start, asked.end)
+        if old is not None:
+            old.check(manifest_of(self._task, fingerprint, wanted, ()))
+        pieces = self._history.pieces()
+        reading = reading_plan(pieces, self._cluster.count(pieces, self._task.unit, self._is_wanted))
+        slices = old.slices if old is not None else self._cut(reading)
+        bounds = old.bounds if old is not None else _bounds(slices)
+        estimate = estimated(reading.profile, slices, self._task.window)
+        check_memory(estimate, self._cluster.machine)
+        return Prepared(manifest_of(self._task, fingerprint, wanted, bounds), reading, slices, estimate)
+
+    def run(self, prepared: Prepared) -> Totals:
+        """Match every slice that is not finished yet.
+
+        Raises:
+            CancelledError: the run is not wanted any more; what is finished stays.
+            FatalError: an executor could not go on, or a limit was reached under the policy `fail`.
+        """
+        results, task, reading = self._results, self._task, prepared.reading
+        if results.manifest() is None:
+            results.begin(prepared.manifest)
+        finished = results.finished()
+        self._before = sum(each.edges for each in finished.values())
+        missing = tuple(each for each in prepared.slices if each.number not in finished)
+        duplicates = np.zeros(0, np.int64)
+        if missing:
+            end, tick = prepared.slices[-1].end, lambda: self._tick(prepared)
+            if self._history.may_repeat and reading.has_ids and not self._asked.unique_ids:
+                before = reading.within(-(2**63), end)
+                duplicates = self._cluster.duplicates(before, task.unit, task.window, tick)
+            pieces = reading.within(missing[0].start - task.window + 1, end)
+            job = Job(task, missing, reading.deletions)
+            self._cluster.match(pieces, job, duplicates, results.sink, tick)
+            for each in missing:
+                if each.number not in results.finished():
+                    results.keep_empty(Outcome(each.number))
+        self._tick(prepared)
+        return self._totals(reading, len(duplicates))
+
+    def _cut(self, reading: ReadingPlan) -> tuple[Slice, ...]:
+        asked, profile = self._asked, reading.profile
+        start = asked.start if asked.start is not None else profile.first
+        end = asked.end if asked.end is not None else profile.last + 1
+        if start >= end:
+            return ()
+        if asked.slice_length is not None:
+            return cut_by_length(start, end, asked.slice_length)
+        return cut_evenly(profile, start, end, self._task.window, self._cluster.machine, in_order=reading.in_order)
+
+    def _tick(self, prepared: Prepared) -> bool:
+        done = self._results.finished().values()
+        edges = sum(each.edges for each in done)
+        rate = (edges - self._before) / max(time.perf_counter() - self._started, 1e-9)
+        self._on_progress(Progress(len(done), len(prepared.slices), edges, sum(each.matches for each in done), round(rate, 1)))
+        self._also()
+        return self._is_wanted()
+
+    def _totals(self, reading: ReadingPlan, duplicates: int) -> Totals:
+        done = self._results.finished().values()
+        return Totals(
+            slices=len(done),
+            edges=sum(each.edges for each in done),
+            overlap=sum(each.overlap for each in done),
+            matches=sum(each.matches for each in done),
+            retractions=sum(each.retractions for each in done),
+            duplicates=duplicates,
+            rejected=reading.rejected,
+            seconds=round(time.perf_counter() - self._started, 6),
+            slice_seconds=round(sum(each.seconds for each in done), 6),
+            is_exact=all(each.is_exact for each in done),
+        )
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _bounds(slices: tuple[Slice, ...]) -> tuple[int, ...]:
+    return (slices[0].start, *(each.end for each in slices)) if slices else ()

@@ -1,0 +1,76 @@
+"""What a run is: so that what was finished can be taken for what is asked, or refused."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core.errors import FatalError
+from graphtide_query import print_pattern
+
+from graphtide_backfill.domain.slices import slices_at
+
+if TYPE_CHECKING:
+    from graphtide_backfill.domain.slices import Slice
+    from graphtide_backfill.domain.task import Task
+
+
+class OtherRunError(FatalError):
+    """What is kept is of another run."""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """A run.
+
+    Attributes:
+        patterns: digest of the patterns, in their canonical form with versions.
+        engine: as it was asked for.
+        unit: what ticks count.
+        limits: bounds on each pattern's state.
+        history: fingerprint of what is read.
+        asked: from when to when, as it was asked; None is all there is.
+        bounds: of the slices.
+    """
+
+    patterns: str
+    engine: str
+    unit: str
+    limits: tuple[int | None, int | None, str]
+    history: str
+    asked: tuple[int | None, int | None]
+    bounds: tuple[int, ...]
+
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """The slices."""
+        return slices_at(self.bounds)
+
+    @property
+    def run(self) -> str:
+        """Digest of all of it: the same run has the same name."""
+        return _digest(msgspec.json.encode(self))
+
+    def check(self, asked: Manifest) -> None:
+        """Do nothing if a run that is asked for, whatever its slices, is this one.
+
+        Raises:
+            OtherRunError: it is another; the message says in what.
+        """
+        differing = [
+            name for name in self.__struct_fields__ if name != "bounds" and getattr(self, name) != getattr(asked, name)
+        ]
+        if differing:
+            message = f"what is to be resumed was begun with other {' and '.join(differing)}; begin anew in another folder"
+            raise OtherRunError(message)
+
+
+def manifest_of(task: Task, history: str, asked: tuple[int | None, int | None], bounds: tuple[int, ...]) -> Manifest:
+    """Return what a run of this task over this history is."""
+    texts = "\n".join(f"{pattern.version}\n{print_pattern(pattern)}" for pattern in task.patterns)
+    limits = (task.limits.partial_matches, task.limits.state_bytes, task.limits.policy)
+    return Manifest(_digest(texts.encode()), task.engine, task.unit.value, limits, history, asked, bounds)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

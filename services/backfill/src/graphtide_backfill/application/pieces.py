@@ -1,0 +1,138 @@
+"""History in pieces: what executors read, each for itself.
+
+A piece is part of a file or of a topic. It is read more than once, in batches that are the same each time; executors get it
+pickled. Pieces have an order, which is that of arrival.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+from graphtide_native.records import Symbols
+
+from graphtide_backfill.domain.profile import Profile, joined, profile_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_core.time import TimeUnit
+    from graphtide_native.records import EdgeBatch
+
+
+_JOINED_AT_ONCE: Final = 64
+"""Profiles of batches that are kept before they are joined."""
+
+
+class Reading(NamedTuple):
+    """How a piece is to be read: the labels' table, attributes to decode, what ticks count, ordinal of the first record."""
+
+    symbols: Symbols
+    attributes: tuple[str, ...]
+    unit: TimeUnit
+    ordinal: int = 0
+
+
+class Told(NamedTuple):
+    """What a piece tells of itself when it was read: records with the bad ones, bad ones, whether it gives ids, deletions."""
+
+    records: int
+    rejected: int
+    has_ids: bool
+    has_operations: bool
+
+
+class Piece(Protocol):
+    """A part of history that one executor reads."""
+
+    def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
+        """Yield the edges in the order of arrival, no batch empty.
+
+        Raises:
+            UnreadableStreamError: the piece cannot be read.
+        """
+        ...
+
+    def told(self) -> Told:
+        """Return what is known after `batches` has ended."""
+        ...
+
+
+class History(Protocol):
+    """Where edges come from."""
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether ids may come more than once, to be cleared of duplicates here."""
+        ...
+
+    def pieces(self) -> Sequence[Piece]:
+        """Return the pieces in the order of arrival.
+
+        Raises:
+            UnreadableStreamError: there is no such history.
+        """
+        ...
+
+    def fingerprint(self) -> str:
+        """Return what changes when history does."""
+        ...
+
+
+class PieceReport(msgspec.Struct, frozen=True):
+    """What counting a piece found.
+
+    Attributes:
+        records: records, bad ones too: by so much the ordinals of the next piece are ahead.
+        rejected: bad ones.
+        has_ids: whether it gives ids.
+        has_operations: whether it may delete.
+        spans: earliest and latest time of each batch.
+        in_order: whether each batch is in order of time.
+        first: time of the earliest edge.
+        times: of the profile.
+        edges: of the profile.
+    """
+
+    records: int
+    rejected: int
+    has_ids: bool
+    has_operations: bool
+    spans: list[tuple[int, int]]
+    in_order: bool
+    first: int
+    times: list[int]
+    edges: list[int]
+
+    @property
+    def profile(self) -> Profile:
+        """How the piece's edges spread over time."""
+        return Profile(self.first, np.array(self.times, np.int64), np.array(self.edges, np.int64))
+
+
+def count(piece: Piece, unit: TimeUnit) -> PieceReport:
+    """Read a piece and report on it; memory of one batch and a profile."""
+    spans: list[tuple[int, int]] = []
+    in_order = True
+    profiles: list[Profile] = []
+    for batch in piece.batches(Reading(Symbols(), (), unit)):
+        times = np.array(batch.ts, np.int64)
+        spans.append((int(times.min()), int(times.max())))
+        in_order = in_order and bool((times[1:] >= times[:-1]).all())
+        profiles.append(profile_of(times))
+        if len(profiles) >= _JOINED_AT_ONCE:
+            profiles = [joined(profiles)]
+    profile = joined(profiles)
+    told = piece.told()
+    return PieceReport(
+        told.records,
+        told.rejected,
+        told.has_ids,
+        told.has_operations,
+        spans,
+        in_order,
+        profile.first,
+        profile.times.tolist(),
+        profile.edges.tolist(),
+    )

@@ -1,0 +1,82 @@
+"""What the first pass over history tells about reading it again: ordinals, places, and what is settled when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphtide_backfill.domain.profile import Profile, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_backfill.application.pieces import Piece, PieceReport
+
+_NEVER = 2**63 - 1
+
+
+class PlannedPiece(NamedTuple):
+    """A piece with its ordinal, the number of its first batch, and for each batch the earliest time of all later ones."""
+
+    piece: Piece
+    ordinal: int
+    place: int
+    settled: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlan:
+    """History as it was counted.
+
+    Attributes:
+        pieces: in the order of arrival.
+        spans: earliest and latest time of each piece; None of one without an edge.
+        profile: how edges spread over time.
+        rejected: bad records.
+        has_ids: whether records give ids.
+        deletions: whether records may delete.
+        in_order: whether all edges arrived in order of time.
+    """
+
+    pieces: tuple[PlannedPiece, ...]
+    spans: tuple[tuple[int, int] | None, ...]
+    profile: Profile
+    rejected: int
+    has_ids: bool
+    deletions: bool
+    in_order: bool
+
+    def within(self, start: int, end: int) -> tuple[PlannedPiece, ...]:
+        """Return the pieces that have edges from `start` to before `end`."""
+        return tuple(
+            piece
+            for piece, span in zip(self.pieces, self.spans, strict=True)
+            if span is not None and span[0] < end and span[1] >= start
+        )
+
+
+def reading_plan(pieces: Sequence[Piece], reports: Sequence[PieceReport]) -> ReadingPlan:
+    """Return the plan from what each piece reported."""
+    ordinals = [0, *accumulate(report.records for report in reports)]
+    places = [0, *accumulate(len(report.spans) for report in reports)]
+    spans = [span for report in reports for span in report.spans]
+    # What is settled after a batch is the earliest time of all that follow.
+    settled = [*accumulate((earliest for earliest, _ in reversed(spans[1:])), min, initial=_NEVER)]
+    settled.reverse()
+    return ReadingPlan(
+        pieces=tuple(
+            PlannedPiece(piece, ordinals[number], places[number], tuple(settled[places[number] : places[number + 1]]))
+            for number, piece in enumerate(pieces)
+        ),
+        spans=tuple(
+            (min(earliest for earliest, _ in report.spans), max(latest for _, latest in report.spans)) if report.spans else None
+            for report in reports
+        ),
+        profile=joined(report.profile for report in reports),
+        rejected=sum(report.rejected for report in reports),
+        has_ids=any(report.has_ids for report in reports),
+        deletions=any(report.has_operations for report in reports),
+        in_order=all(report.in_order for report in reports)
+        and all(latest <= after for (_, latest), after in zip(spans, settled, strict=False)),
+    )

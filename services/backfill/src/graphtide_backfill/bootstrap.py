@@ -1,0 +1,220 @@
+"""The one place where a backfill is put together."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import FatalError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import TopicSpec
+from graphtide_native.spec import Limits
+from graphtide_query import parse
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_wire.topics import Topics
+
+from graphtide_backfill.adapters.files import Files
+from graphtide_backfill.adapters.ordered_topic import OrderedTopic
+from graphtide_backfill.adapters.result_folder import ResultFolder
+from graphtide_backfill.application.backfill import Asked, Backfill
+from graphtide_backfill.application.publishing import Publisher
+from graphtide_backfill.application.serving import Operations
+from graphtide_backfill.domain.task import Task
+from graphtide_backfill.entrypoints.request import SparkRequest, size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from graphtide_core.ports.log import Log
+    from graphtide_core.time import TimeUnit
+    from graphtide_wire.operations import OperationRecord
+
+    from graphtide_backfill.application.backfill import Prepared, Progress, Totals
+    from graphtide_backfill.application.pieces import History
+    from graphtide_backfill.application.ports import Cluster
+    from graphtide_backfill.settings import BackfillSettings
+
+CLIENT = "graphtide-backfill"
+
+
+@contextmanager
+def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
+    """Give a cluster, and let go of it at the end.
+
+    Raises:
+        FatalError: PySpark is not installed, or the cluster is not reached.
+    """
+    try:
+        from graphtide_backfill.adapters.session import session  # noqa: PLC0415 - all but this works without Spark
+        from graphtide_backfill.adapters.spark_cluster import SparkCluster  # noqa: PLC0415
+    except ImportError as error:
+        message = "a backfill needs PySpark, which is not installed: pip install 'graphtide-backfill[spark]'"
+        raise FatalError(message) from error
+    try:
+        cluster = SparkCluster(session(request.master, request.executor_bytes, request.settings), request.executor_bytes)
+    except Exception as error:  # PySpark raises what its gateway does.
+        message = f"no Spark at {request.master}: {str(error).partition(chr(10))[0]}"
+        raise FatalError(message) from error
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def files(location: str, format: str, columns: Mapping[str, str], delimiter: str) -> History:
+    """Return files as history."""
+    return Files(location, format, columns, delimiter)
+
+
+def ordered_topic(brokers: str, topic: str) -> History:
+    """Return the ordered topic of a stream as history."""
+    return OrderedTopic(KafkaAt(KafkaConnection(brokers, CLIENT)), topic)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaAt:
+    """Makes a log where it is called, here or in an executor."""
+
+    connection: KafkaConnection
+
+    def __call__(self) -> Log:
+        """Return a log."""
+        return KafkaLog(self.connection)
+
+
+@dataclass(slots=True)
+class Run:
+    """A backfill put together; `prepare`, then `execute`, in the same `with` of its cluster.
+
+    Attributes:
+        backfill: the run itself.
+        results: where it keeps what it finds.
+        to: where matches are published; None keeps them in the folder alone.
+    """
+
+    backfill: Backfill
+    results: ResultFolder
+    to: Published | None
+
+    def execute(self, prepared: Prepared, unit: TimeUnit) -> Totals:
+        """Match what is not finished, and publish it, finished slices first.
+
+        Raises:
+            CancelledError: the run is not wanted any more.
+            FencedError: another process publishes the same run.
+            FatalError: it cannot go on.
+        """
+        if self.to is None:
+            return self.backfill.run(prepared)
+        publisher = self.to.publisher(prepared, unit)
+        try:
+            self.backfill.also(lambda: self._publish(publisher))
+            totals = self.backfill.run(prepared)
+            self._publish(publisher)
+        finally:
+            publisher.close()
+        return totals
+
+    def _publish(self, publisher: Publisher) -> None:
+        for number in self.results.finished():
+            publisher.publish(number, self.results.records(number))
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Where matches go: a topic, and the topic of markers beside it."""
+
+    log: Log
+    topic: str
+    operations: str
+
+    def publisher(self, prepared: Prepared, unit: TimeUnit) -> Publisher:
+        """Return what writes the matches of a run."""
+        return Publisher(self.log, self.topic, self.operations, prepared.manifest.run, unit)
+
+
+def backfill(
+    task: Task,
+    history: History,
+    cluster: Cluster,
+    folder: Path,
+    asked: Asked,
+    *,
+    on_progress: Callable[[Progress], None],
+    stop: Event,
+    to: Published | None = None,
+) -> Run:
+    """Put a backfill together; it goes on with what the folder keeps, and ends when `stop` is set."""
+    results = ResultFolder(folder)
+    run = Backfill(task, history, cluster, results, asked, on_progress=on_progress, is_wanted=lambda: not stop.is_set())
+    return Run(run, results, to)
+
+
+def published(brokers: str, topic: str, prefix: str) -> Published:
+    """Return where matches go, its topics made if they are not there."""
+    log = KafkaLog(KafkaConnection(brokers, CLIENT))
+    topics = Topics(prefix)
+    log.admin().ensure([TopicSpec(topic), TopicSpec(topics.operations, compacted=True)])
+    return Published(log, topic, topics.operations)
+
+
+def operations(settings: BackfillSettings, log: Log) -> Operations:
+    """Return the worker that does what users ask for over the log."""
+    topics = Topics(settings.prefix)
+    request = SparkRequest(settings.master, size(settings.executor_memory), settings.spark)
+    place = KafkaAt(settings.kafka.connection(CLIENT))
+    cluster = partial(spark_cluster, request)
+    return Operations(log, topics, SystemClock(), OverTheLog(place, topics, settings.folder, cluster))
+
+
+@dataclass(frozen=True, slots=True)
+class OverTheLog:
+    """Does backfills of ordered topics into the topic of matches.
+
+    Attributes:
+        log: makes a log, here or in an executor.
+        topics: of the deployment.
+        folder: keeps finished slices, a folder for each operation.
+        cluster: gives a cluster for one operation.
+    """
+
+    log: Callable[[], Log]
+    topics: Topics
+    folder: Path
+    cluster: Callable[[], AbstractContextManager[Cluster]]
+
+    def __call__(self, asked: OperationRecord, on_progress: Callable[[Progress], None], stop: Event) -> None:
+        """See `Work`."""
+        history = OrderedTopic(self.log, self.topics.ordered(StreamName(asked.stream)))
+        unit = history.unit()
+        patterns = tuple(replace(pattern, version=asked.version) for pattern in parse(asked.text))
+        limits = Limits(asked.limits.partial_matches, asked.limits.state_bytes, asked.limits.policy)
+        task = Task(patterns, asked.engine, unit, limits=limits)
+        to = Published(self.log(), self.topics.matches, self.topics.operations)
+        folder = self.folder / asked.id
+        with self.cluster() as cluster:
+            run = backfill(
+                task, history, cluster, folder, Asked(asked.start, asked.end), on_progress=on_progress, stop=stop, to=to
+            )
+            run.execute(run.backfill.prepare(), unit)
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[Event]:
+    """Give an event that SIGINT and SIGTERM set, instead of what they do; call it from the main thread."""
+    stop = Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,94 @@
+"""Blocks: the edges of history as they travel, column by column, cut for the slices that need them.
+
+Batches are numbered in the order of arrival. A batch is put in order of time and cut; each block keeps the number of its batch
+and says up to which time nothing follows from later batches. So a slice that takes its blocks by their numbers puts all its
+edges in the order (ts, arrival) with no more waiting than the disorder of history needs: none where it is in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+from graphtide_native.records import Sequencer
+
+from graphtide_backfill.domain.slices import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_native.records import EdgeBatch
+    from numpy.typing import NDArray
+
+    from graphtide_backfill.domain.slices import Slice
+
+WHOLE: Final = 2**63 - 1
+"""A lateness that nothing exceeds, and more records than can wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Edges of one batch for one slice, in the order (ts, arrival).
+
+    Attributes:
+        slice: number of the slice.
+        place: number of the batch in the order of arrival.
+        settled: no edge of a later batch is earlier than this.
+        edges: an Arrow IPC stream as `EdgeBatch.to_arrow` writes it.
+    """
+
+    slice: int
+    place: int
+    settled: int
+    edges: bytes
+
+
+def cut(
+    batch: EdgeBatch,
+    slices: Sequence[Slice],
+    window: int,
+    *,
+    place: int,
+    settled: int,
+    duplicates: NDArray[np.int64] | None = None,
+) -> Iterator[Block]:
+    """Yield the blocks of a batch.
+
+    Args:
+        batch: edges in the order of arrival.
+        slices: the slices that are to be matched.
+        window: ticks of the longest window.
+        place: the batch's number.
+        settled: no edge of a later batch is earlier.
+        duplicates: ordinals of records to leave out, ascending.
+    """
+    ordered = in_order(batch)
+    times = np.array(ordered.ts, np.int64)
+    doubtful = None if duplicates is None or not len(duplicates) else np.isin(np.array(ordered.ordinals), duplicates)
+    for part in parts(times, slices, window):
+        edges = ordered.part(part.first, part.last).to_arrow()
+        if doubtful is not None and doubtful[part.first : part.last].any():
+            edges = _without(edges, doubtful[part.first : part.last])
+        yield Block(part.slice, place, settled, edges)
+
+
+def in_order(batch: EdgeBatch) -> EdgeBatch:
+    """Return the records by time, those of one time in their order: the same object if they are in order."""
+    times = np.array(batch.ts, np.int64)
+    if (times[1:] >= times[:-1]).all():
+        return batch
+    sequencer = Sequencer(WHOLE, WHOLE)
+    ready = sequencer.push(batch)
+    rest = sequencer.finish()
+    return ready if rest is None else ready.followed_by([rest])
+
+
+def _without(edges: bytes, left_out: NDArray[np.bool_]) -> bytes:
+    with pa.ipc.open_stream(edges) as reader:
+        table = reader.read_all().filter(pa.array(~left_out)).combine_chunks()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())

@@ -1,0 +1,119 @@
+"""Matching one slice: the same engines as on a live stream, over the slice's edges and a window before them.
+
+What the edges before the slice bring about is found and thrown away; it was reported by the slices they belong to. Why that is
+exact stands in `graphtide_backfill.domain.slices`. Memory: the edges of a window with the engines' state, and what waits for
+its order; the slice's length does not count.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from graphtide_core.match import MatchKind
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import ArrowDecoder, Sequencer, Symbols, ticks_per_second
+from graphtide_native.sampling import sample
+from graphtide_query.planner import plan
+
+from graphtide_backfill.domain.blocks import WHOLE
+from graphtide_backfill.domain.task import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide_backfill.domain.blocks import Block
+    from graphtide_backfill.domain.slices import Slice
+    from graphtide_backfill.domain.task import Task
+
+
+class SliceMatching:
+    """One slice; iterate `matches` once, then ask for the `outcome`."""
+
+    def __init__(self, task: Task, piece: Slice, *, deletions: bool) -> None:
+        """Prepare; `deletions` says whether history may delete edges."""
+        self._task = task
+        self._piece = piece
+        self._deletions = deletions
+        self._symbols = Symbols()
+        self._decoder = ArrowDecoder(self._symbols, task.attributes, {}, ticks_per_second(task.unit))
+        self._matcher: Matcher | None = None
+        self._edges = self._overlap = 0
+        self._counts = dict.fromkeys(MatchKind, 0)
+        self._seconds = 0.0
+
+    def matches(self, blocks: Iterable[Block]) -> Iterator[list[MatchRecord]]:
+        """Take the slice's blocks by their places; yield the records of what is detected in the slice, in order, in parts.
+
+        Raises:
+            LimitExceededError: a pattern reached a bound under the policy `fail`.
+        """
+        started = time.perf_counter()
+        for batch in self._ordered(blocks):
+            if not len(batch):
+                continue
+            own = batch.later_than(self._piece.start - 1) if self._piece.start > -(2**63) else batch
+            before = batch.part(0, len(batch) - len(own))
+            matcher = self._matcher = self._matcher or self._planned(batch)
+            self._overlap += len(before)
+            self._edges += len(own)
+            for _ in matcher.push(before):
+                pass
+            for found in matcher.push(own):
+                records = list(found.records())
+                for record in records:
+                    self._counts[record.kind] += 1
+                yield records
+        self._seconds = time.perf_counter() - started
+
+    @property
+    def outcome(self) -> Outcome:
+        """What was done; true once `matches` has ended."""
+        reports = self._matcher.patterns() if self._matcher is not None else ()
+        return Outcome(
+            slice=self._piece.number,
+            edges=self._edges,
+            overlap=self._overlap,
+            matches=self._counts[MatchKind.MATCH],
+            retractions=self._counts[MatchKind.RETRACT],
+            seconds=round(self._seconds, 6),
+            state_bytes=self._matcher.totals().peak_state_bytes if self._matcher is not None else 0,
+            is_exact=not any(report.limited or report.paused for report in reports),
+        )
+
+    def _ordered(self, blocks: Iterable[Block]) -> Iterator[EdgeBatch]:
+        """Yield the edges in the order (ts, arrival)."""
+        sequencer = Sequencer(WHOLE, WHOLE)
+        for block in blocks:
+            batch = self._decoder.decode(block.edges)
+            last = batch.last_ts
+            if last is not None and last <= block.settled and not sequencer.pending:
+                # Nothing waits, and nothing that follows is earlier.
+                yield batch
+                continue
+            yield sequencer.push(batch)
+            ready = sequencer.settle(block.settled)
+            if ready is not None:
+                yield ready
+        rest = sequencer.finish()
+        if rest is not None:
+            yield rest
+
+    def _planned(self, first: EdgeBatch) -> Matcher:
+        task = self._task
+        known = sample(first, self._symbols)
+        plans = [
+            plan(
+                pattern,
+                task.engine,
+                unit=task.unit,
+                statistics=known,
+                storage=task.storage,
+                patterns=len(task.patterns),
+            )
+            for pattern in task.patterns
+        ]
+        return Matcher(plans, self._symbols, task.attributes, unit=task.unit, deletions=self._deletions, limits=task.limits)

@@ -1,0 +1,86 @@
+"""Slices of time, and which edges each of them needs.
+
+A slice [a, b) reports what is detected at a <= ts < b. It needs the records with a - window < ts < b, where `window` is the
+longest of the patterns. That is enough, and every match and retraction is reported by one slice alone:
+
+* A match is detected at the time of its last edge, which lies in one slice. All its edges are later than that time less the
+  window, hence later than a - window.
+* A deletion at d in [a, b) retracts the matches that hold the edge and whose edges are all in the window at d: all are later
+  than d - window >= a - window, so the slice finds the match itself, though an earlier slice reported it. One window is enough
+  for retractions, too: a match of which an edge is older is never retracted.
+* A record that deletes one of these edges comes after it, so it is later than a - window as well. What was deleted for an
+  earlier slice is deleted for this one.
+* Slices are cut between times, never between records of one time. So ties fall into one slice, and in their order.
+
+One thing reaches back further: whether a record is a duplicate. A dropped record does not hide the next one, so which of a
+chain of equal ids hold depends on where the chain began, any number of windows ago. It is decided for all of history before
+slices are made (`graphtide_backfill.domain.duplicates`).
+
+The work of a slice is (length + window) / length of what one pass would do: slices of several windows cost little more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+_LEAST: Final = -(2**63)
+_MOST: Final = 2**63 - 1
+LONGEST: Final = _MOST
+"""Ticks of the longest window there is; a longer one means the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A piece of time: what is detected from `start` to before `end` is reported by the slice of this number."""
+
+    number: int
+    start: int
+    end: int
+
+
+class Part(NamedTuple):
+    """Rows `first` to before `last` of edges in order of time, which the slice of this number needs."""
+
+    slice: int
+    first: int
+    last: int
+
+
+def slices_at(bounds: Sequence[int]) -> tuple[Slice, ...]:
+    """Return the slices between each two bounds, which ascend.
+
+    Raises:
+        ValueError: they do not.
+    """
+    if any(later <= earlier for earlier, later in pairwise(bounds)):
+        message = "the bounds of slices must ascend"
+        raise ValueError(message)
+    return tuple(Slice(number, *ends) for number, ends in enumerate(pairwise(bounds)))
+
+
+def parts(times: NDArray[np.int64], slices: Sequence[Slice], window: int) -> Iterator[Part]:
+    """Yield which of the edges, whose times ascend, each slice needs; slices that need none are left out.
+
+    Complexity: O(slices that reach into the edges * log edges).
+    """
+    if not len(times):
+        return
+    earliest, latest = int(times[0]), int(times[-1])
+    for each in slices:
+        after = max(_LEAST, each.start - window)
+        if each.end <= earliest or after >= latest:
+            continue
+        # At the beginning of time nothing is too old.
+        first = 0 if each.start - window < _LEAST else int(np.searchsorted(times, after, "right"))
+        last = int(np.searchsorted(times, min(each.end, _MOST), "left"))
+        if first < last:
+            yield Part(each.number, first, last)

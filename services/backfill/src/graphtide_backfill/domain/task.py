@@ -1,0 +1,69 @@
+"""What is to be found in a slice, and what a slice found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core.plan import Storage
+from graphtide_core.time import TimeUnit
+from graphtide_native.spec import Limits, columns
+
+from graphtide_backfill.domain.slices import LONGEST
+
+if TYPE_CHECKING:
+    from graphtide_core.pattern import SubgraphPattern
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Patterns and how they are to be matched.
+
+    Attributes:
+        patterns: what to find, at least one.
+        engine: name of an engine, or `auto` for the cheapest by estimate in each slice.
+        unit: what a tick of history's times is.
+        storage: how the `timing` engine stores partial matches.
+        limits: bounds on each pattern's state in a slice.
+    """
+
+    patterns: tuple[SubgraphPattern, ...]
+    engine: str = "auto"
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    storage: Storage = Storage.MS_DAG
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def window(self) -> int:
+        """Ticks of the longest window."""
+        return min(LONGEST, max(pattern.window.ticks_at_least(self.unit) for pattern in self.patterns))
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Attributes that the patterns read."""
+        return tuple(columns(self.patterns))
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a slice did.
+
+    Attributes:
+        slice: its number.
+        edges: records in the slice itself.
+        overlap: records before it that it had to look at.
+        matches: matches it found.
+        retractions: retractions it found.
+        seconds: what it took.
+        state_bytes: most bytes of state at once.
+        is_exact: False where a limit made an engine give up partial matches, or rest.
+    """
+
+    slice: int
+    edges: int = 0
+    overlap: int = 0
+    matches: int = 0
+    retractions: int = 0
+    seconds: float = 0.0
+    state_bytes: int = 0
+    is_exact: bool = True

@@ -1,0 +1,1 @@
+"""How a backfill is started."""

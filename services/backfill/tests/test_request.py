@@ -1,0 +1,34 @@
+"""What users write of times and sizes."""
+
+from __future__ import annotations
+
+import pytest
+from graphtide_backfill.entrypoints.request import instant, size
+from graphtide_core.errors import InvalidQueryError
+from graphtide_core.time import TimeUnit
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "ticks"),
+    [
+        ("1704067200000", TimeUnit.MILLISECOND, 1_704_067_200_000),
+        ("-5", TimeUnit.SECOND, -5),
+        ("2024-01-01", TimeUnit.SECOND, 1_704_067_200),
+        ("2024-01-01T00:00:00.5Z", TimeUnit.MILLISECOND, 1_704_067_200_500),
+        ("2024-01-01T01:00:00+01:00", TimeUnit.NANOSECOND, 1_704_067_200_000_000_000),
+        ("1969-12-31T23:59:59", TimeUnit.MICROSECOND, -1_000_000),
+    ],
+)
+def test_instants_are_read_as_ticks(text: str, unit: TimeUnit, ticks: int) -> None:
+    assert instant(text, unit) == ticks
+
+
+@pytest.mark.parametrize(("text", "count"), [("2g", 2 << 30), ("512 MB", 512 << 20), ("1000", 1000), ("64k", 65_536)])
+def test_sizes_are_read_as_bytes(text: str, count: int) -> None:
+    assert size(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "g", "0m", "-1g", "2x"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(InvalidQueryError, match="no size"):
+        size(text)

@@ -1,0 +1,181 @@
+"""`graphtide backfill`: patterns over history, on Spark."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+from graphtide_core.errors import FatalError
+from graphtide_core.time import TimeUnit
+from graphtide_native.spec import Limits
+from graphtide_query.planner import AUTO
+from rich.console import Console
+
+from graphtide.cli.arguments import (
+    Engine,
+    PatternFile,
+    TimeUnitOption,
+    choice,
+    columns,
+    duration,
+    engine_name,
+    read_patterns,
+    time_unit,
+)
+from graphtide.cli.status import INTERRUPTED, say
+
+if TYPE_CHECKING:
+    from graphtide_backfill.adapters.result_folder import ResultFolder
+    from graphtide_backfill.application.backfill import Prepared, Progress, Totals
+    from graphtide_backfill.application.pieces import History
+
+_FORMATS = {name: name for name in ("parquet", "arrow", "csv", "jsonl", "kafka")}
+_MISSING = "a backfill needs Spark, which is not installed: pip install 'graphtide[spark]'"
+
+
+def backfill(
+    pattern_file: PatternFile,
+    location: Annotated[str, typer.Argument(help="File, folder or names of history; for kafka brokers/topic.")],
+    *,
+    source: Annotated[str, typer.Option(help="parquet, arrow, csv, jsonl, or kafka: an ordered topic.")] = "parquet",
+    start: Annotated[str | None, typer.Option("--from", help="First time of detection: ticks, or a date.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Time before which matches are detected.")] = None,
+    master: Annotated[str, typer.Option(help="local[2], spark://…, k8s://…")] = "local[*]",
+    executor_memory: Annotated[str, typer.Option(help="Memory of an executor, JVM and Python together.")] = "2g",
+    spark: Annotated[list[str] | None, typer.Option(help="NAME=VALUE: a setting of Spark.")] = None,
+    slice_length: Annotated[str, typer.Option("--slice", help="Length of a slice, or auto.")] = "auto",
+    engine: Engine = AUTO,
+    output: Annotated[Path | None, typer.Option(help="Where matches go: .parquet, else JSON Lines.")] = None,
+    to_kafka: Annotated[str | None, typer.Option(help="brokers/topic that matches go to.")] = None,
+    prefix: Annotated[str, typer.Option(help="What names of the deployment's topics begin with.")] = "graphtide",
+    resume: Annotated[Path | None, typer.Option(help="Folder of finished slices; a run that ended early goes on.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Where figures go, with matches by time, as JSON.")] = None,
+    summary_by: Annotated[str, typer.Option(help="Length of the stretches of time in the summary.")] = "1d",
+    dry_run: Annotated[bool, typer.Option(help="Show slices and what they would cost, and match nothing.")] = False,
+    unique_ids: Annotated[bool, typer.Option(help="No id comes twice within a window: spares a pass.")] = False,
+    unit: TimeUnitOption = "ms",
+    column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what files call ts, src, dst …")] = None,
+    delimiter: Annotated[str, typer.Option(help="What separates the fields of CSV.")] = ",",
+    limit_partial_matches: Annotated[int | None, typer.Option(min=1, help="Partial matches a pattern may hold.")] = None,
+    limit_state_bytes: Annotated[int | None, typer.Option(min=1, help="Bytes of state a pattern may hold.")] = None,
+    on_limit: Annotated[str, typer.Option(help="At a limit: fail (status 1), pause the pattern, or shed.")] = "fail",
+) -> None:
+    """Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.
+
+    Finished slices stay when the run ends early, and `--resume` goes on from them. Exit status: 0 done, 2 a pattern is invalid,
+    3 history is unreadable, 130 interrupted.
+    """
+    try:
+        from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is there for those who need it
+        from graphtide_backfill.application.backfill import Asked  # noqa: PLC0415
+        from graphtide_backfill.application.ports import CancelledError  # noqa: PLC0415
+        from graphtide_backfill.domain.task import Task  # noqa: PLC0415
+        from graphtide_backfill.entrypoints.request import SparkRequest, instant, pairs, size  # noqa: PLC0415
+    except ImportError as error:
+        raise FatalError(_MISSING) from error
+    ticks = time_unit(unit)
+    policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
+    limits = Limits(limit_partial_matches, limit_state_bytes, policy)
+    task = Task(read_patterns(pattern_file), engine_name(engine), ticks, limits=limits)
+    kind = choice(source, _FORMATS, "--source")
+    if kind == "kafka":
+        history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
+    else:
+        history = bootstrap.files(location, kind, columns(column or []), delimiter)
+    asked = Asked(
+        start=None if start is None else instant(start, ticks),
+        end=None if end is None else instant(end, ticks),
+        slice_length=None if slice_length == "auto" else _ticks(slice_length, "--slice", ticks),
+        unique_ids=unique_ids,
+    )
+    by = _ticks(summary_by, "--summary-by", ticks)
+    folder = resume or Path(f"{output or 'backfill'}.run")
+    if resume is None and folder.exists():
+        message = f"{folder} is left of a run that ended early: --resume {folder} goes on, or remove it"
+        raise FatalError(message)
+    request = SparkRequest(master, size(executor_memory), pairs(spark or []))
+    to = None if to_kafka is None else bootstrap.published(*_topic(to_kafka, "--to-kafka"), prefix)
+    show = _Shown()
+    with bootstrap.spark_cluster(request) as cluster, bootstrap.stopped_by_signals() as stop:
+        run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=show.update, stop=stop, to=to)
+        try:
+            prepared = run.backfill.prepare()
+            if dry_run:
+                _say_plan(prepared)
+                if resume is None:
+                    shutil.rmtree(folder)
+                return
+            totals = run.execute(prepared, ticks)
+        except CancelledError as error:
+            say(f"interrupted; finished slices are in {folder}: --resume {folder} goes on")
+            raise typer.Exit(INTERRUPTED) from error
+    _finish(run.results, totals, output, summary, by, is_published=to is not None)
+    if resume is None:
+        shutil.rmtree(folder)
+
+
+def _finish(
+    results: ResultFolder, totals: Totals, output: Path | None, summary: Path | None, by: int, *, is_published: bool
+) -> None:
+    from graphtide_backfill.adapters.output import counted_by_time, write_all  # noqa: PLC0415 - see above
+
+    slices = list(results.finished())
+    if summary is not None:
+        figures = {**msgspec.to_builtins(totals), "by_time": counted_by_time(results, slices, by)}
+        summary.write_bytes(msgspec.json.encode(figures) + b"\n")
+    if output is not None or not is_published:
+        write_all(results, slices, output)
+    if not totals.is_exact:
+        say("note: a pattern reached its limit: matches may be missing")
+
+
+class _Shown:
+    """Progress on standard error: one line that changes on a terminal, else a line for every tenth of the slices."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._tenths = 0
+
+    def update(self, progress: Progress) -> None:
+        """Show how far the run is."""
+        line = (
+            f"{progress.slices_done} of {progress.slices} slices, {progress.edges:,} edges "
+            f"({progress.edges_per_second:,.0f}/s), {progress.matches:,} matches"
+        )
+        if self._console.is_terminal:
+            end = "\n" if progress.slices_done == progress.slices else "\r"
+            self._console.print(line, end=end, highlight=False)
+            return
+        tenths = 10 * progress.slices_done // max(1, progress.slices)
+        if tenths > self._tenths:
+            self._tenths = tenths
+            say(line)
+
+
+def _say_plan(prepared: Prepared) -> None:
+    estimate = prepared.estimate
+    sys.stdout.write(
+        f"{len(prepared.slices)} slices of {estimate.edges:,} edges; {estimate.repeated:,} looked at again "
+        f"({estimate.factor:.2f} times the work of one pass)\n"
+        f"densest window: about {estimate.densest_edges:,} edges at {estimate.densest_ts}, "
+        f"{estimate.memory_bytes / (1 << 20):,.0f} MB a slice\n"
+    )
+    for each in prepared.slices:
+        edges = prepared.reading.profile.between(each.start, each.end).total
+        sys.stdout.write(f"{each.number:6d}  {each.start} to {each.end}  about {edges:,} edges\n")
+
+
+def _topic(text: str, option: str) -> tuple[str, str]:
+    brokers, separator, topic = text.rpartition("/")
+    if not separator or not brokers or not topic:
+        message = f"{text!r} is not brokers/topic, for example localhost:9092/graphtide.ordered.flows.v1"
+        raise typer.BadParameter(message, param_hint=option)
+    return brokers, topic
+
+
+def _ticks(text: str, option: str, unit: TimeUnit) -> int:
+    return max(1, duration(text, option).ticks_at_least(unit))

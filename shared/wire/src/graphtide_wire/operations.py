@@ -1,0 +1,136 @@
+"""Operations: work that takes long, asked for by users and done by a service, as JSON in a compacted topic.
+
+Three kinds of records share the topic, told apart by their keys: what is asked for (`{id}`, written by the control plane), how
+far it is (`{id}@status`, written by who does it), and markers of pieces whose results are written (`{run}@slice-{number}`, in
+one transaction with the results). Nobody overwrites what another says. An id holds no `@`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+import msgspec
+
+from graphtide_wire.control import LimitsForm
+from graphtide_wire.json_form import Count, Instant, Int64, Name, decode, encode
+
+_ID: Final = re.compile(r"[0-9a-f]{8,64}")
+_MARKER: Final = re.compile(rb"[0-9a-f]{8,64}@slice-[0-9]+")
+_STATUS: Final = "@status"
+
+
+class OperationRecord(msgspec.Struct, frozen=True):
+    """A backfill that a user asked for.
+
+    `start` and `end` bound the times of detection in the stream's ticks, `end` itself left out; null is where history begins or
+    ends. `desired` is
+    changed to `cancelled` by whoever wants it to end.
+    """
+
+    id: Name
+    pattern: Name
+    version: Count
+    text: str
+    stream: Name
+    desired: Literal["done", "cancelled"]
+    created_at: Instant
+    kind: Literal["backfill"] = "backfill"
+    start: Int64 | None = None
+    end: Int64 | None = None
+    engine: str = "auto"
+    limits: LimitsForm = LimitsForm()
+
+
+class OperationStatus(msgspec.Struct, frozen=True):
+    """How far an operation is: slices finished of all, their edges and matches, edges a second; why it failed."""
+
+    id: Name
+    state: Literal["running", "done", "failed", "cancelled"]
+    at: Instant
+    slices_done: Count = 0
+    slices: Count = 0
+    edges: Count = 0
+    matches: Count = 0
+    edges_per_second: float = 0.0
+    reason: str | None = None
+
+
+class SliceMarker(msgspec.Struct, frozen=True):
+    """The results of a slice of a run are written; so many records."""
+
+    run: Name
+    slice: Count
+    records: Count
+
+
+def is_id(text: str) -> bool:
+    """Return whether an operation may have this id."""
+    return _ID.fullmatch(text) is not None
+
+
+def is_marker(key: bytes) -> bool:
+    """Return whether a record of this key is a marker."""
+    return _MARKER.fullmatch(key) is not None
+
+
+def is_status(key: bytes) -> bool:
+    """Return whether a record of this key says how far an operation is."""
+    return key.endswith(_STATUS.encode())
+
+
+def operation_key(id: str) -> bytes:
+    """Return the key of what is asked for."""
+    return id.encode()
+
+
+def status_key(id: str) -> bytes:
+    """Return the key of how far it is."""
+    return f"{id}{_STATUS}".encode()
+
+
+def marker_key(marker: SliceMarker) -> bytes:
+    """Return the key of a marker."""
+    return f"{marker.run}@slice-{marker.slice}".encode()
+
+
+def encode_operation(record: OperationRecord) -> bytes:
+    """Return the operation as JSON."""
+    return encode(record)
+
+
+def decode_operation(value: bytes | None) -> OperationRecord:
+    """Return the operation.
+
+    Raises:
+        PoisonRecordError: the value is none.
+    """
+    return decode(value, OperationRecord, "operation")
+
+
+def encode_status(record: OperationStatus) -> bytes:
+    """Return how far it is, as JSON."""
+    return encode(record)
+
+
+def decode_status(value: bytes | None) -> OperationStatus:
+    """Return how far it is.
+
+    Raises:
+        PoisonRecordError: the value does not say.
+    """
+    return decode(value, OperationStatus, "status of an operation")
+
+
+def encode_marker(record: SliceMarker) -> bytes:
+    """Return the marker as JSON."""
+    return encode(record)
+
+
+def decode_marker(value: bytes | None) -> SliceMarker:
+    """Return the marker.
+
+    Raises:
+        PoisonRecordError: the value is none.
+    """
+    return decode(value, SliceMarker, "marker of a slice")
