@@ -92,9 +92,7 @@ def until_matches_come(pulse: Pulse) -> float:
 
 
 @pytest.mark.parametrize("times", OFTEN)
-@pytest.mark.parametrize(
-    "victim", ["a matcher", "ingestion", pytest.param("Kafka", marks=pytest.mark.slow), "Redis, which comes back empty"]
-)
+@pytest.mark.parametrize("victim", ["a matcher", "ingestion", "Kafka", "Redis, which comes back empty"])
 def test_matches_come_again_soon(whole: Whole, victim: str, times: int, record_property: Callable[[str, object], None]) -> None:
     servers = whole.deployment
 

@@ -10,6 +10,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import Position, Record, TopicPartition
 
+from graphtide_runtime.kafka import groups
 from graphtide_runtime.kafka.errors import LOGGER, NO_MORE, Beside, translate, translated
 
 if TYPE_CHECKING:
@@ -107,12 +108,8 @@ class KafkaReader:
         if self._group is None:
             message = "a reader without a group has no positions"
             raise ValueError(message)
-        with translated(f"asking for the positions of {self._group}"):
-            answers = self._consumer.committed(_kafka(partitions), timeout=self._seconds)
         found: dict[TopicPartition, Position | None] = {}
-        for answer in answers:
-            if answer.error is not None:
-                raise translate(answer.error, f"asking for the positions of {self._group}")
+        for answer in groups.positions(self._consumer, self._group, _kafka(partitions), self._seconds):
             position = Position(answer.offset, answer.metadata or "") if answer.offset >= 0 else None
             found[TopicPartition(answer.topic, answer.partition)] = position
         return found

@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from graphtide_core.errors import FatalError, GraphtideError, TransientError
 
+from graphtide_runtime.kafka import groups
 from graphtide_runtime.kafka.errors import LOGGER
 from graphtide_runtime.kafka.producing import Producing
 from graphtide_runtime.telemetry import attributes as key
@@ -40,6 +41,7 @@ class KafkaTransactor:
     def open(self) -> None:
         """Take the id from whoever has it."""
         self.close()
+        self._groups.clear()
         self._producing = Producing(self._connection.transacting(self._id))
         self._insist(self._opened().producer.init_transactions, "opening")
 
@@ -58,7 +60,7 @@ class KafkaTransactor:
         with timed(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "commit"}):
             if positions:
                 kafka = [KafkaPartition(*place, offset, metadata) for place, (offset, metadata) in positions.items()]
-                metadata = self._metadata(group)
+                metadata = self._metadata(group, kafka)
                 self._insist(
                     lambda seconds: self._bounded(
                         lambda: producing.producer.send_offsets_to_transaction(kafka, metadata, seconds), seconds
@@ -133,12 +135,19 @@ class KafkaTransactor:
                     raise outcome
                 return
 
-    def _metadata(self, group: str) -> object:
-        """Return what names a group to Kafka; only a consumer can make it, and none is needed afterwards."""
+    def _metadata(self, group: str, partitions: list[KafkaPartition]) -> object:
+        """Return what names a group to Kafka; only a consumer can make it, and none is needed afterwards.
+
+        The consumer asks for the group's positions: once it has an answer, the group's coordinator is there. While that is
+        being made or loads, librdkafka may wait for it for ever when it sends positions (see `_bounded`).
+        """
         if group not in self._groups:
             consumer = Consumer(self._connection.reading(group), logger=LOGGER)
-            self._groups[group] = consumer.consumer_group_metadata()
-            consumer.close()
+            try:
+                groups.positions(consumer, group, partitions, self._connection.request_seconds)
+                self._groups[group] = consumer.consumer_group_metadata()
+            finally:
+                consumer.close()
         return self._groups[group]
 
 

@@ -1,0 +1,44 @@
+"""Asking a consumer group's coordinator."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import TransientError
+
+from graphtide_runtime.kafka.errors import translate, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from confluent_kafka import Consumer, TopicPartition
+
+_BETWEEN_TRIES: Final = 0.1
+
+
+def positions(consumer: Consumer, group: str, partitions: Sequence[TopicPartition], seconds: float) -> list[TopicPartition]:
+    """Return the positions of the consumer's group, none of them of a transaction that is not ended.
+
+    Asked again while what is in the way mends itself: a coordinator that is being made or loads answers errors at first, and
+    librdkafka hands some of them on at once (`NOT_COORDINATOR`).
+
+    Raises:
+        TransientError: no answer within the seconds.
+        GraphtideError: what will not mend itself.
+    """
+    doing = f"asking for the positions of {group}"
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            with translated(doing):
+                answers = consumer.committed(list(partitions), timeout=max(0.0, deadline - time.monotonic()))
+            for answer in answers:
+                if answer.error is not None:
+                    raise translate(answer.error, doing)
+        except TransientError:
+            if time.monotonic() + _BETWEEN_TRIES >= deadline:
+                raise
+            time.sleep(_BETWEEN_TRIES)
+        else:
+            return answers
