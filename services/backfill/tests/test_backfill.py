@@ -19,7 +19,7 @@ from graphtide_backfill.application.manifest import OtherRunError
 from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.domain.sizing import BASE_BYTES, BYTES_AN_EDGE, Machine, WindowTooLargeError
 from graphtide_backfill.domain.task import Task
-from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
 from graphtide_native.spec import Limits
 from graphtide_query import parse
 from graphtide_query.planner import plan
@@ -240,6 +240,56 @@ def test_every_format_gives_the_same(world: World, tmp_path: Path, format: str) 
     )  # fmt: skip
     made.run(made.prepare())
     assert found_in(results) == world.in_one_pass(task)
+
+
+COLUMNS = {"ts": [1, 2], "src": ["a", "b"], "dst": ["b", "c"], "label": ["x", "y"]}
+
+
+def write_history(folder: Path, format: str, *tables: pa.Table) -> Files:
+    folder.mkdir()
+    for number, table in enumerate(tables):
+        path = folder / f"{number}.{format}"
+        if format == "parquet":
+            pq.write_table(table, path)
+        elif format == "arrow":
+            with pa.ipc.new_stream(path, table.schema) as writer:
+                writer.write_table(table)
+        else:
+            csv.write_csv(table, path)
+    return Files(str(folder), format)
+
+
+def matched(condition: str, history: Files, run: Path) -> Totals:
+    text = f"PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) WHERE {condition} ON s WINDOW 9"
+    made = Backfill(
+        Task(parse(text)), history, OneProcess(BIG), ResultFolder(run), Asked(),
+        on_progress=lambda _: None, is_wanted=lambda: True,
+    )  # fmt: skip
+    return made.run(made.prepare())
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow", "csv"])
+def test_a_pattern_that_reads_what_no_file_has_is_refused(tmp_path: Path, format: str) -> None:
+    history = write_history(tmp_path / "history", format, pa.table(COLUMNS), pa.table(COLUMNS))
+    with pytest.raises(InvalidPatternError, match="pattern 'chain': the stream has no attribute 'amount'") as refused:
+        matched("x.amount > 3", history, tmp_path / "run")
+    assert refused.value.hint == "the stream's columns are ts, src, dst, label"
+    # Two edges can be x, and two y.
+    assert matched("x.amount IS NULL", history, tmp_path / "run").matches == 4
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow", "csv"])
+def test_an_attribute_that_one_file_has_is_there(tmp_path: Path, format: str) -> None:
+    paid = pa.table({**COLUMNS, "amount": [5, 6]})
+    history = write_history(tmp_path / "history", format, pa.table(COLUMNS), paid)
+    assert matched("x.amount > 3", history, tmp_path / "run").matches == 2
+
+
+def test_where_only_records_tell_the_totals_say_what_nothing_could_be(world: World) -> None:
+    text = "PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) WHERE y.unheard_of = 1 ON s WINDOW 9"
+    totals, _ = world.run(Task(parse(text)))
+    assert totals.unmatched == {"chain": ["y"]}
+    assert world.run(TASK, run="other")[0].unmatched == {}
 
 
 @pytest.mark.parametrize(("name", "said"), [("none.parquet", "no such file"), ("text.parquet", "text.parquet")])

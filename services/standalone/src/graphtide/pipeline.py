@@ -6,17 +6,15 @@ then is it known what the stream has: its columns, whether it gives ids and dele
 
 from __future__ import annotations
 
-import difflib
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_core.errors import InvalidPatternError
-from graphtide_core.predicate import attributes
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
 from graphtide_native.sampling import sample
 from graphtide_native.spec import Concurrency, columns
+from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_query.planner import AUTO, plan
 from graphtide_query.search.choice import is_worth_it
 
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
     from graphtide.options import MatchOptions
     from graphtide.readers import Reader
-
-_RECORD_FIELDS = ("ts", "id", "label")
 
 MOST_ADAPTED = 100
 """Patterns in one pass up to which their plans change with the stream."""
@@ -100,7 +96,7 @@ class Pipeline:
         """Take a batch of the reader's; yield matches in parts.
 
         Raises:
-            InvalidPatternError: a pattern reads an attribute that the stream does not have.
+            InvalidPatternError: a pattern can never match, since it reads an attribute that the stream does not have.
             LimitExceededError: a pattern reached a bound under the policy `fail`.
         """
         if self._matcher is None:
@@ -172,7 +168,7 @@ class Pipeline:
         options = self._options
         # A format without columns may turn out to give ids and deletions at any record.
         has_columns = reader is not None and reader.columns is not None
-        if has_columns and reader is not None and reader.columns is not None:
+        if reader is not None and reader.columns is not None:
             refuse_unknown_attributes(self._patterns, reader.columns)
         has_ids = reader is not None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
@@ -197,21 +193,3 @@ class Pipeline:
         )
         self.plan_seconds = time.perf_counter() - started
         return self._matcher
-
-
-def refuse_unknown_attributes(patterns: Sequence[SubgraphPattern], known: Sequence[str]) -> None:
-    """Refuse patterns that read an attribute that no record of the stream can have.
-
-    Raises:
-        InvalidPatternError: the first such attribute, with its place in the text.
-    """
-    for pattern in patterns:
-        edges = {edge.name for edge in pattern.edges}
-        for predicate in pattern.predicates:
-            for attribute in attributes(predicate):
-                if attribute.variable not in edges or attribute.name in (*_RECORD_FIELDS, *known):
-                    continue
-                close = difflib.get_close_matches(attribute.name, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
-                message = f"pattern {pattern.name!r}: the stream has no attribute {attribute.name!r}"
-                raise InvalidPatternError(message, attribute.location, hint=hint)

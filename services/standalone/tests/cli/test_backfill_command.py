@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import builtins
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 from graphtide.cli.app import app
-from graphtide_core.errors import FatalError, InvalidQueryError
+from graphtide_backfill import bootstrap
+from graphtide_backfill.adapters.one_process import OneProcess
+from graphtide_backfill.domain.sizing import Machine
+from graphtide_core.errors import FatalError, InvalidPatternError, InvalidQueryError
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -23,6 +27,12 @@ def pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.gtp").write_text(PATTERN)
     return tmp_path / "p.gtp"
+
+
+@pytest.fixture
+def in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work without Spark."""
+    monkeypatch.setattr(bootstrap, "spark_cluster", lambda _: nullcontext(OneProcess(Machine(2, 2 << 30))))
 
 
 def run(*arguments: object) -> Result:
@@ -56,6 +66,21 @@ def test_a_topic_is_given_with_its_brokers(pattern: Path) -> None:
     result = run(pattern, "topic", "--source", "kafka")
     assert result.exit_code == 2
     assert "brokers/topic" in result.output
+
+
+def test_an_attribute_that_history_does_not_have_is_shown_in_the_text(pattern: Path, in_one_process: None) -> None:
+    pattern.write_text(PATTERN.replace("ORDER", "WHERE x.amonut > 3 ORDER"))
+    (pattern.parent / "h.csv").write_text("ts,src,dst,label,amount\n1,a,b,pays,5\n2,b,c,pays,6\n")
+    with pytest.raises(InvalidPatternError, match="no attribute 'amonut'") as refused:
+        run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl")
+    reason, line, caret, hint = str(refused.value).splitlines()
+    assert reason.startswith("line 1, column")
+    assert line[caret.index("^") :].startswith("x.amonut")
+    assert hint == "hint: did you mean 'amount'?"
+    # A run that cannot begin leaves nothing that the next one had to remove.
+    pattern.write_text(PATTERN)
+    assert run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl").exit_code == 0
+    assert len((pattern.parent / "m.jsonl").read_bytes().splitlines()) == 1
 
 
 def test_finished_slices_of_an_earlier_run_are_not_taken_unasked(pattern: Path) -> None:

@@ -71,16 +71,7 @@ class ArrowPiece:
         """See `Piece.batches`."""
         try:
             with pa.OSFile(self.path) as opened:
-                is_file = opened.read(6) == b"ARROW1"
-                opened.seek(0)
-                if is_file:
-                    file = pa.ipc.open_file(opened)
-                    schema = file.schema
-                    given = (pa.Table.from_batches([file.get_batch(n)]) for n in range(file.num_record_batches))
-                else:
-                    stream = pa.ipc.open_stream(opened)
-                    schema = stream.schema
-                    given = (pa.Table.from_batches([batch]) for batch in stream)
+                schema, given = _arrow(opened)
                 wanted = _wanted(schema, self.columns, reading.attributes)
                 self._told = yield from _decoded((each.select(wanted) for each in given), schema, self.columns, reading)
         except (pa.ArrowException, OSError) as error:
@@ -109,6 +100,40 @@ def parquet_pieces(path: str, columns: Mapping[str, str]) -> Iterator[ParquetPie
         if rows >= _PIECE_ROWS or group == footer.num_row_groups - 1:
             yield ParquetPiece(path, columns, first, group + 1)
             first, rows = group + 1, 0
+
+
+def parquet_columns(path: str) -> list[str]:
+    """Return the names of a Parquet file's columns. Raises as `parquet_pieces`."""
+    try:
+        names: list[str] = pq.read_schema(path).names
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+    return names
+
+
+def arrow_columns(path: str) -> list[str]:
+    """Return the names of the columns of an Arrow IPC file or stream.
+
+    Raises:
+        UnreadableStreamError: it is none.
+    """
+    try:
+        with pa.OSFile(path) as opened:
+            names: list[str] = _arrow(opened)[0].names
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+    return names
+
+
+def _arrow(opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """Return the schema of an Arrow IPC file or stream, and its batches."""
+    is_file = opened.read(6) == b"ARROW1"
+    opened.seek(0)
+    if not is_file:
+        stream = pa.ipc.open_stream(opened)
+        return stream.schema, (pa.Table.from_batches([batch]) for batch in stream)
+    file = pa.ipc.open_file(opened)
+    return file.schema, (pa.Table.from_batches([file.get_batch(n)]) for n in range(file.num_record_batches))
 
 
 def _decoded(

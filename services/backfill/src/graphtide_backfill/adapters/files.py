@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import UnreadableStreamError
 
-from graphtide_backfill.adapters.columnar import ArrowPiece, parquet_pieces
-from graphtide_backfill.adapters.texts import TextPiece
+from graphtide_backfill.adapters.columnar import ArrowPiece, arrow_columns, parquet_columns, parquet_pieces
+from graphtide_backfill.adapters.texts import TextPiece, csv_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_backfill.application.pieces import Piece
 
@@ -47,6 +47,10 @@ class Files:
         """See `History.pieces`."""
         return [piece for path in self._paths() for piece in self._pieces_of(str(path))]
 
+    def headers(self) -> Iterator[Sequence[str]] | None:
+        """See `History.headers`."""
+        return None if self.format == "jsonl" else (self._columns_of(str(path)) for path in self._paths())
+
     def fingerprint(self) -> str:
         """Return a digest of names, sizes and times of change."""
         digest = hashlib.blake2b(digest_size=16)
@@ -56,6 +60,15 @@ class Files:
         told = (self.format, sorted(self.columns.items()), self.delimiter)
         digest.update(repr(told).encode())
         return digest.hexdigest()
+
+    def _columns_of(self, path: str) -> Sequence[str]:
+        match self.format:
+            case "parquet":
+                return parquet_columns(path)
+            case "arrow":
+                return arrow_columns(path)
+            case _:
+                return csv_columns(path, self.columns, self.delimiter)
 
     def _pieces_of(self, path: str) -> Iterator[Piece]:
         match self.format:

@@ -83,6 +83,9 @@ class OrderedTopic:
             for start in range(first, end, _PIECE_RECORDS)
         ]
 
+    def headers(self) -> None:
+        """Return None: which attributes there are is known of each record alone."""
+
     def fingerprint(self) -> str:
         """Return the topic's name and where it begins."""
         return f"{self.topic}@{self._bounds()[0]}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_native.records import CsvDecoder, JsonLinesDecoder
+from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols
 
 from graphtide_backfill.application.pieces import Told
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.pieces import Reading
 
 _BLOCK: Final = 4 << 20
+_HEADER_BLOCK: Final = 1 << 16
 
 
 @dataclass(slots=True)
@@ -58,3 +59,20 @@ class TextPiece:
     def told(self) -> Told:
         """See `Piece.told`."""
         return self._told
+
+
+def csv_columns(path: str, columns: Mapping[str, str], delimiter: str) -> list[str]:
+    """Return the names in the header of a CSV file, perhaps compressed; none if it is empty.
+
+    Raises:
+        UnreadableStreamError: it cannot be read, or lacks a column that every record needs.
+    """
+    decoder = CsvDecoder(Symbols(), (), dict(columns), delimiter)
+    try:
+        with pa.input_stream(path, compression="detect") as blocks:
+            while decoder.columns() is None and (block := blocks.read(_HEADER_BLOCK)):
+                decoder.decode(block)
+    except (pa.ArrowException, OSError, UnreadableStreamError) as error:
+        message = f"{path}: {error}"
+        raise UnreadableStreamError(message) from error
+    return decoder.columns() or []

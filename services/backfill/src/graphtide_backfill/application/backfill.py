@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from graphtide_query.known_attributes import refuse_unknown_attributes
 
 from graphtide_backfill.application.manifest import manifest_of
 from graphtide_backfill.application.reading_plan import reading_plan
@@ -16,7 +17,7 @@ from graphtide_backfill.domain.sizing import Estimate, check_memory, cut_by_leng
 from graphtide_backfill.domain.task import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from graphtide_backfill.application.manifest import Manifest
     from graphtide_backfill.application.pieces import History
@@ -77,6 +78,7 @@ class Totals(msgspec.Struct, frozen=True):
         seconds: of the whole run, with reading.
         slice_seconds: that slices took, all cores together.
         is_exact: False where a limit made an engine give up partial matches, or rest.
+        unmatched: query edges, by their patterns, that no record could be by itself: often for want of a label or an attribute.
     """
 
     slices: int
@@ -89,6 +91,7 @@ class Totals(msgspec.Struct, frozen=True):
     seconds: float
     slice_seconds: float
     is_exact: bool
+    unmatched: dict[str, list[str]]
 
 
 class Backfill:
@@ -138,8 +141,10 @@ class Backfill:
             OtherRunError: what is kept is of another run.
             WindowTooLargeError: a window alone does not fit.
             CancelledError: the run is not wanted any more.
+            InvalidPatternError: a pattern can never match, since it reads an attribute that history does not have.
             FatalError: history cannot be read.
         """
+        self._refuse_unknown_attributes()
         asked, old = self._asked, self._results.manifest()
         fingerprint, wanted = self._history.fingerprint(), (asked.start, asked.end)
         if old is not None:
@@ -180,6 +185,18 @@ class Backfill:
         self._tick(prepared)
         return self._totals(reading, len(duplicates))
 
+    def _refuse_unknown_attributes(self) -> None:
+        wanted, headers = set(self._task.attributes), self._history.headers()
+        if not wanted or headers is None:
+            return
+        known: dict[str, None] = {}
+        for names in headers:
+            known.update(dict.fromkeys(names))
+            if wanted <= known.keys():
+                return
+        if known:
+            refuse_unknown_attributes(self._task.patterns, tuple(known))
+
     def _cut(self, reading: ReadingPlan) -> tuple[Slice, ...]:
         asked, profile = self._asked, reading.profile
         start = asked.start if asked.start is not None else profile.first
@@ -211,7 +228,16 @@ class Backfill:
             seconds=round(time.perf_counter() - self._started, 6),
             slice_seconds=round(sum(each.seconds for each in done), 6),
             is_exact=all(each.is_exact for each in done),
+            unmatched=_unmatched(done),
         )
+
+
+def _unmatched(done: Iterable[Outcome]) -> dict[str, list[str]]:
+    each_of_some = [set(each.unmatched) for each in done if each.edges or each.overlap]
+    found: dict[str, list[str]] = {}
+    for pattern, edge in sorted(set.intersection(*each_of_some)) if each_of_some else ():
+        found.setdefault(pattern, []).append(edge)
+    return found
 
 
 def _nothing() -> None:

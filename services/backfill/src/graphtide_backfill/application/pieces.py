@@ -75,6 +75,14 @@ class History(Protocol):
         """
         ...
 
+    def headers(self) -> Iterator[Sequence[str]] | None:
+        """Yield the names of columns of each part of history; None where only records tell which attributes they have.
+
+        Raises:
+            UnreadableStreamError: a part cannot be read.
+        """
+        ...
+
     def fingerprint(self) -> str:
         """Return what changes when history does."""
         ...

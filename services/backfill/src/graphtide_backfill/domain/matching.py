@@ -82,6 +82,12 @@ class SliceMatching:
             seconds=round(self._seconds, 6),
             state_bytes=self._matcher.totals().peak_state_bytes if self._matcher is not None else 0,
             is_exact=not any(report.limited or report.paused for report in reports),
+            unmatched=tuple(
+                (pattern.name, edge.name)
+                for pattern, report in zip(self._task.patterns, reports, strict=False)
+                for edge, hits in zip(pattern.edges, report.hits, strict=True)
+                if not hits
+            ),
         )
 
     def _ordered(self, blocks: Iterable[Block]) -> Iterator[EdgeBatch]:

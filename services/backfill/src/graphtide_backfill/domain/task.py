@@ -57,6 +57,7 @@ class Outcome(msgspec.Struct, frozen=True):
         seconds: what it took.
         state_bytes: most bytes of state at once.
         is_exact: False where a limit made an engine give up partial matches, or rest.
+        unmatched: patterns with their query edges that no record it looked at could be by itself.
     """
 
     slice: int
@@ -67,3 +68,4 @@ class Outcome(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     state_bytes: int = 0
     is_exact: bool = True
+    unmatched: tuple[tuple[str, str], ...] = ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from graphtide_core.errors import FatalError
+from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.planner import AUTO
@@ -25,6 +25,7 @@ from graphtide.cli.arguments import (
     engine_name,
     read_patterns,
     time_unit,
+    with_source,
 )
 from graphtide.cli.status import INTERRUPTED, say
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.adapters.result_folder import ResultFolder
     from graphtide_backfill.application.backfill import Prepared, Progress, Totals
     from graphtide_backfill.application.pieces import History
+    from graphtide_backfill.bootstrap import Run
 
 _FORMATS = {name: name for name in ("parquet", "arrow", "csv", "jsonl", "kafka")}
 _MISSING = "a backfill needs Spark, which is not installed: pip install 'graphtide[spark]'"
@@ -103,7 +105,7 @@ def backfill(
     with bootstrap.spark_cluster(request) as cluster, bootstrap.stopped_by_signals() as stop:
         run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=show.update, stop=stop, to=to)
         try:
-            prepared = run.backfill.prepare()
+            prepared = _prepared(run, pattern_file, is_new=resume is None)
             if dry_run:
                 _say_plan(prepared)
                 if resume is None:
@@ -116,6 +118,18 @@ def backfill(
     _finish(run.results, totals, output, summary, by, is_published=to is not None)
     if resume is None:
         shutil.rmtree(folder)
+
+
+def _prepared(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:
+    """Prepare a run; a new one that cannot begin leaves no folder."""
+    try:
+        return run.backfill.prepare()
+    except GraphtideError as error:
+        if is_new:
+            shutil.rmtree(run.results.path)
+        if isinstance(error, InvalidPatternError):
+            raise with_source(error, pattern_file) from error
+        raise
 
 
 def _finish(
@@ -131,6 +145,9 @@ def _finish(
         write_all(results, slices, output)
     if not totals.is_exact:
         say("note: a pattern reached its limit: matches may be missing")
+    for pattern, edges in totals.unmatched.items():
+        for edge in edges:
+            say(f"note: pattern {pattern!r}: no record could be edge {edge!r}; has history its labels and values?")
 
 
 class _Shown:

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query import print_pattern
+from graphtide_query.known_attributes import refuse_unknown_attributes
 
 from graphtide.cli.arguments import PatternFile, read_patterns, with_source
 from graphtide.options import MatchOptions
-from graphtide.pipeline import Pipeline, refuse_unknown_attributes
+from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide.run import tuned
 

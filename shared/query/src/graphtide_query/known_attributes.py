@@ -1,0 +1,84 @@
+"""Patterns against the attributes that a stream has: refused is what can never match because an attribute is not there.
+
+A missing attribute makes unknown what is computed from it (`graphtide_core.predicate`), and unknown is not true. So each
+condition is evaluated over sets of outcomes: an attribute that no record has is missing, any other may be anything. A condition
+that can still be true, such as `x.state IS NULL`, is no error. Cost: O(size of the conditions).
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import reduce
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core import predicate as p
+from graphtide_core.errors import InvalidPatternError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphtide_core.pattern import SubgraphPattern
+
+    Outcomes = frozenset[bool | None]
+    """What an expression may be; None is unknown, or missing."""
+
+_RECORD_FIELDS: Final = frozenset({"ts", "id", "label"})
+_ANY: Final[Outcomes] = frozenset({True, False, None})
+_MISSING: Final[Outcomes] = frozenset({None})
+
+
+def refuse_unknown_attributes(patterns: Iterable[SubgraphPattern], known: Sequence[str]) -> None:
+    """Refuse patterns with a condition that cannot be true where records have these attributes alone.
+
+    Raises:
+        InvalidPatternError: the first attribute that such a condition misses, with its place in the text.
+    """
+    for pattern in patterns:
+        edges = {edge.name for edge in pattern.edges}
+        for condition in (part for predicate in pattern.predicates for part in p.conjuncts(predicate)):
+            missing = [each for each in p.attributes(condition) if each.variable in edges and _is_missing(each, known)]
+            if missing and True not in _outcomes(condition, frozenset(missing)):
+                name = missing[0].name
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
+                message = f"pattern {pattern.name!r}: the stream has no attribute {name!r}"
+                raise InvalidPatternError(message, missing[0].location, hint=hint)
+
+
+def _is_missing(attribute: p.Attribute, known: Sequence[str]) -> bool:
+    return attribute.name not in _RECORD_FIELDS and attribute.name not in known
+
+
+def _outcomes(expression: p.Expression, missing: frozenset[p.Attribute]) -> Outcomes:
+    """Return at least everything that the expression can be."""
+    match expression:
+        case p.Literal(value):
+            return frozenset({value}) if value is None or isinstance(value, bool) else _ANY
+        case p.Attribute():
+            return _MISSING if expression in missing else _ANY
+        case p.IsNull(operand):
+            return frozenset({True}) if _outcomes(operand, missing) == _MISSING else frozenset({True, False})
+        case p.Not(operand):
+            return _negated(_outcomes(operand, missing))
+        case p.And(operands):
+            return _all_of(_outcomes(operand, missing) for operand in operands)
+        case p.Or(operands):
+            return _negated(_all_of(_negated(_outcomes(operand, missing)) for operand in operands))
+        case _:
+            parts = [_outcomes(child, missing) for child in p.children(expression)]
+            return _MISSING if _MISSING in parts else _ANY
+
+
+def _negated(outcomes: Outcomes) -> Outcomes:
+    return frozenset(None if each is None else not each for each in outcomes)
+
+
+def _all_of(operands: Iterable[Outcomes]) -> Outcomes:
+    return reduce(lambda one, other: frozenset(_both(*pair) for pair in product(one, other)), operands)
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
