@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.application.backfill import Progress
-from graphtide_backfill.application.ports import CancelledError, Cluster, FoundRecord
-from graphtide_backfill.application.publishing import Publisher
+from graphtide_backfill.application.ports import CancelledError, Cluster
 from graphtide_backfill.application.serving import Operations
 from graphtide_backfill.bootstrap import OverTheLog
 from graphtide_backfill.domain.sizing import Machine
@@ -50,11 +49,6 @@ AT = datetime(2024, 1, 1, tzinfo=UTC)
 ASKED = operations.OperationRecord("aaaaaaaa", "chain", 3, TEXT, "s", "done", AT)
 # Streams in their order have no duplicates: whoever orders them dropped those.
 EDGES = random_stream(random.Random(5), StreamShape(max_records=300, vertices=6, duplicates=False, negative_ts=False))
-
-FOUND = [
-    FoundRecord(1, b'{"match_id":"%032d","query":"chain","kind":"match","detected_at":%d}' % (number, number))
-    for number in range(3)
-]
 
 
 @dataclass
@@ -205,27 +199,3 @@ def test_matches_of_history_reach_the_topic_of_matches_once_and_marked(world: Wo
     assert {dict(each.headers)[BACKFILLED] for each in records} == {b"true"}
     assert {dict(each.headers)["graphtide-pattern-version"] for each in records} == {b"3"}
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_slice_that_is_tried_again_is_not_written_twice(world: World) -> None:
-    for _ in range(2):
-        publisher = Publisher(world.log, TOPICS.matches, TOPICS.operations, "cafecafe", TimeUnit.MILLISECOND)
-        publisher.publish(0, FOUND)
-        publisher.publish(0, FOUND)
-        publisher.close()
-    other = Publisher(world.log, TOPICS.matches, TOPICS.operations, "cafecafe", TimeUnit.MILLISECOND)
-    assert other.published == {0}
-    other.publish(1, FOUND[:1])
-    other.close()
-    assert [each.value for each in world.read(TOPICS.matches)] == [each.record for each in (*FOUND, FOUND[0])]
-
-
-def test_a_publisher_that_another_replaced_writes_nothing_more(world: World) -> None:
-    one = Publisher(world.log, TOPICS.matches, TOPICS.operations, "cafecafe", TimeUnit.MILLISECOND)
-    other = Publisher(world.log, TOPICS.matches, TOPICS.operations, "cafecafe", TimeUnit.MILLISECOND)
-    with pytest.raises(FencedError):
-        one.publish(0, FOUND)
-    other.publish(0, FOUND)
-    one.close()
-    other.close()
-    assert len(world.read(TOPICS.matches)) == len(FOUND)

@@ -23,7 +23,7 @@ from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.application.backfill import Asked, Backfill
-from graphtide_backfill.application.publishing import Publisher
+from graphtide_backfill.application.publishing import Publisher, written
 from graphtide_backfill.application.serving import Operations
 from graphtide_backfill.domain.task import Task
 from graphtide_backfill.entrypoints.request import SparkRequest, size
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from graphtide_wire.operations import OperationRecord
 
     from graphtide_backfill.application.backfill import Prepared, Progress, Totals
+    from graphtide_backfill.application.manifest import Manifest
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.application.ports import Cluster
     from graphtide_backfill.settings import BackfillSettings
@@ -109,12 +110,13 @@ class Run:
 
         Raises:
             CancelledError: the run is not wanted any more.
+            OtherRunError: it was published before and cut otherwise.
             FencedError: another process publishes the same run.
             FatalError: it cannot go on.
         """
         if self.to is None:
             return self.backfill.run(prepared)
-        publisher = self.to.publisher(prepared, unit)
+        publisher = self.to.publisher(prepared.manifest, unit)
         try:
             self.backfill.also(lambda: self._publish(publisher))
             totals = self.backfill.run(prepared)
@@ -130,15 +132,30 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Where matches go: a topic, and the topic of markers beside it."""
+    """Where matches go: a topic, and the topic of operations beside it.
+
+    Attributes:
+        log: where both are.
+        topic: of the matches.
+        operations: says how runs are cut and which of their slices are written.
+        run: name of the run; None is one for all runs that find the same.
+    """
 
     log: Log
     topic: str
     operations: str
+    run: str | None = None
 
-    def publisher(self, prepared: Prepared, unit: TimeUnit) -> Publisher:
+    def bounds(self, manifest: Manifest) -> tuple[int, ...] | None:
+        """Return where a run was cut that was written before; None was not."""
+        return written(self.log, self.operations, self._run(manifest)).bounds
+
+    def publisher(self, manifest: Manifest, unit: TimeUnit) -> Publisher:
         """Return what writes the matches of a run."""
-        return Publisher(self.log, self.topic, self.operations, prepared.manifest.run, unit)
+        return Publisher(self.log, self.topic, self.operations, self._run(manifest), manifest.bounds, unit=unit)
+
+    def _run(self, manifest: Manifest) -> str:
+        return self.run or manifest.run(self.topic)
 
 
 def backfill(
@@ -154,7 +171,16 @@ def backfill(
 ) -> Run:
     """Put a backfill together; it goes on with what the folder keeps, and ends when `stop` is set."""
     results = ResultFolder(folder)
-    run = Backfill(task, history, cluster, results, asked, on_progress=on_progress, is_wanted=lambda: not stop.is_set())
+    run = Backfill(
+        task,
+        history,
+        cluster,
+        results,
+        asked,
+        on_progress=on_progress,
+        is_wanted=lambda: not stop.is_set(),
+        cut_before=to.bounds if to is not None else None,
+    )
     return Run(run, results, to)
 
 
@@ -198,7 +224,7 @@ class OverTheLog:
         patterns = tuple(replace(pattern, version=asked.version) for pattern in parse(asked.text))
         limits = Limits(asked.limits.partial_matches, asked.limits.state_bytes, asked.limits.policy)
         task = Task(patterns, asked.engine, unit, limits=limits)
-        to = Published(self.log(), self.topics.matches, self.topics.operations)
+        to = Published(self.log(), self.topics.matches, self.topics.operations, asked.id)
         folder = self.folder / asked.id
         with self.cluster() as cluster:
             run = backfill(

@@ -178,6 +178,7 @@ OPERATION_STATUS = operations.OperationStatus(
     edges_per_second=250_000.5,
     reason="pattern 'exfiltration' reached its limit of 1000 partial matches",
 )
+CUT = operations.RunCut("d3b07384d113edec", (-5, 1_704_067_200_000, 1_704_070_800_000))
 MARKER = operations.SliceMarker("d3b07384d113edec", 4, 17)
 
 
@@ -244,6 +245,12 @@ EXAMPLES = [
         Message("t", operations.status_key(OPERATION_STATUS.id), operations.encode_status(OPERATION_STATUS)),
         OPERATION_STATUS,
         lambda record: operations.decode_status(record.value),
+    ),
+    Example(
+        "run-cut",
+        Message("t", operations.cut_key(CUT.run), operations.encode_cut(CUT)),
+        CUT,
+        lambda record: operations.decode_cut(record.value),
     ),
     Example(
         "slice-marker",

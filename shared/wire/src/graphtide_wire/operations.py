@@ -1,8 +1,9 @@
 """Operations: work that takes long, asked for by users and done by a service, as JSON in a compacted topic.
 
-Three kinds of records share the topic, told apart by their keys: what is asked for (`{id}`, written by the control plane), how
-far it is (`{id}@status`, written by who does it), and markers of pieces whose results are written (`{run}@slice-{number}`, in
-one transaction with the results). Nobody overwrites what another says. An id holds no `@`.
+Records of four kinds share the topic, told apart by their keys: what is asked for (`{id}`, written by the control plane), how
+far it is (`{id}@status`, written by who does it), into which pieces a run is cut (`{run}@cut`, written before its results), and
+markers of pieces whose results are written (`{run}@slice-{number}`, in one transaction with the results). Nobody overwrites
+what another says. An id holds no `@`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from graphtide_wire.control import LimitsForm
 from graphtide_wire.json_form import Count, Instant, Int64, Name, decode, encode
 
 _ID: Final = re.compile(r"[0-9a-f]{8,64}")
-_MARKER: Final = re.compile(rb"[0-9a-f]{8,64}@slice-[0-9]+")
+_OF_RUN: Final = re.compile(rb"[0-9a-f]{8,64}@(cut|slice-[0-9]+)")
+_CUT: Final = "@cut"
 _STATUS: Final = "@status"
 
 
@@ -56,6 +58,13 @@ class OperationStatus(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
+class RunCut(msgspec.Struct, frozen=True):
+    """Where the slices of a run begin, and last where the last one ends: whoever goes on with the run cuts it there, too."""
+
+    run: Name
+    bounds: tuple[Int64, ...]
+
+
 class SliceMarker(msgspec.Struct, frozen=True):
     """The results of a slice of a run are written; so many records."""
 
@@ -69,9 +78,14 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def is_marker(key: bytes) -> bool:
-    """Return whether a record of this key is a marker."""
-    return _MARKER.fullmatch(key) is not None
+def is_of_run(key: bytes) -> bool:
+    """Return whether a record of this key is a run's cut or a marker."""
+    return _OF_RUN.fullmatch(key) is not None
+
+
+def is_cut(key: bytes) -> bool:
+    """Return whether a record of this key, which is of a run, is its cut."""
+    return key.endswith(_CUT.encode())
 
 
 def is_status(key: bytes) -> bool:
@@ -87,6 +101,11 @@ def operation_key(id: str) -> bytes:
 def status_key(id: str) -> bytes:
     """Return the key of how far it is."""
     return f"{id}{_STATUS}".encode()
+
+
+def cut_key(run: str) -> bytes:
+    """Return the key of a run's cut."""
+    return f"{run}{_CUT}".encode()
 
 
 def marker_key(marker: SliceMarker) -> bytes:
@@ -120,6 +139,20 @@ def decode_status(value: bytes | None) -> OperationStatus:
         PoisonRecordError: the value does not say.
     """
     return decode(value, OperationStatus, "status of an operation")
+
+
+def encode_cut(record: RunCut) -> bytes:
+    """Return the cut as JSON."""
+    return encode(record)
+
+
+def decode_cut(value: bytes | None) -> RunCut:
+    """Return the cut.
+
+    Raises:
+        PoisonRecordError: the value is none.
+    """
+    return decode(value, RunCut, "cut of a run")
 
 
 def encode_marker(record: SliceMarker) -> bytes:

@@ -13,11 +13,12 @@ from typing import Final
 import msgspec
 
 from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
-from graphtide_wire.operations import OperationRecord, OperationStatus, SliceMarker
+from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, SliceMarker
 from graphtide_wire.statistics import StatisticsForm
 
 FORMS: Final = {
     "control.operations": OperationRecord,
+    "control.operations.cut": RunCut,
     "control.operations.marker": SliceMarker,
     "control.operations.status": OperationStatus,
     "control.patterns": PatternRecord,

@@ -84,7 +84,7 @@ class Operations:
         try:
             for record in follower.to_the_end():
                 key = record.key or b""
-                if record.value is None or operations.is_marker(key):
+                if record.value is None or operations.is_of_run(key):
                     continue
                 # What cannot be read is nobody's.
                 with suppress(PoisonRecordError):

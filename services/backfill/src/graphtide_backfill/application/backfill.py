@@ -14,6 +14,7 @@ from graphtide_backfill.application.manifest import manifest_of
 from graphtide_backfill.application.reading_plan import reading_plan
 from graphtide_backfill.application.work import Job
 from graphtide_backfill.domain.sizing import Estimate, check_memory, cut_by_length, cut_evenly, estimated
+from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Outcome
 
 if TYPE_CHECKING:
@@ -56,12 +57,21 @@ class Progress(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A run that can begin."""
+    """A run that can begin.
+
+    Attributes:
+        manifest: what it is.
+        reading: how history is read.
+        slices: all of them, finished or not.
+        estimate: what they cost.
+        rest: where slices end, if history has grown past there since the run was cut, though no end was asked for.
+    """
 
     manifest: Manifest
     reading: ReadingPlan
     slices: tuple[Slice, ...]
     estimate: Estimate
+    rest: int | None
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -107,6 +117,7 @@ class Backfill:
         *,
         on_progress: Callable[[Progress], None],
         is_wanted: Callable[[], bool],
+        cut_before: Callable[[Manifest], tuple[int, ...] | None] | None = None,
     ) -> None:
         """Put the run together.
 
@@ -118,6 +129,7 @@ class Backfill:
             asked: what is asked for beside the patterns.
             on_progress: told now and then.
             is_wanted: asked now and then; False cancels the run.
+            cut_before: gives the bounds of the run's slices if some of them are published, though the results know of none.
         """
         self._task = task
         self._history = history
@@ -126,6 +138,7 @@ class Backfill:
         self._asked = asked
         self._on_progress = on_progress
         self._is_wanted = is_wanted
+        self._cut_before = cut_before
         self._started = time.perf_counter()
         self._before = 0
         self._also: Callable[[], None] = _nothing
@@ -146,16 +159,18 @@ class Backfill:
         """
         self._refuse_unknown_attributes()
         asked, old = self._asked, self._results.manifest()
-        fingerprint, wanted = self._history.fingerprint(), (asked.start, asked.end)
+        this = manifest_of(self._task, self._history.fingerprint(), (asked.start, asked.end))
         if old is not None:
-            old.check(manifest_of(self._task, fingerprint, wanted, ()))
+            old.check(this)
+        known = old.bounds if old is not None else self._cut_before and self._cut_before(this)
         pieces = self._history.pieces()
         reading = reading_plan(pieces, self._cluster.count(pieces, self._task.unit, self._is_wanted))
-        slices = old.slices if old is not None else self._cut(reading)
-        bounds = old.bounds if old is not None else _bounds(slices)
+        slices = slices_at(known) if known is not None else self._cut(reading)
         estimate = estimated(reading.profile, slices, self._task.window)
         check_memory(estimate, self._cluster.machine)
-        return Prepared(manifest_of(self._task, fingerprint, wanted, bounds), reading, slices, estimate)
+        return Prepared(
+            msgspec.structs.replace(this, bounds=_bounds(slices)), reading, slices, estimate, self._rest(reading, slices)
+        )
 
     def run(self, prepared: Prepared) -> Totals:
         """Match every slice that is not finished yet.
@@ -196,6 +211,11 @@ class Backfill:
                 return
         if known:
             refuse_unknown_attributes(self._task.patterns, tuple(known))
+
+    def _rest(self, reading: ReadingPlan, slices: tuple[Slice, ...]) -> int | None:
+        if self._asked.end is not None or not slices or reading.profile.last < slices[-1].end:
+            return None
+        return slices[-1].end
 
     def _cut(self, reading: ReadingPlan) -> tuple[Slice, ...]:
         asked, profile = self._asked, reading.profile

@@ -9,10 +9,7 @@ import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_query import print_pattern
 
-from graphtide_backfill.domain.slices import slices_at
-
 if TYPE_CHECKING:
-    from graphtide_backfill.domain.slices import Slice
     from graphtide_backfill.domain.task import Task
 
 
@@ -30,7 +27,7 @@ class Manifest(msgspec.Struct, frozen=True):
         limits: bounds on each pattern's state.
         history: fingerprint of what is read.
         asked: from when to when, as it was asked; None is all there is.
-        bounds: of the slices.
+        bounds: of the slices; none before history is cut.
     """
 
     patterns: str
@@ -39,17 +36,11 @@ class Manifest(msgspec.Struct, frozen=True):
     limits: tuple[int | None, int | None, str]
     history: str
     asked: tuple[int | None, int | None]
-    bounds: tuple[int, ...]
+    bounds: tuple[int, ...] = ()
 
-    @property
-    def slices(self) -> tuple[Slice, ...]:
-        """The slices."""
-        return slices_at(self.bounds)
-
-    @property
-    def run(self) -> str:
-        """Digest of all of it: the same run has the same name."""
-        return _digest(msgspec.json.encode(self))
+    def run(self, topic: str) -> str:
+        """Return the name of the run into a topic: the same wherever it is cut."""
+        return _digest(msgspec.json.encode((topic, msgspec.structs.replace(self, bounds=()))))
 
     def check(self, asked: Manifest) -> None:
         """Do nothing if a run that is asked for, whatever its slices, is this one.
@@ -65,11 +56,11 @@ class Manifest(msgspec.Struct, frozen=True):
             raise OtherRunError(message)
 
 
-def manifest_of(task: Task, history: str, asked: tuple[int | None, int | None], bounds: tuple[int, ...]) -> Manifest:
-    """Return what a run of this task over this history is."""
+def manifest_of(task: Task, history: str, asked: tuple[int | None, int | None]) -> Manifest:
+    """Return what a run of this task over this history is, before history is cut."""
     texts = "\n".join(f"{pattern.version}\n{print_pattern(pattern)}" for pattern in task.patterns)
     limits = (task.limits.partial_matches, task.limits.state_bytes, task.limits.policy)
-    return Manifest(_digest(texts.encode()), task.engine, task.unit.value, limits, history, asked, bounds)
+    return Manifest(_digest(texts.encode()), task.engine, task.unit.value, limits, history, asked)
 
 
 def _digest(data: bytes) -> str:

@@ -121,7 +121,7 @@ class Operations:
 
     def _take(self, record: Record) -> None:
         key = record.key or b""
-        if operations.is_marker(key):
+        if operations.is_of_run(key):
             return
         try:
             if operations.is_status(key):

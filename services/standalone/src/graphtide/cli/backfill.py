@@ -106,6 +106,8 @@ def backfill(
         run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=show.update, stop=stop, to=to)
         try:
             prepared = _prepared(run, pattern_file, is_new=resume is None)
+            if prepared.rest is not None:
+                say(f"note: history has grown since this run was cut; --from {prepared.rest} finds what came later")
             if dry_run:
                 _say_plan(prepared)
                 if resume is None:
