@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Message
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
@@ -67,9 +67,17 @@ class Whole:
         self.control = httpx2.Client(base_url=f"http://127.0.0.1:{admin}", timeout=30)
         # Ingestion makes the topics that the others read.
         for name in ("ingestion", "admin_api", "planner", "statistics", "matcher_timing", "matcher_sjtree"):
-            environment = {**own.get(name, {}), **self._settings.get(name, {})}
-            self.services[name] = self.deployment.service(name, environment)
-            self.services[name].start(self._readiness(name))
+            self.add(name, own.get(name, {}))
+
+    def add(self, name: str, settings: Mapping[str, str]) -> Program:
+        """Start one more service; what was given for it at first goes before these settings.
+
+        Raises:
+            ServerError: it does not start.
+        """
+        program = self.services[name] = self.deployment.service(name, {**settings, **self._settings.get(name, {})})
+        program.start(self._readiness(name))
+        return program
 
     def register(self, text: str) -> dict[str, Any]:
         """Register a pattern and return it once it runs."""
@@ -113,6 +121,10 @@ class Whole:
 
     def matches(self, quiet: float = 3.0) -> list[bytes]:
         """Return the match records that a consumer that is not ours reads, until it reads none for so many seconds."""
+        return [message.value() or b"" for message in self.match_messages(quiet)]
+
+    def match_messages(self, quiet: float = 3.0) -> list[Message]:
+        """Return what `matches` does, with keys and headers."""
         consumer = Consumer(
             {
                 "bootstrap.servers": self.deployment.kafka.bootstrap,
@@ -122,12 +134,12 @@ class Whole:
             }
         )
         consumer.subscribe([self.deployment.topics.matches])
-        found: list[bytes] = []
+        found: list[Message] = []
         until = time.monotonic() + quiet + 5
         while time.monotonic() < until:
             for message in consumer.consume(1000, 0.5):
                 assert message.error() is None
-                found.append(message.value() or b"")
+                found.append(message)
                 until = time.monotonic() + quiet
         consumer.close()
         return found
