@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
@@ -20,11 +20,13 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire.topics import Topics
 
 from graphtide_backfill.adapters.files import Files
+from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.application.backfill import Asked, Backfill
 from graphtide_backfill.application.publishing import Publisher, written
 from graphtide_backfill.application.serving import Operations
+from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
 from graphtide_backfill.entrypoints.request import SparkRequest, size
 
@@ -193,11 +195,21 @@ def published(brokers: str, topic: str, prefix: str) -> Published:
 
 
 def operations(settings: BackfillSettings, log: Log) -> Operations:
-    """Return the worker that does what users ask for over the log."""
-    topics = Topics(settings.prefix)
+    """Return the worker that does on Spark what users ask for over the log."""
     request = SparkRequest(settings.master, size(settings.executor_memory), settings.spark)
-    place = KafkaAt(settings.kafka.connection(CLIENT))
-    cluster = partial(spark_cluster, request)
+    return _operations(settings, log, KafkaAt(settings.kafka.connection(CLIENT)), partial(spark_cluster, request))
+
+
+def operations_in_process(settings: BackfillSettings, log: Log) -> Operations:
+    """Return the worker that does the same in this process, without Spark: what is asked for must fit into its memory."""
+    machine = Machine(1, size(settings.executor_memory))
+    return _operations(settings, log, lambda: log, lambda: nullcontext(OneProcess(machine)))
+
+
+def _operations(
+    settings: BackfillSettings, log: Log, place: Callable[[], Log], cluster: Callable[[], AbstractContextManager[Cluster]]
+) -> Operations:
+    topics = Topics(settings.prefix)
     return Operations(log, topics, SystemClock(), OverTheLog(place, topics, settings.folder, cluster))
 
 

@@ -67,12 +67,11 @@ class _Running:
 
 
 class Operations:
-    """A `Worker` that does backfills, one at a time."""
-
-    name: Final = "backfill"
+    """A `Worker` that does backfills, one at a time; its name is its transactional id."""
 
     def __init__(self, log: Log, topics: Topics, clock: Clock, work: Work) -> None:
         """Prepare; nothing is opened yet."""
+        self.name = f"{topics.prefix}.backfill"
         self._log = log
         self._topics = topics
         self._clock = clock
@@ -86,7 +85,7 @@ class Operations:
     def open(self) -> None:
         """See `Worker.open`."""
         self._log.admin().ensure(self._topics.of_deployment())
-        self._transactor = self._log.transactor(f"{self._topics.prefix}.backfill")
+        self._transactor = self._log.transactor(self.name)
         self._transactor.open()
         self._asked, self._ended = {}, set()
         self._follower = Follower(self._log, self._topics.operations)
@@ -200,4 +199,4 @@ class Operations:
         self._transactor.begin()
         message = Message(self._topics.operations, operations.status_key(status.id), operations.encode_status(status))
         self._transactor.write([message])
-        self._transactor.commit(f"{self._topics.prefix}.backfill", {})
+        self._transactor.commit(self.name, {})

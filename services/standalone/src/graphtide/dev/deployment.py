@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from graphtide_admin_api.bootstrap import assemble
 from graphtide_admin_api.settings import AdminApiSettings
+from graphtide_backfill.bootstrap import operations_in_process as backfills
+from graphtide_backfill.settings import BackfillSettings
 from graphtide_ingestion.bootstrap import bootstrap as ingestion
 from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_matcher_sjtree.bootstrap import matcher as matcher_sjtree
@@ -75,6 +79,7 @@ def application(options: DevOptions) -> FastAPI:
             idle_seconds=1.0,
         ),
     )
+    slices = TemporaryDirectory(prefix="graphtide-dev-")
     control = assemble(AdminApiSettings(insecure=True), log)
     workers = Workers(
         [
@@ -82,12 +87,14 @@ def application(options: DevOptions) -> FastAPI:
             counter(StatisticsSettings(), log),
             matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             matcher_sjtree(SjTreeSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
+            backfills(BackfillSettings(folder=Path(slices.name)), log),
         ]
     )
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.enter_context(slices)
             for each in (edges.app, control.app):
                 await stack.enter_async_context(each.router.lifespan_context(each))
             workers.start()
