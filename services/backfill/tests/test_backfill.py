@@ -191,7 +191,7 @@ def test_matches_are_counted_by_time(world: World) -> None:
     _, found = world.run(TASK)
     _, results = world.backfill(TASK)
     counted = counted_by_time(results, results.finished(), 50)
-    assert sum(each["matches"] for each in counted) == sum(each.kind == "match" for each in found)  # type: ignore[misc] # counts
+    assert sum(each["matches"] for each in counted) == sum(each.kind == "match" for each in found)
     assert {each["start"] for each in counted} == {each.detected_at // 50 * 50 for each in found}
 
 

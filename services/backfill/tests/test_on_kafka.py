@@ -14,17 +14,15 @@ from graphtide_backfill.bootstrap import KafkaAt, Published, backfill
 from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
 from graphtide_core.ids import StreamName
-from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_core.time import TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import plan
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.kafka import KafkaConnection
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
-from graphtide_testing.records import to_json_lines
+from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.strategies.streams import StreamShape, random_stream
-from graphtide_wire import ordered
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -43,14 +41,8 @@ def place(kafka: str) -> KafkaAt:
     place = KafkaAt(KafkaConnection(kafka, "test"))
     log = place()
     log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(StreamName("s"))])
-    decoder, writer = JsonLinesDecoder(Symbols(), (), {}), log.writer()
-    for start in range(0, len(EDGES), 40):
-        part = EDGES[start : start + 40]
-        figures = ordered.OrderedFigures(
-            part[0].ts, part[-1].ts, len(part), start, EventTime(part[-1].ts), TimeUnit.MILLISECOND
-        )
-        body = decoder.decode(to_json_lines(part)).to_arrow()
-        writer.write([ordered.encode(TOPICS.ordered(StreamName("s")), figures, body)])
+    writer = log.writer()
+    writer.write(list(ordered_records(TOPICS.ordered(StreamName("s")), EDGES)))
     writer.flush(10)
     writer.close()
     return place

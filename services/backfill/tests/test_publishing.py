@@ -22,15 +22,13 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ids import EdgeId, StreamName
 from graphtide_core.ports.log import TopicPartition, TopicSpec
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse
 from graphtide_query.planner import plan
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
-from graphtide_testing.records import to_json_lines
+from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.strategies.streams import StreamShape, random_stream
-from graphtide_wire import ordered
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -62,11 +60,7 @@ def log() -> MemoryLog:
 
 
 def send(log: MemoryLog, edges: Sequence[Edge]) -> None:
-    """Write edges as one ordered record."""
-    batch = JsonLinesDecoder(Symbols(), (), {}).decode(to_json_lines(edges))
-    first, last = edges[0].ts, edges[-1].ts
-    figures = ordered.OrderedFigures(first, last, len(edges), 0, EventTime(last), UNIT)
-    log.writer().write([ordered.encode(S, figures, batch.to_arrow())])
+    log.writer().write(list(ordered_records(S, edges)))
 
 
 def publisher(log: MemoryLog, bounds: Sequence[int] = BOUNDS) -> Publisher:

@@ -18,17 +18,15 @@ from graphtide_backfill.domain.sizing import Machine
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse
 from graphtide_query.planner import plan
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
-from graphtide_testing.records import to_json_lines
+from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.strategies.streams import StreamShape, random_stream
-from graphtide_wire import operations, ordered
+from graphtide_wire import operations
 from graphtide_wire.matches import BACKFILLED
 from graphtide_wire.topics import Topics
 
@@ -73,14 +71,7 @@ class World:
         return [operations.decode_status(each.value) for each in records]
 
     def send(self, edges: Sequence[Edge]) -> None:
-        """Write edges as ordered records of 40 each."""
-        decoder = JsonLinesDecoder(Symbols(), (), {})
-        for start in range(0, len(edges), 40):
-            part = edges[start : start + 40]
-            batch = decoder.decode(to_json_lines(part))
-            first, last = part[0].ts, part[-1].ts
-            figures = ordered.OrderedFigures(first, last, len(part), start, EventTime(last), TimeUnit.MILLISECOND)
-            self.writer.write([ordered.encode(TOPICS.ordered(StreamName("s")), figures, batch.to_arrow())])
+        self.writer.write(list(ordered_records(TOPICS.ordered(StreamName("s")), edges)))
 
     def worker(self, work: Work) -> Operations:
         return Operations(self.log, TOPICS, SystemClock(), work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,7 +48,16 @@ def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -
             hidden.unlink(missing_ok=True)
 
 
-def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) -> list[dict[str, object]]:
+class Counted(TypedDict):
+    """Matches and retractions of a pattern in a stretch of time that begins at `start`."""
+
+    start: int
+    query: str
+    matches: int
+    retractions: int
+
+
+def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) -> list[Counted]:
     """Return matches and retractions of each pattern in each stretch of `ticks` that has some, by time."""
     parts = []
     for batch in _batches(results, slices):
