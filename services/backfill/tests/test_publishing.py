@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from dataclasses import replace
-from threading import Event
+from threading import Event, Timer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +20,7 @@ from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import FencedError
 from graphtide_core.ids import EdgeId, StreamName
-from graphtide_core.ports.log import TopicPartition, TopicSpec
+from graphtide_core.ports.log import Message, TopicPartition, TopicSpec
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import plan
@@ -103,6 +103,22 @@ def test_a_publisher_that_another_replaced_writes_nothing_more(log: MemoryLog) -
     one.close()
     other.close()
     assert len(values(log)) == len(FOUND)
+
+
+def test_what_the_open_transaction_of_another_hides_is_not_written_twice(log: MemoryLog) -> None:
+    another = log.transactor("another")
+    another.open()
+    one = publisher(log)
+    another.begin()
+    another.write([Message(TOPICS.operations, b"deadbeef", b"{}")])
+    one.publish(0, FOUND)
+    one.close()
+    ending = Timer(0.3, lambda: another.commit("another", {}))
+    ending.start()
+    other = publisher(log)
+    ending.join()
+    assert other.published == {0}
+    other.close()
 
 
 def test_slices_that_were_cut_otherwise_are_not_written(log: MemoryLog) -> None:

@@ -1,8 +1,9 @@
 """Operations: work that takes long, asked for by users and done by a service, as JSON in a compacted topic.
 
-Records of four kinds share the topic, told apart by their keys: what is asked for (`{id}`, written by the control plane), how
-far it is (`{id}@status`, written by who does it), into which pieces a run is cut (`{run}@cut`, written before its results), and
-markers of pieces whose results are written (`{run}@slice-{number}`, in one transaction with the results). Nobody overwrites
+Records of five kinds share the topic, told apart by their keys: what is asked for (`{id}`, written by the control plane), how
+far it is (`{id}@status`, written by who does it), into which pieces a run is cut (`{run}@cut`, written before its results),
+markers of pieces whose results are written (`{run}@slice-{number}`, in one transaction with the results), and that somebody
+begins to write a run (`{run}@opened`, without a value): who reads that has read all that was written before. Nobody overwrites
 what another says. An id holds no `@`.
 """
 
@@ -17,7 +18,7 @@ from graphtide_wire.control import LimitsForm
 from graphtide_wire.json_form import Count, Instant, Int64, Name, decode, encode
 
 _ID: Final = re.compile(r"[0-9a-f]{8,64}")
-_OF_RUN: Final = re.compile(rb"[0-9a-f]{8,64}@(cut|slice-[0-9]+)")
+_OF_RUN: Final = re.compile(rb"[0-9a-f]{8,64}@(cut|opened|slice-[0-9]+)")
 _CUT: Final = "@cut"
 _STATUS: Final = "@status"
 
@@ -79,7 +80,7 @@ def is_id(text: str) -> bool:
 
 
 def is_of_run(key: bytes) -> bool:
-    """Return whether a record of this key is a run's cut or a marker."""
+    """Return whether a record of this key is what is said of a run by who writes it."""
     return _OF_RUN.fullmatch(key) is not None
 
 
@@ -139,6 +140,11 @@ def decode_status(value: bytes | None) -> OperationStatus:
         PoisonRecordError: the value does not say.
     """
     return decode(value, OperationStatus, "status of an operation")
+
+
+def opened_key(run: str) -> bytes:
+    """Return the key of a record, which has no value, that somebody begins to write a run."""
+    return f"{run}@opened".encode()
 
 
 def encode_cut(record: RunCut) -> bytes:

@@ -1,13 +1,15 @@
 """Matches of finished slices into the log, those of each slice once.
 
 The matches of a slice and a marker that they are there are written in one transaction. Who opens the run's transactional id
-shuts out who had it, and reads the markers after that: so a slice that is tried again, by whomever, is not written twice. Where
-the run is cut is written before its first slice, so that a slice of a number is the same one to whoever goes on.
+shuts out who had it, writes a record that it did, and reads the markers up to that record: so a slice that is tried again, by
+whomever, is not written twice. Reading to the end would not do: it ends where a transaction of somebody else is open. Where the
+run is cut is written before its first slice, so that a slice of a number is the same one to whoever goes on.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+import uuid
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import TransientError
@@ -21,12 +23,15 @@ from graphtide_backfill.application.manifest import OtherRunError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from graphtide_core.ports.log import Log, Record
+    from graphtide_core.ports.log import Headers, Log, Record
     from graphtide_core.time import TimeUnit
 
     from graphtide_backfill.application.ports import FoundRecord
 
 _AT_ONCE: Final = 1_000
+_POLL_SECONDS: Final = 1.0
+_PATIENCE: Final = 90
+"""Seconds after which the log has ended the transaction of somebody who died."""
 
 
 class Written(NamedTuple):
@@ -37,19 +42,20 @@ class Written(NamedTuple):
 
 
 def written(log: Log, topic: str, run: str) -> Written:
-    """Return what the topic of operations says of a run.
+    """Return what can be read now of a run in the topic of operations; only a `Publisher` knows that it is all.
 
     Raises:
         TransientError: the log does not answer.
     """
-    bounds: tuple[int, ...] | None = None
-    slices: set[int] = set()
-    for record in _of_run(log, topic, run):
-        if operations.is_cut(record.key or b""):
-            bounds = operations.decode_cut(record.value).bounds
-        else:
-            slices.add(operations.decode_marker(record.value).slice)
-    return Written(bounds, slices)
+    try:
+        follower = Follower(log, topic)
+    except TransientError:
+        # The topic is made by the first who writes to it.
+        return Written(None, set())
+    try:
+        return _told(follower.to_the_end(), run)
+    finally:
+        follower.close()
 
 
 class Publisher:
@@ -68,13 +74,13 @@ class Publisher:
 
         Raises:
             OtherRunError: it was cut otherwise.
-            TransientError: the log does not answer.
+            TransientError: the log does not answer, or somebody else's transaction stays open.
         """
         self._topic, self._told, self._run = topic, told, run
         self._unit = unit
         self._transactor = log.transactor(f"{told}.{run}")
         self._transactor.open()
-        before = written(log, told, run)
+        before = self._all_written(log)
         self.published = before.slices
         if before.bounds is None:
             self._write_cut(RunCut(run, tuple(bounds)))
@@ -108,32 +114,56 @@ class Publisher:
         """Give back the id."""
         self._transactor.close()
 
+    def _all_written(self, log: Log) -> Written:
+        mark = (("graphtide-opened", uuid.uuid4().hex.encode()),)
+        self._transactor.begin()
+        self._write_of_run(operations.opened_key(self._run), None, mark)
+        follower = Follower(log, self._told)
+        try:
+            return _told(takewhile(lambda record: record.headers != mark, _patiently(follower)), self._run)
+        finally:
+            follower.close()
+
     def _write_cut(self, cut: RunCut) -> None:
         self._transactor.begin()
         self._write_of_run(operations.cut_key(cut.run), operations.encode_cut(cut))
 
-    def _write_of_run(self, key: bytes, value: bytes) -> None:
+    def _write_of_run(self, key: bytes, value: bytes | None, headers: Headers = ()) -> None:
         """Write what is said of the run, and end the transaction."""
-        self._transactor.write([Message(self._told, key, value)])
+        self._transactor.write([Message(self._told, key, value, headers)])
         self._transactor.commit(f"{self._told}.{self._run}", {})
 
     def _message(self, found: FoundRecord) -> Message:
         return matches.as_backfilled(matches.encode(self._topic, found.record, found.version, self._unit))
 
 
-def _of_run(log: Log, topic: str, run: str) -> Iterator[Record]:
-    try:
-        follower = Follower(log, topic)
-    except TransientError:
-        # The topic is made by the first who writes to it.
-        return
-    try:
-        for record in follower.to_the_end():
-            key = record.key or b""
-            if record.value is not None and operations.is_of_run(key) and key.startswith(f"{run}@".encode()):
-                yield record
-    finally:
-        follower.close()
+def _told(records: Iterable[Record], run: str) -> Written:
+    bounds: tuple[int, ...] | None = None
+    slices: set[int] = set()
+    for record in records:
+        key = record.key or b""
+        if record.value is None or not operations.is_of_run(key) or not key.startswith(f"{run}@".encode()):
+            continue
+        if operations.is_cut(key):
+            bounds = operations.decode_cut(record.value).bounds
+        else:
+            slices.add(operations.decode_marker(record.value).slice)
+    return Written(bounds, slices)
+
+
+def _patiently(follower: Follower) -> Iterator[Record]:
+    """Yield records without end.
+
+    Raises:
+        TransientError: there are no more.
+    """
+    waits = 0
+    while waits * _POLL_SECONDS < _PATIENCE:
+        records = follower.poll(_POLL_SECONDS)
+        waits = 0 if records else waits + 1
+        yield from records
+    message = "the topic of operations cannot be read to its end: somebody's transaction stays open"
+    raise TransientError(message)
 
 
 def _parts(records: Iterable[FoundRecord]) -> Iterator[list[FoundRecord]]:
