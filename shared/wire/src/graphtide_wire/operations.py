@@ -15,7 +15,6 @@ import msgspec
 from graphtide_wire.control import LimitsForm
 from graphtide_wire.json_form import Count, Instant, Int64, Name, decode, encode
 
-_ID: Final = re.compile(r"[0-9a-f]{8,64}")
 _MARKER: Final = re.compile(rb"[0-9a-f]{8,64}@slice-[0-9]+")
 _STATUS: Final = "@status"
 
@@ -62,11 +61,6 @@ class SliceMarker(msgspec.Struct, frozen=True):
     run: Name
     slice: Count
     records: Count
-
-
-def is_id(text: str) -> bool:
-    """Return whether an operation may have this id."""
-    return _ID.fullmatch(text) is not None
 
 
 def is_marker(key: bytes) -> bool:
