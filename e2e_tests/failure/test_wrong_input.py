@@ -190,6 +190,7 @@ def test_a_full_redis_keeps_no_match_from_coming(whole: Whole) -> None:
     try:
         feed.send(20)
         whole.wait_until(lambda: "checkpoint.not_saved" in matcher.output.read_text(), "the matcher says that it cannot save")
+        whole.wait_until(lambda: "memory" in (whole.pattern("full")["reason"] or ""), "the pattern says so")
         old = manifest()
         # Its checkpoint is of before; what it lacks is read back from the log.
         matcher.kill()
@@ -201,6 +202,7 @@ def test_a_full_redis_keeps_no_match_from_coming(whole: Whole) -> None:
         redis.config_set("maxmemory", "0")
     feed.send(20)
     whole.wait_until(lambda: manifest() != old, "checkpoints are kept again")
+    whole.wait_until(lambda: whole.pattern("full")["reason"] is None, "nothing is wrong with the pattern")
     assert feed.is_exact()
     redis.close()
 

@@ -167,7 +167,7 @@ def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], 
 
 def check_statistics(stage: SparkStage, expected: Log, window: int, unit: TimeUnit) -> None:
     """What was published last is what the statistics service counts of the expected ordered stream."""
-    counting = ServiceCounting(FLOWS, window, unit)
+    counting = ServiceCounting(FLOWS, window, unit, deletions=True)
     for record in records_of(expected, stage.topics.ordered(FLOWS)):
         counting.take(record.value or b"")
     counted, published = counting.publish(None), last_statistics(stage.log, stage.topics, FLOWS)

@@ -167,7 +167,7 @@ def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name
 
 def counted(log: Log) -> StatisticsSnapshot:
     """Return what the statistics service counts of the ordered stream."""
-    counting = ServiceCounting(FLOWS, 20, TimeUnit.MILLISECOND)
+    counting = ServiceCounting(FLOWS, 20, TimeUnit.MILLISECOND, deletions=True)
     for record in records_of(log, TOPICS.ordered(FLOWS)):
         counting.take(record.value or b"")
     published = counting.publish(None)

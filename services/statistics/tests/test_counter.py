@@ -50,8 +50,8 @@ class World:
         value = control.encode_pattern(registered(name, window))
         self.writer.write([Message(TOPICS.patterns, name.encode(), value)])
 
-    def send(self, *edges: tuple[int, str]) -> None:
-        """Write edges, a time and a label each, as one ordered record."""
+    def send(self, *edges: tuple[int, str], deletes: str | None = None, stream: StreamName = S) -> None:
+        """Write edges, a time and a label each, as one ordered record; or one record that deletes an edge by its id."""
         columns: dict[str, list[bool | int | float | str | None]] = {
             "ts": [ts for ts, _ in edges],
             "src": ["a"] * len(edges),
@@ -61,10 +61,12 @@ class World:
             "dst_label": [None] * len(edges),
             "id": [str(self.sent + number) for number in range(len(edges))],
         }
+        if deletes is not None:
+            columns |= {"id": [deletes], "op": ["delete"]}
         first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
         figures = ordered.OrderedFigures(first, last, len(edges), self.sent, last, TimeUnit.MILLISECOND)
         self.sent += len(edges)
-        self.writer.write([ordered.encode(TOPICS.ordered(S), figures, ordered.encode_body(columns))])
+        self.writer.write([ordered.encode(TOPICS.ordered(stream), figures, ordered.encode_body(columns))])
 
     def count(self) -> None:
         for _ in range(4):
@@ -130,6 +132,39 @@ def test_after_a_crash_the_window_is_read_again(world: World) -> None:
     world.count()
     assert world.published()[-1].snapshot.types == before
     assert world.published()[-1].snapshot_version == 21
+
+
+def test_edges_that_are_deleted_count_no_more(world: World) -> None:
+    world.register("p", "50")
+    world.counter.open()
+    world.send((0, "k"), (60, "k"), (70, "l"), (80, "l"))
+    world.count()
+    assert world.counts() == {"k": 1, "l": 2}
+    world.send((90, "l"), deletes="2")
+    world.send((95, "k"))
+    world.count()
+    assert world.counts() == {"k": 2, "l": 1}
+    world.counter = world.new_counter()
+    world.counter.open()
+    world.send((100, "k"), deletes="1")
+    world.count()
+    assert world.counts() == {"k": 1, "l": 1}
+
+
+@pytest.mark.parametrize("other", ["a", "z"])
+def test_other_streams_are_counted_once_where_one_is_counted_anew(world: World, other: str) -> None:
+    stream = StreamName(other)
+    world.log.admin().ensure(TOPICS.of_stream(stream))
+    world.register("p", "50")
+    world.writer.write([Message(TOPICS.patterns, b"q", control.encode_pattern(registered("q", "50", other)))])
+    world.counter.open()
+    world.send((60, "k"), (70, "l"))
+    world.send((80, "k"), stream=stream)
+    world.send((90, "l"), deletes="0")
+    world.send((90, "k"), stream=stream)
+    world.count()
+    counts = {each.stream: each.snapshot.types for each in world.published()}
+    assert counts == {"s": {EdgeType(None, "l", None): 1}, other: {EdgeType(None, "k", None): 2}}
 
 
 def test_a_pattern_with_a_longer_window_makes_the_past_count(world: World) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide_core.edge import Edge
-from graphtide_core.errors import FencedError, InvalidPatternError
+from graphtide_core.errors import FencedError, InvalidPatternError, TransientError
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
@@ -31,7 +31,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.ports.log import Log
@@ -138,12 +138,15 @@ class World:
                     told.add(match.match_id)
         return sorted(found)
 
-    def states(self) -> dict[str, str]:
+    def said(self) -> dict[str, control.StatusRecord]:
         """Return the last that was said of every pattern."""
         reader = self.log.reader(None)
         reader.assign({TopicPartition(TOPICS.status, 0): 0})
-        said = [control.decode_status(record.value) for record in reader.poll(0, 10**6)]
-        return {each.name: each.state for each in said}
+        return {each.name: each for each in (control.decode_status(record.value) for record in reader.poll(0, 10**6))}
+
+    def states(self) -> dict[str, str]:
+        """Return the last state of every pattern."""
+        return {name: said.state for name, said in self.said().items()}
 
 
 def is_in_the_language(pattern: SubgraphPattern) -> bool:
@@ -285,6 +288,34 @@ def test_checkpoints_that_are_lost_cost_time_and_nothing_else() -> None:
     world.send([k(2, "b", "c")])
     world.settle()
     assert len(world.matches()) == 1
+
+
+class FullCheckpoints(MemoryCheckpoints):
+    """A store that can be full."""
+
+    is_full = True
+
+    def save(self, key: str, manifest: bytes, added: Mapping[str, bytes], kept: Iterable[str]) -> None:
+        if self.is_full:
+            message = "no memory left"
+            raise TransientError(message)
+        super().save(key, manifest, added, kept)
+
+
+def test_a_running_pattern_says_while_its_checkpoints_cannot_be_saved() -> None:
+    checkpoints = FullCheckpoints()
+    world = World(edge_pattern().stream, checkpoints=checkpoints)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(1, "a", "b")])
+    world.settle()
+    said = world.said()[edge_pattern().name]
+    assert (said.state, said.reason) == ("running", "its checkpoints are not saved: no memory left")
+    checkpoints.is_full = False
+    world.send([k(2, "b", "c")])
+    world.settle()
+    said = world.said()[edge_pattern().name]
+    assert (said.state, said.reason) == ("running", None)
+    assert world.matches() == world.expected(edge_pattern(), 0)
 
 
 def test_a_plan_that_starts_again_where_it_ended_repeats_nothing() -> None:

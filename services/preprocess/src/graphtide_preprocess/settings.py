@@ -51,6 +51,6 @@ class Settings(ServiceSettings):
     longest_window_seconds: int = Field(default=600, gt=0)
     publish_seconds: float = Field(default=5.0, ge=0)
     trigger_seconds: float = Field(default=0.2, ge=0)
-    most_records: int = Field(default=100_000, ge=1)
+    most_records: int = Field(default=400_000, ge=1)
     most_bytes: int = Field(default=64 * 1024 * 1024, ge=1)
     tasks: int = Field(default=2, ge=1)

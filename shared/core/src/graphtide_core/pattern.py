@@ -110,10 +110,6 @@ class SubgraphPattern:
         """Return the vertex of that name."""
         return next(vertex for vertex in self.vertices if vertex.name == name)
 
-    def edge_index(self, name: str) -> int:
-        """Return the position of the edge of that name."""
-        return next(index for index, edge in enumerate(self.edges) if edge.name == name)
-
 
 def components(pattern: SubgraphPattern) -> list[frozenset[str]]:
     """Return the weakly connected components, as sets of vertex names, in the order of the vertices."""

@@ -17,7 +17,6 @@ import msgspec
 from graphtide_wire.control import LimitsForm
 from graphtide_wire.json_form import Count, Instant, Int64, Name, decode, encode
 
-_ID: Final = re.compile(r"[0-9a-f]{8,64}")
 _OF_RUN: Final = re.compile(rb"[0-9a-f]{8,64}@(cut|opened|slice-[0-9]+)")
 _CUT: Final = "@cut"
 _STATUS: Final = "@status"
@@ -72,11 +71,6 @@ class SliceMarker(msgspec.Struct, frozen=True):
     run: Name
     slice: Count
     records: Count
-
-
-def is_id(text: str) -> bool:
-    """Return whether an operation may have this id."""
-    return _ID.fullmatch(text) is not None
 
 
 def is_of_run(key: bytes) -> bool:

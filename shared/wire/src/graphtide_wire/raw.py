@@ -32,6 +32,9 @@ LINE: Final = "graphtide-line"
 COLUMNS: Final = "graphtide-columns"
 """Names of the columns, as a header line of CSV."""
 
+LONGEST_TRACEPARENT: Final = 100
+"""Characters of a trace's name; a longer one is none."""
+
 _CLOUD_EVENTS: Final = "application/cloudevents+json"
 _BINARY_MODE: Final = "ce_specversion"
 
@@ -49,6 +52,16 @@ _CSV: Final = RawFormat.CSV.value
 _MOST_REMEMBERED_BYTES: Final = 1024
 """Longer headers are read anew each time: senders must not fill memory with them."""
 _AS_IT_IS: Final = frozenset({_JSON_LINES, _CSV})
+
+
+class RawOrigin(NamedTuple):
+    """What is known of edges without looking at them; the fields are those of `RawEdges`."""
+
+    format: RawFormat = RawFormat.JSON_LINES
+    columns: str | None = None
+    producer: str | None = None
+    line: int | None = None
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +110,25 @@ def decode(record: Record) -> RawEdges:
     Raises:
         PoisonRecordError: the record has no value, a type of content that is no edges', or damaged headers.
     """
-    if record.value is None:
+    origin, body = parts(record)
+    return RawEdges(body, *origin)
+
+
+def parts(record: Record) -> tuple[RawOrigin, bytes]:
+    """Do as `decode`, for many records: those whose short headers are the same mostly have one origin between them.
+
+    Raises:
+        PoisonRecordError: as `decode`.
+    """
+    value, headers = record.value, record.headers
+    if value is None:
         reason = "a record without a value"
         raise PoisonRecordError(reason)
-    declared = _remembered(record.headers) if _are_short(record.headers) else _declared(record.headers)
-    if declared.kind == _CSV and declared.columns is None:
-        reason = f"edges as {declared.kind} without the header {COLUMNS}"
-        raise PoisonRecordError(reason, record.value)
-    return RawEdges(
-        _body(record.value, declared.kind, is_event=declared.is_event),
-        declared.format,
-        declared.columns,
-        declared.producer,
-        declared.line,
-        declared.traceparent,
-    )
+    kind, is_event, origin = _remembered(headers) if _are_short(headers) else _declared(headers)
+    if kind == _CSV and origin.columns is None:
+        reason = f"edges as {kind} without the header {COLUMNS}"
+        raise PoisonRecordError(reason, value)
+    return origin, value if kind in _AS_IT_IS else _body(value, kind, is_event=is_event)
 
 
 class _Declared(NamedTuple):
@@ -119,11 +136,7 @@ class _Declared(NamedTuple):
 
     kind: str
     is_event: bool
-    format: RawFormat
-    columns: str | None
-    producer: str | None
-    line: int | None
-    traceparent: str | None
+    origin: RawOrigin
 
 
 def _are_short(headers: Headers) -> bool:
@@ -147,16 +160,15 @@ def _declared(headers: Headers) -> _Declared:
     """
     kind = (names.text(headers, CONTENT_TYPE) or _JSON_LINES).partition(";")[0].strip().lower()
     is_csv = kind == _CSV
-    columns = names.text(headers, COLUMNS)
-    return _Declared(
-        kind=kind,
-        is_event=names.text(headers, _BINARY_MODE) is not None,
+    columns, traceparent = names.text(headers, COLUMNS), names.text(headers, TRACEPARENT)
+    origin = RawOrigin(
         format=RawFormat.CSV if is_csv else RawFormat.JSON_LINES,
         columns=columns if is_csv else None,
         producer=names.text(headers, PRODUCER),
         line=names.integer(headers, LINE),
-        traceparent=names.text(headers, TRACEPARENT),
+        traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
     )
+    return _Declared(kind, names.text(headers, _BINARY_MODE) is not None, origin)
 
 
 def _body(value: bytes, kind: str, *, is_event: bool) -> bytes:
@@ -165,8 +177,6 @@ def _body(value: bytes, kind: str, *, is_event: bool) -> bytes:
         return _data(value)
     if kind == "application/json" or (is_event and kind.endswith("+json")):
         return _one_line(value)
-    if kind in _AS_IT_IS:
-        return value
     reason = f"the content type {kind[:100]!r} is not one of edges"
     raise PoisonRecordError(reason, value)
 

@@ -17,7 +17,7 @@ from graphtide_native.records import EdgeBatch
 from graphtide_runtime.sequencing.raw_decoding import Decoded, Piece, RawDecoder, Refused
 from graphtide_runtime.sequencing.raw_groups import grouped
 from graphtide_wire.dead_letters import ErrorCode
-from graphtide_wire.raw import RawEdges, RawFormat
+from graphtide_wire.raw import RawFormat, RawOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -102,12 +102,12 @@ class Block:
         pieces = list(map(Piece._make, zip(map(Record._make, zip(*same, strict=False)), *columns, strict=True)))
         return Decoded(pieces, edges, head.producer)
 
-    def _origins(self) -> Iterable[RawEdges | None]:
+    def _origins(self) -> Iterable[RawOrigin | None]:
         """Return what each record says of itself, but for its edges and their columns."""
         head = self.head
         if head.format is None:
             return [None] * len(head.offsets)
-        origins = [RawEdges(b"", head.format, None, head.producer, *each) for each in head.sent]
+        origins = [RawOrigin(head.format, None, head.producer, *each) for each in head.sent]
         return [origins[place] for place in head.origins]
 
     def _refused(self) -> Iterable[tuple[Refused, ...]]:

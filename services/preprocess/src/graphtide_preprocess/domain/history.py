@@ -35,7 +35,7 @@ class History:
         self.counted = counted
         self.duplicates = Duplicates(window)
         self._symbols = symbols
-        self._statistics = StreamStatistics(symbols, counted) if counted else None
+        self._statistics = StreamStatistics(symbols, counted, deletions=True) if counted else None
 
     def catch_up(self, kept: Iterable[tuple[int, bytes]]) -> None:
         """Learn what went out in later turns, of which each has its number and its packed edges."""

@@ -20,7 +20,7 @@ from graphtide_runtime.telemetry.instruments import add
 from graphtide_runtime.window_log import between, first_since, newest_before
 from graphtide_wire import control, ordered, statistics
 
-from graphtide_statistics.domain.counting import Counting
+from graphtide_statistics.domain.counting import Counting, DeletionsBeganError
 from graphtide_statistics.domain.windows import Windows
 
 if TYPE_CHECKING:
@@ -122,7 +122,9 @@ class Counter:
         for record in (
             opened.reader.poll(self._settings.linger_seconds, self._settings.most_records) if opened.positions else ()
         ):
-            self._take_ordered(record, opened)
+            if not self._taken(record, opened):
+                # Everything is read again from where it was counted to.
+                break
         if self._clock.monotonic() - self._published_at >= self._settings.publish_seconds:
             self._published_at = self._clock.monotonic()
             self._publish(opened)
@@ -165,7 +167,8 @@ class Counter:
             return first_since(side, place, newest - ticks + 1, end, _newest_of)
         return 0
 
-    def _take_ordered(self, record: Record, opened: _Opened) -> None:
+    def _taken(self, record: Record, opened: _Opened) -> bool:
+        """Count a record; return False if its stream begins to delete edges here, and so is counted anew, by their ids."""
         place = TopicPartition(record.topic, record.partition)
         opened.positions[place] = record.offset + 1
         stream = StreamName(self._topics.stream_of(record.topic) or "")
@@ -176,8 +179,14 @@ class Counter:
                 opened.countings[stream] = Counting(stream, opened.windows.ticks(stream, unit), unit)
             opened.countings[stream].take(record.value or b"")
             add(metrics.COUNTED_EDGES, figures.records, {key.STREAM: stream})
+        except DeletionsBeganError:
+            opened.countings[stream] = Counting(stream, opened.windows.ticks(stream, unit), unit, deletions=True)
+            opened.positions[place] = self._one_window_back(place, stream, opened)
+            opened.reader.assign(opened.positions)
+            return False
         except (PoisonRecordError, UnreadableStreamError) as error:
             _LOG.warning(events.ORDERED_UNREADABLE, topic=record.topic, offset=record.offset, error=str(error))
+        return True
 
     def _publish(self, opened: _Opened) -> None:
         found = [each.publish(opened.published.get(each.stream)) for each in opened.countings.values()]

@@ -14,35 +14,42 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
 
+class DeletionsBeganError(Exception):
+    """The stream deletes edges, and the ids of those before were not kept; nothing of the record was counted."""
+
+
 class Counting:
-    """Counts ordered edges, and tells how far the stream has moved since it was published last.
+    """Counts ordered edges, and tells how far the stream has moved since it was published last."""
 
-    Edges that are deleted count until they leave the window: to know them, the ids of all would have to be kept.
-    """
-
-    def __init__(self, stream: StreamName, ticks: int, unit: TimeUnit) -> None:
+    def __init__(self, stream: StreamName, ticks: int, unit: TimeUnit, *, deletions: bool = False) -> None:
         """Start with nothing seen.
 
         Args:
             stream: its name.
             ticks: length of the window.
             unit: what a tick is.
+            deletions: whether the stream deletes edges; if not, no ids are kept.
         """
         self.stream = stream
         self.ticks = ticks
         self.unit = unit
+        self._deletions = deletions
         self._is_changed = False
         symbols = Symbols()
         self._decoder = ArrowDecoder(symbols, [], {}, ticks_per_second(unit))
-        self._statistics = StreamStatistics(symbols, ticks)
+        self._statistics = StreamStatistics(symbols, ticks, deletions=deletions)
 
     def take(self, body: bytes) -> None:
         """Count the edges of an ordered record.
 
         Raises:
             UnreadableStreamError: it is not what an ordered record must be.
+            DeletionsBeganError: see there.
         """
-        self._statistics.push(self._decoder.decode(body))
+        batch = self._decoder.decode(body)
+        if self._decoder.has_operations() and not self._deletions:
+            raise DeletionsBeganError
+        self._statistics.push(batch)
         self._is_changed = True
 
     def publish(self, before: StatisticsRecord | None) -> StatisticsRecord | None:

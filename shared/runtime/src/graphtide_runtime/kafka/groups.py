@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _BETWEEN_TRIES: Final = 0.1
 
+_HINT: Final = "should this last while the cluster answers, ask kafka-transactions.sh find-hanging for one that never ended"
+"""The coordinator holds positions back until the transaction that set them has ended."""
+
 
 def positions(consumer: Consumer, group: str, partitions: Sequence[TopicPartition], seconds: float) -> list[TopicPartition]:
     """Return the positions of the consumer's group, none of them of a transaction that is not ended.
@@ -36,9 +39,10 @@ def positions(consumer: Consumer, group: str, partitions: Sequence[TopicPartitio
             for answer in answers:
                 if answer.error is not None:
                     raise translate(answer.error, doing)
-        except TransientError:
+        except TransientError as error:
             if time.monotonic() + _BETWEEN_TRIES >= deadline:
-                raise
+                message = f"{error}; {_HINT}"
+                raise TransientError(message) from error
             time.sleep(_BETWEEN_TRIES)
         else:
             return answers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from confluent_kafka import KafkaError, Message
-    from graphtide_core.ports.log import Headers
 
     from graphtide_runtime.kafka.connection import KafkaConnection
 
@@ -42,6 +41,7 @@ class KafkaReader:
         """An error that came behind records, to be raised by the next poll."""
         self._open: set[TopicPartition] = set()
         """Partitions assigned whose end was not reached."""
+        self._assigned = 0
         config: dict[str, object] = {**connection.reading(group or _NO_GROUP), "error_cb": self._beside.note}
         self._consumer = Consumer(config, logger=LOGGER)
 
@@ -49,6 +49,7 @@ class KafkaReader:
         """Read these partitions from these offsets, and no others."""
         self._late = None
         self._open = set(positions)
+        self._assigned = len(self._open)
         with translated("assigning"):
             self._consumer.assign(
                 [KafkaPartition(*place, offset if offset > 0 else OFFSET_BEGINNING) for place, offset in positions.items()]
@@ -133,12 +134,13 @@ class KafkaReader:
     def _take(self, message: Message, records: list[Record]) -> None:
         """Take what the consumer gave: a record, the news that there are no more, or an error."""
         wrong = message.error()
-        place = TopicPartition(cast("str", message.topic()), cast("int", message.partition()))
         if wrong is None:
-            records.append(_record(message))
-            self._open.add(place)
+            record = _record(cast("_Read", message))
+            records.append(record)
+            if len(self._open) < self._assigned:
+                self._open.add(TopicPartition(record.topic, record.partition))
         elif wrong.code() == NO_MORE:
-            self._open.discard(place)
+            self._open.discard(TopicPartition(cast("str", message.topic()), cast("int", message.partition())))
         elif records:
             self._late = wrong
         else:
@@ -149,17 +151,26 @@ def _kafka(partitions: Iterable[TopicPartition]) -> list[KafkaPartition]:
     return [KafkaPartition(*place) for place in partitions]
 
 
-def _record(message: Message) -> Record:
-    """Return what was read; only messages that a producer made up by itself lack what is cast here."""
-    headers: Headers = ()
-    if (given := message.headers()) is not None:
-        headers = tuple((name, value or b"") for name, value in cast("list[tuple[str, bytes | None]]", given))
+class _Read(Protocol):
+    """A message that was read; only those that a producer made up by itself lack what is here."""
+
+    def topic(self) -> str: ...
+    def partition(self) -> int: ...
+    def offset(self) -> int: ...
+    def timestamp(self) -> tuple[int, int]: ...
+    def key(self) -> bytes | None: ...
+    def value(self) -> bytes | None: ...
+    def headers(self) -> list[tuple[str, bytes | None]] | None: ...
+
+
+def _record(message: _Read) -> Record:
+    given = message.headers()
     return Record(
-        cast("str", message.topic()),
-        cast("int", message.partition()),
-        cast("int", message.offset()),
+        message.topic(),
+        message.partition(),
+        message.offset(),
         message.timestamp()[1],
         message.key(),
         message.value(),
-        headers,
+        tuple([(name, value or b"") for name, value in given]) if given else (),
     )

@@ -65,7 +65,7 @@ class Standing:
 
     Attributes:
         start: offset of the first record whose matches are reported, where it runs; of the first whose are not, where it ended.
-        reason: why it failed or was stopped.
+        reason: why it failed or was stopped; where it runs, what keeps it from being as safe as it should.
     """
 
     name: PatternName

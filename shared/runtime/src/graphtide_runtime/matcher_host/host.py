@@ -284,9 +284,12 @@ class MatcherHost:
             for each in running:
                 name, report = each.assignment.name, reports[each.assignment.name]
                 standing = self._standings[name]
+                trouble = f"its checkpoints are not saved: {work.unsaved}" if work.unsaved else ""
                 if report.paused and standing.state is State.RUNNING:
                     state = State.PAUSED if each.assignment.limits.policy == "pause" else State.FAILED
                     standing = replace(standing, state=state, start=work.position, reason="it reached a limit of its state")
+                elif standing.state is State.RUNNING and standing.reason != trouble:
+                    standing = replace(standing, reason=trouble)
                 elif report == self._figures.get(name):
                     continue
                 self._figures[name] = report

@@ -39,6 +39,7 @@ class StreamWork:
         position: offset of the next record to take.
         built: the pass; None before plans were adopted.
         covered_at: when a checkpoint last held all that there was, in seconds of the clock; None if none ever did.
+        unsaved: why the last checkpoint could not be saved; empty if it could.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class StreamWork:
         self.position = position
         self.built: Built | None = None
         self.covered_at: float | None = None
+        self.unsaved = ""
         self._stream = stream
         self._store = store
         self._key = key
@@ -124,9 +126,10 @@ class StreamWork:
             size = self._checkpoints.save(self.built.stream_pass, recorder.frames)
         except TransientError as error:
             _LOG.warning(events.CHECKPOINT_NOT_SAVED, error=str(error), topic=self.partition.topic)
+            self.unsaved = str(error)
             recorder.expire(self.built.stream_pass.alive_from)
         else:
-            outcome = "saved"
+            outcome, self.unsaved = "saved", ""
             recorder.forget()
             self._saved, self._saved_position = self.built, self.position
             self.covered_at = now

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
-from graphtide_wire.raw import RawEdges, RawFormat
+from graphtide_wire.raw import RawFormat, RawOrigin
 
 from graphtide_runtime.sequencing.raw_groups import UnreadableRecord
 
@@ -57,7 +57,7 @@ class Piece(NamedTuple):
     """
 
     record: Record
-    origin: RawEdges | None
+    origin: RawOrigin | None
     refused: tuple[Refused, ...]
     ordinals: int = 0
     newest: int | None = None
@@ -102,11 +102,13 @@ class RawDecoder:
             return self._decoded(group, ordinal)
         except UnreadableStreamError as error:
             # It lies in the columns, which all of them share.
-            return Decoded([_unreadable(record, edges, str(error)) for record, edges in group.members], producer=group.producer)
+            return Decoded(
+                [_unreadable(record, origin, str(error)) for record, origin, _ in group.members], producer=group.producer
+            )
 
     def _decoded(self, group: RawGroup, ordinal: int) -> Decoded:
-        like = group.members[0].edges
-        bodies = [edges.body for _, edges in group.members]
+        like = group.members[0].origin
+        bodies = [member.body for member in group.members]
         decoder = self._decoder(like)
         decoder.start_at(ordinal)
         batch, ends = decoder.decode_pieces(bodies, 1)
@@ -117,7 +119,7 @@ class RawDecoder:
         letters = take_dead_letters(decoder)
         pieces: list[Piece] = []
         before, known = 0, ordinal
-        for (record, origin), (end, letters_end, following, newest, line) in zip(group.members, ends, strict=True):
+        for (record, origin, _), (end, letters_end, following, newest, line) in zip(group.members, ends, strict=True):
             piece = Piece(record, origin, (), following - known, newest, end, line)
             if letters_end > before:
                 refused = (
@@ -129,16 +131,16 @@ class RawDecoder:
             before, known = letters_end, following
         return Decoded(pieces, batch, group.producer)
 
-    def _decoder(self, edges: RawEdges) -> Decoder:
+    def _decoder(self, origin: RawOrigin) -> Decoder:
         """Return a decoder of such edges; it has read the header of CSV."""
-        if edges.format is RawFormat.JSON_LINES:
+        if origin.format is RawFormat.JSON_LINES:
             return JsonLinesDecoder(self._symbols, self._attributes, {}, keep_raw=True, discover=True)
         # A header has to be read to know its names; a decoder that is asked for none reads it.
         header = CsvDecoder(self._symbols, [], {})
-        header.decode(_header(edges))
+        header.decode(_header(origin))
         self._learn(header.columns() or [])
         decoder = CsvDecoder(self._symbols, self._attributes, {}, keep_raw=True)
-        decoder.decode(_header(edges))
+        decoder.decode(_header(origin))
         return decoder
 
     def _learn(self, names: Sequence[str]) -> bool:
@@ -157,17 +159,17 @@ def code_of(reason: str) -> ErrorCode:
     return ErrorCode.TOO_LARGE if too_long else ErrorCode.MALFORMED
 
 
-def _unreadable(record: Record, origin: RawEdges, reason: str) -> Piece:
+def _unreadable(record: Record, origin: RawOrigin, reason: str) -> Piece:
     return Piece(record, origin, (Refused(ErrorCode.MALFORMED, reason, record.value or b"", origin.line),))
 
 
-def _header(edges: RawEdges) -> bytes:
+def _header(origin: RawOrigin) -> bytes:
     """Return the header line.
 
     Raises:
         UnreadableStreamError: it is none: edges would be read as one, or what is in it as edges.
     """
-    columns = (edges.columns or "").strip()
+    columns = (origin.columns or "").strip()
     if not columns or "\n" in columns:
         message = "the columns are not one header line"
         raise UnreadableStreamError(message)

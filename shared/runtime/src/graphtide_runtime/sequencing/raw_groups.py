@@ -6,7 +6,7 @@ headers say of it stays with it. Cost: O(1) a record.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import PoisonRecordError
@@ -16,20 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from graphtide_core.ports.log import Record
-    from graphtide_wire.raw import RawEdges
+    from graphtide_wire.raw import RawOrigin
 
 MOST_GROUP_BYTES: Final = 1024 * 1024
 """Bytes of a group, but for a record that is larger by itself: what is read together waits together."""
 
-LONGEST_TRACEPARENT: Final = 100
-"""Characters of a trace's name; a longer one is none."""
+
+_SAME: Final = 3
+"""First fields of an origin, which records that are read together share: format, columns and producer."""
 
 
 class Member(NamedTuple):
-    """A record, and what is in it."""
+    """A record, what it says of itself, and its edges."""
 
     record: Record
-    edges: RawEdges
+    origin: RawOrigin
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class RawGroup:
     @property
     def producer(self) -> str | None:
         """Who sent them, if it said so."""
-        return self.members[0].edges.producer
+        return self.members[0].origin.producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,33 +76,24 @@ def grouped(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRecord]:
     size = 0
     for record in records:
         try:
-            member = Member(record, _described(record))
+            member = Member(record, *raw.parts(record))
         except PoisonRecordError as error:
             if members:
                 yield RawGroup(members, size)
                 members, size = [], 0
             yield UnreadableRecord(record, error.reason)
             continue
-        if members and (size + len(member.edges.body) > MOST_GROUP_BYTES or not _alike(members[0], member)):
+        if members and (size + len(member.body) > MOST_GROUP_BYTES or not _alike(members[0], member)):
             yield RawGroup(members, size)
             members, size = [], 0
         members.append(member)
-        size += len(member.edges.body)
+        size += len(member.body)
     if members:
         yield RawGroup(members, size)
 
 
-def _described(record: Record) -> RawEdges:
-    edges = raw.decode(record)
-    is_long = edges.traceparent is not None and len(edges.traceparent) > LONGEST_TRACEPARENT
-    return replace(edges, traceparent=None) if is_long else edges
-
-
 def _alike(first: Member, other: Member) -> bool:
-    one, two = first.edges, other.edges
-    return (
-        first.record.partition == other.record.partition
-        and one.format is two.format
-        and one.columns == two.columns
-        and one.producer == two.producer
-    )
+    if first.record.partition != other.record.partition:
+        return False
+    one, two = first.origin, other.origin
+    return one is two or one[:_SAME] == two[:_SAME]

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_testing.servers.process import Usage
+    from graphtide_testing.servers.security import Security
 
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{broker}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}{secure}
+advertised.listeners=PLAINTEXT://127.0.0.1:{broker}{secure}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL
 log.dirs={data}
 auto.create.topics.enable=false
 broker.heartbeat.interval.ms=500
@@ -56,15 +57,21 @@ _JVM = (
 class KafkaServer:
     """A Kafka that keeps its data and its port in `folder`, over crashes and restarts."""
 
-    def __init__(self, folder: Path) -> None:
-        """Look after the server of this folder; it need not have one yet."""
+    def __init__(self, folder: Path, security: Security | None = None) -> None:
+        """Look after the server of this folder; it need not have one yet. With `security`, it has a second, secure listener."""
         self._folder = folder.resolve()
+        self._security = security
         self._process = Process("kafka", self._folder)
 
     @property
     def bootstrap(self) -> str:
         """The address for clients; known once the server was started for the first time."""
         return f"127.0.0.1:{(self._folder / 'kafka.port').read_text()}"
+
+    @property
+    def secure_bootstrap(self) -> str:
+        """The address of the secure listener."""
+        return f"127.0.0.1:{(self._folder / 'kafka.secure_port').read_text()}"
 
     def start(self) -> None:
         """Start it, with the data it had; return when it answers clients.
@@ -109,16 +116,21 @@ class KafkaServer:
     def _format(self, java: str, classpath: str) -> None:
         """Write the settings and make empty storage."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        port, controller = free_ports(2)
-        settings = _PROPERTIES.format(broker=port, controller=controller, data=self._folder / "kafka-data")
+        port, controller, secure = free_ports(3)
+        listener = f",SECURE://127.0.0.1:{secure}" if self._security else ""
+        data = self._folder / "kafka-data"
+        settings = _PROPERTIES.format(broker=port, controller=controller, secure=listener, data=data)
+        settings += self._security.properties() if self._security else ""
         draft = self._folder / "kafka.properties.new"
         draft.write_text(settings)
         (self._folder / "kafka.port").write_text(str(port))
+        (self._folder / "kafka.secure_port").write_text(str(secure))
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        users = self._security.of_storage() if self._security else []
         tool = [java, *_JVM, "-cp", classpath, "kafka.tools.StorageTool"]
         done = subprocess.run(  # noqa: S603 - made here, of our own parts
             # An id may begin with a dash, so it must not stand alone.
-            [*tool, "format", f"--cluster-id={cluster}", "-c", str(draft)],
+            [*tool, "format", f"--cluster-id={cluster}", "-c", str(draft), *users],
             capture_output=True,
             text=True,
             check=False,
