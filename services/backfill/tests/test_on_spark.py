@@ -14,7 +14,6 @@ import pyspark
 import pytest
 from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.adapters.result_folder import ResultFolder
-from graphtide_backfill.adapters.session import session
 from graphtide_backfill.adapters.spark_cluster import SparkCluster
 from graphtide_backfill.application.backfill import Asked, Backfill
 from graphtide_backfill.application.ports import CancelledError
@@ -58,7 +57,7 @@ def run(*command: str) -> None:
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkCluster]:
     """A Spark on two cores."""
-    cluster = SparkCluster(session("local[2]", MEMORY, {}), MEMORY)
+    cluster = SparkCluster("local[2]", MEMORY, {})
     yield cluster
     cluster.close()
 

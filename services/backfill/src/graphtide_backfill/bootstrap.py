@@ -56,13 +56,12 @@ def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
         FatalError: PySpark is not installed, or the cluster is not reached.
     """
     try:
-        from graphtide_backfill.adapters.session import session  # noqa: PLC0415 - all but this works without Spark
-        from graphtide_backfill.adapters.spark_cluster import SparkCluster  # noqa: PLC0415
+        from graphtide_backfill.adapters.spark_cluster import SparkCluster  # noqa: PLC0415 - all but this works without Spark
     except ImportError as error:
         message = "a backfill needs PySpark, which is not installed: pip install 'graphtide-backfill[spark]'"
         raise FatalError(message) from error
     try:
-        cluster = SparkCluster(session(request.master, request.executor_bytes, request.settings), request.executor_bytes)
+        cluster = SparkCluster(request.master, request.executor_bytes, request.settings)
     except Exception as error:  # PySpark raises what its gateway does.
         message = f"no Spark at {request.master}: {str(error).partition(chr(10))[0]}"
         raise FatalError(message) from error

@@ -13,6 +13,7 @@ import pyarrow as pa
 from graphtide_core.errors import FatalError
 from pyspark.sql import functions as f
 
+from graphtide_backfill.adapters.session import session
 from graphtide_backfill.application.pieces import PieceReport, count
 from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.application.work import blocks_of, ids_of, match_slices
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.time import TimeUnit
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from graphtide_backfill.application.pieces import Piece
     from graphtide_backfill.application.reading_plan import PlannedPiece
@@ -42,11 +43,11 @@ _Row = tuple[Any, ...]
 
 
 class SparkCluster:
-    """A `Cluster` over a session, which it ends."""
+    """A `Cluster` with a session of its own."""
 
-    def __init__(self, spark: SparkSession, executor_bytes: int) -> None:
-        """Work on a session whose executors have so much memory each."""
-        self._spark = spark
+    def __init__(self, master: str, executor_bytes: int, settings: Mapping[str, str]) -> None:
+        """Open a session on `master` with executors of so much memory each; `settings` are more of Spark's."""
+        spark = self._spark = session(master, executor_bytes, settings)
         context = spark.sparkContext
         each = int(context.getConf().get("spark.executor.cores") or 0)
         if str(context.master).startswith("local"):
