@@ -49,6 +49,12 @@ def test_unknown_attribute_names_its_place_and_the_nearest_column(tmp_path: Path
     assert "did you mean 'amount'?" in ended.stderr
 
 
+def test_a_condition_that_holds_without_the_attribute_is_no_error(tmp_path: Path) -> None:
+    ended = run(tmp_path, GOOD.replace("ORDER", "WHERE x.note IS NULL ORDER"), HEADER + ROWS)
+    assert ended.returncode == 0
+    assert len(ended.stdout.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [

@@ -79,7 +79,7 @@ def application(options: DevOptions) -> FastAPI:
             idle_seconds=1.0,
         ),
     )
-    slices = TemporaryDirectory(prefix="graphtide-dev-")
+    slices = TemporaryDirectory(prefix="graphtide-dev-", ignore_cleanup_errors=True)
     control = assemble(AdminApiSettings(insecure=True), log)
     workers = Workers(
         [
