@@ -130,6 +130,14 @@ def test_slices_that_were_cut_otherwise_are_not_written(log: MemoryLog) -> None:
     assert len(values(log)) == len(FOUND)
 
 
+def test_a_run_without_history_is_cut_when_there_is_some(log: MemoryLog) -> None:
+    publisher(log, ()).close()
+    later = publisher(log)
+    later.publish(0, FOUND)
+    later.close()
+    assert len(values(log)) == len(FOUND)
+
+
 class World:
     """Runs of one backfill into a log, on machines of different size, which cut history differently."""
 

@@ -83,7 +83,9 @@ class Publisher:
         before = self._all_written(log)
         self.published = before.slices
         if before.bounds is None:
-            self._write_cut(RunCut(run, tuple(bounds)))
+            # A run that finds no history yet may be cut when there is some.
+            if bounds:
+                self._write_cut(RunCut(run, tuple(bounds)))
         elif before.bounds != tuple(bounds):
             self._transactor.close()
             message = (
