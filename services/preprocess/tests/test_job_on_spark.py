@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 FLOWS = StreamName("flows")
 WINDOW = 20
-IDLE = 10.0
-"""Seconds; ten times as long no batch may take, however busy the machine is, or sources that it lacks are forgotten."""
+IDLE = 0.1
+"""Seconds; a batch takes many times as long, and nobody may be forgotten for that."""
 
 
 @dataclass

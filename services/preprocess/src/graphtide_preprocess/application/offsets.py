@@ -1,8 +1,13 @@
-"""How far a batch reads: offsets of partitions, and the instant at which they were looked up.
+"""How far a batch reads: offsets of partitions, and the instants that belong to them.
 
-Spark writes this down before it runs the batch, so a batch that is run again has the same records and the same instant.
-Instants rise. While nothing comes, batches without records let time pass until sources that are silent are waited for no
-longer; then there are none.
+Spark writes this down before it runs the batch, so a batch that is run again has the same records and the same instants.
+Instants rise.
+
+The clock by which sources fall silent is that of the log, so that a batch may take as long as it likes. It stands at an instant
+at which the ends of the partitions were looked up, and nobody is forgotten before all that was there then has been read, in one
+batch or in many. So who has not spoken by then has not spoken in the log; it is never one whom the job was too slow to hear.
+While nothing comes, batches without records let time pass until sources that are silent are waited for no longer; then there
+are none.
 """
 
 from __future__ import annotations
@@ -24,23 +29,31 @@ class Offsets(msgspec.Struct, frozen=True):
     Attributes:
         raw: the offset to read next in each partition of the raw topic.
         patterns: the offset to read next of the registered patterns.
-        at: the instant, in milliseconds of the wall clock.
-        heard: when records came last.
-        end: whether there was nothing more to read.
+        at: when the batch was begun, in milliseconds of the wall clock.
+        as_of: when the ends were looked up that are being read to: the records read were there then.
+        heard: `as_of` of the last batch that had records.
+        target: those ends, by partition; empty once they are reached.
     """
 
     raw: dict[str, int]
     patterns: int = 0
     at: int = 0
+    as_of: int = 0
     heard: int = 0
-    end: bool = False
+    target: dict[str, int] = {}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was there at `as_of` has been read."""
+        return not self.target
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What the log has: the next offset of each partition of the raw topic, and of the patterns."""
+    """What the log has: the next offset of each partition of the raw topic, and of the patterns, and when it had no more."""
 
     raw: dict[str, int]
     patterns: int
+    at: int
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -57,16 +70,16 @@ def following(start: Offsets, found: Found, now: int, pace: Pace, sizes: Mapping
     `sizes` are bytes of a record by partition, as far as they are known. Every partition that has records gets its share.
     """
     at = max(now, start.at)
-    left = {number: max(0, end - start.raw.get(number, 0)) for number, end in found.raw.items()}
+    target, as_of = (found.raw, max(found.at, start.as_of)) if start.is_complete else (start.target, start.as_of)
+    left = {number: max(0, end - start.raw.get(number, 0)) for number, end in target.items()}
     patterns = max(start.patterns, found.patterns)
     share = _share(left, pace, sizes)
     raw = {number: start.raw.get(number, 0) + min(left[number], max(1, int(left[number] * share))) for number in left}
     if raw != start.raw or patterns != start.patterns:
-        is_new = any(left.values())
-        return Offsets(
-            raw, patterns, at, at if is_new else start.heard, all(raw[number] >= found.raw[number] for number in raw)
-        )
-    return msgspec.structs.replace(start, at=at, end=True) if _is_tick_due(start, at, pace.idle_milliseconds) else start
+        heard = as_of if any(left.values()) else start.heard
+        is_reached = all(raw[number] >= end for number, end in target.items())
+        return Offsets(raw, patterns, at, as_of, heard, {} if is_reached else target)
+    return msgspec.structs.replace(start, at=at, as_of=as_of) if _is_tick_due(start, as_of, pace.idle_milliseconds) else start
 
 
 def _share(left: Mapping[str, int], pace: Pace, sizes: Mapping[str, int]) -> float:
@@ -76,6 +89,7 @@ def _share(left: Mapping[str, int], pace: Pace, sizes: Mapping[str, int]) -> flo
     return min(1.0, pace.most_records / max(1, records), pace.most_bytes / max(1, size))
 
 
-def _is_tick_due(start: Offsets, at: int, idle: int) -> bool:
+def _is_tick_due(start: Offsets, as_of: int, idle: int) -> bool:
     """Whether time shall pass: until the idle timeout after the last record has been seen once."""
-    return start.heard > 0 and start.at - start.heard < idle and (at - start.heard >= idle or at - start.at >= idle // _TICKS)
+    is_waiting = start.heard > 0 and start.as_of - start.heard < idle
+    return is_waiting and (as_of - start.heard >= idle or as_of - start.as_of >= idle // _TICKS)
