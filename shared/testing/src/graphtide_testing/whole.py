@@ -14,6 +14,7 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 
 from graphtide_testing.deployment import Deployment, Program
 from graphtide_testing.servers.process import free_ports
+from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -151,13 +152,11 @@ class Whole:
         Raises:
             AssertionError: it does not within so many seconds; with the ends of the services' logs.
         """
-        begun = time.monotonic()
-        while not self._holds(holds):
-            if time.monotonic() - begun > seconds:
-                logs = "\n".join(f"{name}: {each.output.read_text()[-1500:]}" for name, each in self.services.items())
-                message = f"not within {seconds:g} seconds: {what}\n{logs}"
-                raise AssertionError(message)
-            time.sleep(0.05)
+
+        def told() -> str:
+            return "\n".join([what, *(f"{name}: {each.output.read_text()[-1500:]}" for name, each in self.services.items())])
+
+        wait_until(lambda: self._holds(holds), seconds, told)
 
     def usage(self) -> dict[str, Usage]:
         """Return what every process takes, by name."""

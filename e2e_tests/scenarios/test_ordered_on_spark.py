@@ -55,7 +55,7 @@ def whole(tmp_path: Path) -> Iterator[Whole]:
             "STREAMS": json.dumps([FLOWS]),
             "CHECKPOINT": str(tmp_path / "checkpoint"),
             "MASTER": "local[2]",
-            "SPARK": json.dumps({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}),
+            "SPARK": json.dumps({"spark.ui.enabled": "false", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}),
             "LATENESS": str(LATENESS),
             "IDLE_SECONDS": "5",
             "MOST_RECORDS": "500",
