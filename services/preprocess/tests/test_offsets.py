@@ -11,7 +11,7 @@ PACE = Pace(most_records=100, most_bytes=1000, idle_milliseconds=400)
 def test_a_batch_reads_to_the_end_if_that_is_not_too_much() -> None:
     start = Offsets({"0": 10, "1": 0}, patterns=1, at=1000, as_of=1000, heard=900)
     found = following(start, Found({"0": 30, "1": 5}, 2, at=1990), 2000, PACE, {})
-    assert found == Offsets({"0": 30, "1": 5}, 2, at=2000, as_of=1990, heard=1990)
+    assert found == Offsets({"0": 30, "1": 5}, 2, at=2000, as_of=1990, heard=2000)
     assert found.is_complete
 
 
@@ -38,9 +38,9 @@ def test_the_clock_of_the_log_stands_until_all_that_was_there_has_been_read() ->
     offsets, seen = Offsets({"0": 0}), []
     for now in range(1000, 5000, 1000):
         # A hundred records come in the time of each batch, as many as it may read.
-        offsets = following(offsets, Found({"0": 150 + now // 10}, 0, at=now), now, PACE, {})
-        seen.append((offsets.raw["0"], offsets.at, offsets.as_of, offsets.is_complete))
-    assert seen == [(100, 1000, 1000, False), (200, 2000, 1000, False), (250, 3000, 1000, True), (350, 4000, 4000, False)]
+        offsets = following(offsets, Found({"0": 150 + now // 10}, 0, at=now - 1), now, PACE, {})
+        seen.append((offsets.raw["0"], offsets.as_of, offsets.is_complete))
+    assert seen == [(100, 0, False), (200, 0, False), (300, 999, True), (400, 999, False)]
 
 
 def test_while_nothing_comes_time_passes_until_silent_sources_are_not_waited_for() -> None:

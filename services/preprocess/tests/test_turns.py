@@ -150,7 +150,7 @@ class Job:
             given = [each[start.raw.get(number, 0) : stop.raw[number]] for number, each in records.items()]
             blocks = [block for each in given for block in BlockReader().blocks(each)]
             changes = patterns[start.patterns : stop.patterns]
-            self.turn(Arrived(stop.at, stop.as_of, stop.is_complete, blocks, changes))
+            self.turn(Arrived(stop.at, stop.as_of if stop.is_complete else None, blocks, changes))
             self.offsets = stop
             self.now += self.milliseconds_of_a_turn
 
@@ -247,8 +247,8 @@ def test_a_turn_that_was_committed_is_not_written_again() -> None:
     log = log_with(RawStream(10).messages(TOPICS, FLOWS, 10))
     task = Task(TOPICS, FLOWS)
     blocks = list(BlockReader().blocks(records_of(log, TOPICS.raw(FLOWS))))
-    first = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, 1000, True, blocks))
-    again = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, 1000, True, blocks))
+    first = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, 1000, blocks))
+    again = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, 1000, blocks))
     assert first is not None
     assert again is not None
     assert [TurnWriter(log, TOPICS, FLOWS).commit(*given) for given in (first, again)] == [True, False]
@@ -283,7 +283,7 @@ def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_wid
     late = log_with([*messages, *more])
     records = records_of(late, TOPICS.raw(FLOWS))[len(messages) :]
     widened = registration("q", "MATCH (v)-[e]->(w) WHERE e.later > 1 ON flows WINDOW 20")
-    job.turn(Arrived(job.now, job.now, True, list(BlockReader().blocks(records)), [("q", widened.value)]))
+    job.turn(Arrived(job.now, job.now, list(BlockReader().blocks(records)), [("q", widened.value)]))
     labels = {edge.label for edge in ordered_edges(log, TOPICS, FLOWS)[len(edges) :]}
     assert labels >= {"http", "tcp", "dns"}
 
@@ -300,4 +300,4 @@ def test_a_checkpoint_of_a_newer_version_is_refused_by_name() -> None:
     kept = KeptInMemory()
     kept.keep_head(b'{"identity": "x", "form": 9}')
     with pytest.raises(FatalError, match="form 9"):
-        StreamOrder(Task(TOPICS, FLOWS)).turn(kept, Arrived(0, 0, True))
+        StreamOrder(Task(TOPICS, FLOWS)).turn(kept, Arrived(0, 0))

@@ -112,7 +112,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin, stop = msgspec.convert(start, Offsets), msgspec.convert(end, Offsets)
         total = sum(stop.raw.values()) - sum(begin.raw.get(number, 0) for number in stop.raw)
         size = max(_RECORDS_OF_A_TASK, -(-total // self._reading.tasks))
-        instant = rows.Instant(stop.at, stop.as_of, stop.is_complete)
+        instant = rows.Instant(stop.at, stop.as_of if stop.is_complete else None)
         parts: list[InputPartition] = [PatternRange(begin.patterns, stop.patterns, instant)]
         for number, offset in stop.raw.items():
             for first in range(begin.raw.get(number, 0), offset, size):

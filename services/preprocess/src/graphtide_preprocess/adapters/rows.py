@@ -41,11 +41,10 @@ class ReadRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """When a batch was begun, as of when it reads, both in milliseconds, and whether it is complete, as `Arrived` has it."""
+    """The instants of a batch, as `Arrived` has them."""
 
     at: int
-    as_of: int
-    is_complete: bool
+    as_of: int | None
 
 
 def block_row(block: Block) -> ReadRow:
@@ -60,12 +59,12 @@ def block_of(row: ReadRow) -> Block:
 
 def instant_row(instant: Instant) -> ReadRow:
     """Return an instant as a row."""
-    return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.as_of, instant.is_complete)), None)
+    return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.as_of)), None)
 
 
 def instant_of(row: ReadRow) -> Instant:
     """Return the instant of a row."""
-    return Instant(*msgspec.msgpack.decode(row.head, type=tuple[int, int, bool]))
+    return Instant(*msgspec.msgpack.decode(row.head, type=tuple[int, int | None]))
 
 
 def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:

@@ -3,9 +3,9 @@
 Spark writes this down before it runs the batch, so a batch that is run again has the same records and the same instants.
 Instants rise.
 
-The clock by which sources fall silent is that of the log, so that a batch may take as long as it likes. It stands at an instant
-at which the ends of the partitions were looked up, and nobody is forgotten before all that was there then has been read, in one
-batch or in many. So who has not spoken by then has not spoken in the log; it is never one whom the job was too slow to hear.
+The clock by which sources fall silent is that of the log, so that a batch may take as long as it likes. It goes on to an
+instant at which the ends of the partitions were looked up once all that was there then has been read, in one batch or in many.
+So who is silent by this clock is silent in the log; it is never one whom the job was too slow to hear.
 While nothing comes, batches without records let time pass until sources that are silent are waited for no longer; then there
 are none.
 """
@@ -30,9 +30,10 @@ class Offsets(msgspec.Struct, frozen=True):
         raw: the offset to read next in each partition of the raw topic.
         patterns: the offset to read next of the registered patterns.
         at: when the batch was begun, in milliseconds of the wall clock.
-        as_of: when the ends were looked up that are being read to: the records read were there then.
-        heard: `as_of` of the last batch that had records.
-        target: those ends, by partition; empty once they are reached.
+        as_of: the latest instant known of which all that was there has been read: the clock of the log.
+        heard: `at` of the last batch that had records.
+        target: ends that are to be reached before that clock goes on; empty once they are.
+        target_at: when they were looked up.
     """
 
     raw: dict[str, int]
@@ -41,10 +42,11 @@ class Offsets(msgspec.Struct, frozen=True):
     as_of: int = 0
     heard: int = 0
     target: dict[str, int] = {}
+    target_at: int = 0
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that was there at `as_of` has been read."""
+        """Whether the clock of the log went on with this batch."""
         return not self.target
 
 
@@ -70,16 +72,20 @@ def following(start: Offsets, found: Found, now: int, pace: Pace, sizes: Mapping
     `sizes` are bytes of a record by partition, as far as they are known. Every partition that has records gets its share.
     """
     at = max(now, start.at)
-    target, as_of = (found.raw, max(found.at, start.as_of)) if start.is_complete else (start.target, start.as_of)
-    left = {number: max(0, end - start.raw.get(number, 0)) for number, end in target.items()}
+    target, target_at = start.target, start.target_at
+    if start.is_complete:
+        target, target_at = found.raw, max(found.at, start.as_of)
+    left = {number: max(0, end - start.raw.get(number, 0)) for number, end in found.raw.items()}
     patterns = max(start.patterns, found.patterns)
     share = _share(left, pace, sizes)
     raw = {number: start.raw.get(number, 0) + min(left[number], max(1, int(left[number] * share))) for number in left}
     if raw != start.raw or patterns != start.patterns:
-        heard = as_of if any(left.values()) else start.heard
-        is_reached = all(raw[number] >= end for number, end in target.items())
-        return Offsets(raw, patterns, at, as_of, heard, {} if is_reached else target)
-    return msgspec.structs.replace(start, at=at, as_of=as_of) if _is_tick_due(start, as_of, pace.idle_milliseconds) else start
+        heard = at if any(left.values()) else start.heard
+        if all(raw[number] >= end for number, end in target.items()):
+            return Offsets(raw, patterns, at, target_at, heard)
+        return Offsets(raw, patterns, at, start.as_of, heard, target, target_at)
+    is_due = _is_tick_due(start, target_at, pace.idle_milliseconds)
+    return msgspec.structs.replace(start, at=at, as_of=target_at) if is_due else start
 
 
 def _share(left: Mapping[str, int], pace: Pace, sizes: Mapping[str, int]) -> float:

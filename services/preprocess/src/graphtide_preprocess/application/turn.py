@@ -89,15 +89,13 @@ class Arrived:
 
     Attributes:
         at: when it was begun, in milliseconds; as the next, the same when it is taken again.
-        as_of: an instant at which its records were in the log.
-        is_complete: whether all that was in the log then has been read with it.
+        as_of: an instant of which all that was in the log has been read with it; None if the turn before knew as much.
         blocks: of raw records, in any order.
         patterns: changes of registrations: names and values, in their order.
     """
 
     at: int
-    as_of: int
-    is_complete: bool
+    as_of: int | None
     blocks: Sequence[Block] = ()
     patterns: Sequence[tuple[str, bytes | None]] = ()
 
@@ -185,7 +183,7 @@ class StreamOrder:
             self._sequencer.filter_with(self._history.duplicates)
 
     def _take(self, head: Head, kept: Kept, arrived: Arrived, *, is_first: bool) -> None:
-        now = arrived.as_of / 1000
+        now = arrived.at / 1000
         topic = self._task.topics.raw(self._task.stream)
         taken: list[tuple[WaitingBlock, KeptWaiting]] = []
         if is_first:
@@ -197,8 +195,8 @@ class StreamOrder:
             head.arrivals += 1
             if block.head.newest is not None:
                 taken.append((WaitingBlock(head.arrivals, block.head.newest), KeptWaiting(ordinal, block.edges)))
-        if arrived.is_complete:
-            self._sequencer.look_around(now, at_end=True)
+        if arrived.as_of is not None:
+            self._sequencer.look_around(arrived.as_of / 1000, at_end=True)
         self._keep_waiting(head, kept, taken)
 
     def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, KeptWaiting]]) -> None:
