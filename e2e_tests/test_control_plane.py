@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from graphtide_runtime.process import Workers
 from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
 from graphtide_testing.serving import served
+from graphtide_testing.waiting import wait_until
 from graphtide_wire import ordered
 from graphtide_wire.topics import Topics
 
@@ -72,10 +72,7 @@ class Deployment:
         self.writer.flush(10)
 
     def until(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
-        while not holds():
-            assert time.monotonic() < deadline, "it did not come"
-            time.sleep(0.02)
+        wait_until(holds, 60, pause=0.02)
 
     def pattern(self) -> dict[str, Any]:
         found: dict[str, Any] = self.http.get("/api/v1/patterns/p").json()

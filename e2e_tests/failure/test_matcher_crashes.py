@@ -25,6 +25,7 @@ from graphtide_testing.deployment import Deployment
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, ordered
 from graphtide_wire.plan_form import form_of
 
@@ -108,13 +109,15 @@ class Story:
         self.writer.flush(PATIENCE)
         place = TopicPartition(self.deployment.topics.ordered(STREAM), 0)
         reader = self.log.reader(f"{self.deployment.topics.prefix}.matcher_timing.0")
-        begun = time.monotonic()
         end = reader.ends([place])[place][1]
-        while (at := reader.committed([place])[place]) is None or at.offset < end:
-            assert time.monotonic() - begun < PATIENCE, f"at {at} of {end}:\n{self.matcher.output.read_text()[-2000:]}"
-            time.sleep(0.05)
+
+        def is_read() -> bool:
+            at = reader.committed([place])[place]
+            return at is not None and at.offset >= end
+
+        took = wait_until(is_read, PATIENCE, lambda: self.matcher.output.read_text()[-2000:])
         reader.close()
-        return time.monotonic() - begun
+        return took
 
     def consumed(self) -> Counter[str]:
         """Return what a consumer that is not ours reads."""
@@ -215,10 +218,7 @@ def test_two_matchers_of_one_shard(deployment: Deployment) -> None:
     other.start()
     story.tell(200, lambda: None, every=50)
     story.settle()
-    deadline = time.monotonic() + PATIENCE
-    while story.matcher.is_running() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not story.matcher.is_running()
+    wait_until(lambda: not story.matcher.is_running(), PATIENCE)
     assert other.is_running()
     assert "fenced by a newer instance" in story.matcher.output.read_text()
     assert story.consumed() == story.expected()

@@ -7,7 +7,6 @@ import gzip
 import json
 import subprocess
 import sys
-from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Producer
 from graphtide_core.ids import StreamName
+from graphtide_testing.command_line import by_command_line, ids
 from graphtide_testing.whole import Whole
 
 if TYPE_CHECKING:
@@ -45,18 +45,6 @@ def whole(tmp_path: Path) -> Iterator[Whole]:
     made.start()
     yield made
     made.end()
-
-
-def by_command_line(folder: Path, patterns: str, stream: Path) -> Counter[str]:
-    text = folder / "patterns.gtp"
-    text.write_text(patterns.replace("---", ""))
-    command = [sys.executable, "-m", "graphtide", "match", str(text), str(stream)]
-    found = subprocess.run(command, capture_output=True, check=True).stdout
-    return Counter(json.loads(line)["match_id"] for line in found.splitlines())
-
-
-def ids(records: list[bytes]) -> Counter[str]:
-    return Counter(json.loads(record)["match_id"] for record in records)
 
 
 def test_generated_flows_over_http(whole: Whole, tmp_path: Path) -> None:

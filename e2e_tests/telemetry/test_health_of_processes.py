@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import pytest
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.servers.process import free_ports
 from graphtide_testing.telemetry import figures
+from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,15 +28,12 @@ OWN = {
 
 
 def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            if holds():
-                return
-        except httpx2.TransportError:
-            pass
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.05)
+    def holds_and_answers() -> bool:
+        with suppress(httpx2.TransportError):
+            return holds()
+        return False
+
+    wait_until(holds_and_answers, PATIENCE)
 
 
 def is_ready(url: str) -> bool:

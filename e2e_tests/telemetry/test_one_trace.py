@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -15,12 +14,13 @@ from graphtide_runtime.telemetry import attributes, metrics, spans
 from graphtide_runtime.telemetry.names import Metric, Name, SpanName, entries
 from graphtide_testing.serving import served
 from graphtide_testing.telemetry import OtlpReceiver, count_figures, figures, spans_in_memory
+from graphtide_testing.waiting import wait_until
 from graphtide_testing.whole import PATIENCE, Whole
 from graphtide_wire.topics import Topics
 from prometheus_client.parser import text_string_to_metric_families
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from graphtide_core.ports.log import Record
@@ -48,13 +48,6 @@ def named(found: Iterable[Seen], name: str, traceparent: str) -> Seen:
     return span
 
 
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.05)
-
-
 def is_one_chain(found: Iterable[Seen], topics: Topics, traceparent: str) -> Seen:
     """Check that a trace goes from the request to the match as one line; return its last span."""
     names = {
@@ -80,7 +73,7 @@ class TestInOneProcess:
             self.client = client
             assert client.post("/api/v1/patterns", json={"text": TEXT}).status_code == 201
             self.send(pays(1, "z", "y"))
-            until(lambda: client.get("/api/v1/patterns/p").json()["state"] == "running")
+            wait_until(lambda: client.get("/api/v1/patterns/p").json()["state"] == "running", PATIENCE)
             yield
 
     def send(self, lines: bytes, **headers: str) -> None:
@@ -93,8 +86,8 @@ class TestInOneProcess:
             self.send(pays(10, "a", "b"), traceparent=UNSAMPLED)
             self.send(pays(11, "b", "c") + pays(12, "k", "l"), traceparent=FIRST)
             self.send(pays(13, "l", "m"))
-            until(lambda: any(each.name.startswith("report") for each in spans_seen.ended()))
-            until(lambda: self.reported() - before == 2)
+            wait_until(lambda: any(each.name.startswith("report") for each in spans_seen.ended()), PATIENCE)
+            wait_until(lambda: self.reported() - before == 2, PATIENCE)
             found = spans_seen.ended()
         is_one_chain(found, Topics(), FIRST)
         assert {each.trace_id for each in found} == {trace_of(FIRST)}
@@ -103,7 +96,7 @@ class TestInOneProcess:
     def test_what_is_told_stands_in_the_registry(self) -> None:
         with spans_in_memory() as spans_seen:
             self.send(pays(10, "a", "b") + pays(11, "b", "c"), traceparent=FIRST)
-            until(lambda: any(each.name.startswith("report") for each in spans_seen.ended()))
+            wait_until(lambda: any(each.name.startswith("report") for each in spans_seen.ended()), PATIENCE)
             found = spans_seen.ended()
         kinds = {each.operation: each for each in entries(vars(spans), SpanName)}
         for each in found:
@@ -126,7 +119,7 @@ class TestInOneProcess:
         workers = {"sequencer.s", "planner", "statistics", "matcher_timing.0", "matcher_sjtree.0", "backfill"}
         checks = dict.fromkeys(["view", "matches", *(f"graphtide.{each}" for each in workers)], "ok")
         ready = {**checks, "log": "ok", "registrations": "ok"}
-        until(lambda: self.client.get("/readyz").json() == {"status": "ready", "checks": ready})
+        wait_until(lambda: self.client.get("/readyz").json() == {"status": "ready", "checks": ready}, PATIENCE)
         assert self.client.get("/livez").json() == {"status": "alive", "checks": checks}
 
 
@@ -151,11 +144,11 @@ def test_over_kafka_one_trace_goes_through_every_process_and_into_the_match(tmp_
             writer.write([Message(f"{topics.prefix}.in.s.v1", None, pays(12, "c", "d"), headers, partition=0)])
             writer.flush(10)
             writer.close()
-            until(lambda: sum(each.name.startswith("report") for each in receiver.ended()) == 2)
+            wait_until(lambda: sum(each.name.startswith("report") for each in receiver.ended()) == 2, PATIENCE)
             carried = traceparents(log, topics)
             found = receiver.ended()
-            until(lambda: {"graphtide.sequencer.edges", "graphtide.pattern.matches"} <= receiver.metrics)
-            until(lambda: {"plan.published", "work.opened"} <= receiver.events)
+            wait_until(lambda: {"graphtide.sequencer.edges", "graphtide.pattern.matches"} <= receiver.metrics, PATIENCE)
+            wait_until(lambda: {"plan.published", "work.opened"} <= receiver.events, PATIENCE)
         finally:
             whole.end()
     last = is_one_chain(found, topics, FIRST)
@@ -179,6 +172,6 @@ def traceparents(log: KafkaLog, topics: Topics) -> list[str]:
         records.extend(reader.poll(1.0, 100))
         return len(records) >= 2
 
-    until(is_there)
+    wait_until(is_there, PATIENCE)
     reader.close()
     return [dict(each.headers)["traceparent"].decode() for each in records]

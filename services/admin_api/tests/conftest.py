@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +17,7 @@ from graphtide_query.planner import plan
 from graphtide_runtime.access.keys import hashed
 from graphtide_runtime.access.settings import KeySettings
 from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, matches
 from graphtide_wire.plan_form import form_of
 from graphtide_wire.topics import Topics
@@ -100,10 +100,7 @@ class Deployment:
 
     def until(self, holds: Callable[[], bool]) -> None:
         """Wait until the API has seen something."""
-        deadline = time.monotonic() + 10
-        while not holds():
-            assert time.monotonic() < deadline, "it did not come"
-            time.sleep(0.01)
+        wait_until(holds, 10, pause=0.01)
 
     def state(self) -> str:
         return str(self.http.get("/api/v1/patterns/p").json()["state"])

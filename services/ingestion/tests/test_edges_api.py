@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -19,6 +18,7 @@ from graphtide_runtime.http import ProblemError
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_figures, figures
+from graphtide_testing.waiting import wait_until
 from graphtide_wire import dead_letters, raw
 from graphtide_wire.topics import Topics
 
@@ -348,9 +348,7 @@ def test_health_and_figures_are_told() -> None:
         before = figures(service.client.get("/metrics").text)
         service.post(edge(1) + "{\n")
         checks = {"test.sequencer.flows": "ok"}
-        deadline = time.monotonic() + 10
-        while service.client.get("/readyz").json()["checks"] != {**checks, "log": "ok"} and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: service.client.get("/readyz").json()["checks"] == {**checks, "log": "ok"}, 10, pause=0.01)
         assert service.client.get("/livez").json() == {"status": "alive", "checks": checks}
         assert service.client.get("/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}
         after = figures(service.client.get("/metrics").text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,6 +26,7 @@ from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES, Decoded, 
 from graphtide_runtime.sequencing.raw_groups import grouped
 from graphtide_runtime.sequencing.tracing import Onward
 from graphtide_testing.clock import ManualClock
+from graphtide_testing.waiting import wait_until
 from graphtide_wire import ordered
 from graphtide_wire.topics import Topics
 from hypothesis import given
@@ -267,21 +267,20 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_cannot_go_
     )
     sequencers.start()
     streams.make("late")
-    deadline = time.monotonic() + PATIENCE
-    while sequencers.running < 1 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    while any(each.wrong is not None for each in sequencers.ready()) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: sequencers.running == 1, PATIENCE, pause=0.01)
+    wait_until(lambda: all(each.wrong is None for each in sequencers.ready()), PATIENCE, pause=0.01)
     thief = SequencingWorker(log, topics, StreamName("late"), SystemClock(), options)
     log.writer().write(
         [Message(topics.raw(StreamName("late")), None, b'{"ts":1,"src":"a","dst":"b","label":"x"}', partition=0)]
     )
-    while sequencers.running and time.monotonic() < deadline:
+
+    def is_shut_out() -> bool:
         thief.open()
         log.writer().write([Message(topics.raw(StreamName("late")), None, b"{}", partition=0)])
-        time.sleep(0.05)
+        return not sequencers.running
+
+    wait_until(is_shut_out, PATIENCE)
     (finding,) = sequencers.ready()
     sequencers.close()
     assert finding.name == "test.sequencer.late"
     assert finding.wrong is not None
-    assert time.monotonic() < deadline

@@ -261,6 +261,32 @@ def test_a_pause_of_the_sequencer_itself_makes_no_producer_idle() -> None:
     assert stage.letters() == []
 
 
+class Slow(Fuse):
+    """No fuse: once it has a clock, every call takes longer than a producer may be silent."""
+
+    clock: ManualClock | None = None
+
+    def burn(self) -> None:
+        if self.clock is not None:
+            self.clock.sleep(IDLE)
+
+
+def test_a_slow_commit_between_records_that_were_read_together_makes_no_producer_idle() -> None:
+    slow_log = Slow()
+    stage = Stage(most_edges=1, most_records=20, fuse=slow_log)
+    stage.run()
+    stage.send(lines(edge(1)), producer="slow")
+    for ts in range(1, 12):
+        stage.send(lines(edge(ts)), producer="fast")
+    stage.send(lines(edge(8)), producer="slow")
+    slow_log.clock = stage.clock
+    stage.run(1)
+    slow_log.clock = None
+    stage.send(lines(edge(9)), producer="slow")
+    assert [each["ts"] for each in stage.run().ordered()] == sorted([1, *range(1, 10), 8, 9])
+    assert stage.letters() == []
+
+
 def test_too_many_waiting_edges_go_early_those_of_one_time_together() -> None:
     stage = Stage(lateness=1000, most_pending=2)
     stage.send(lines(edge(1, "a"), edge(1, "b"), edge(2, "c"), edge(3, "d")))

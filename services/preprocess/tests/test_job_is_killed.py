@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message
+from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.sequenced import letters, ordered_edges
 from graphtide_testing.servers.spark import SparkCluster, environment
+from graphtide_testing.waiting import wait_until
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -58,7 +59,12 @@ class Job:
             "GRAPHTIDE_PREPROCESS_TRIGGER_SECONDS": "0",
             "GRAPHTIDE_PREPROCESS_MOST_RECORDS": "150",
             "GRAPHTIDE_PREPROCESS_SPARK": json.dumps(
-                {"spark.ui.enabled": "false", "spark.executor.memory": "512m", "spark.ui.showConsoleProgress": "false"}
+                {
+                    "spark.ui.enabled": "false",
+                    "spark.executor.memory": "512m",
+                    "spark.ui.showConsoleProgress": "false",
+                    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+                }
             ),
         }
 
@@ -98,6 +104,8 @@ class Watched:
         self.topics = Topics(f"test-{uuid.uuid4().hex[:12]}")
         self.log.admin().ensure([*self.topics.of_deployment(), *self.topics.of_stream(FLOWS, partitions=2)])
         self.writer = self.log.writer()
+        self.reader = self.log.reader(None)
+        self.written = [TopicPartition(topic, 0) for topic in (self.topics.ordered(FLOWS), self.topics.dead_letters(FLOWS))]
 
     def send(self, first: int, count: int) -> None:
         self.writer.write(edges(first, count, self.topics.raw(FLOWS)))
@@ -105,28 +113,27 @@ class Watched:
 
     def turns(self) -> int:
         """Return how many records the job wrote: each turn of this test writes some."""
-        return self.end(self.topics.ordered(FLOWS)) + self.end(self.topics.dead_letters(FLOWS))
-
-    def end(self, topic: str) -> int:
-        reader = self.log.reader(None)
-        places = reader.partitions(topic)
-        found = sum(end for _, end in reader.ends(places).values())
-        reader.close()
-        return found
+        return sum(end for _, end in self.reader.ends(self.written).values())
 
     def wait_for(self, count: int, job: Job) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while len(ordered_edges(self.log, self.topics, FLOWS)) < count:
+        before = -1
+
+        def is_there() -> bool:
+            nonlocal before
             assert job.is_running, job.log()
-            assert time.monotonic() < deadline, job.log()
-            time.sleep(0.5)
+            if (turns := self.turns()) == before:
+                return False
+            before = turns
+            return len(ordered_edges(self.log, self.topics, FLOWS)) >= count
+
+        wait_until(is_there, PATIENCE, job.log, pause=0.2)
 
     def wait_for_more(self, before: int, job: Job) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while self.turns() <= before:
+        def has_more() -> bool:
             assert job.is_running, job.log()
-            assert time.monotonic() < deadline, job.log()
-            time.sleep(0.05)
+            return self.turns() > before
+
+        wait_until(has_more, PATIENCE, job.log)
 
     def check(self, count: int) -> None:
         """Every edge is there once and in order, and so is every letter."""

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
@@ -22,7 +23,7 @@ from graphtide_ingestion.application.sequencing_worker import Sequencing, Sequen
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import RELIED_ON
-from graphtide_preprocess.application.offsets import Pace
+from graphtide_preprocess.application.offsets import Offsets, Pace
 from graphtide_preprocess.application.turn import Counting, Task
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
@@ -32,6 +33,7 @@ from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import RawStream
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
+from graphtide_testing.waiting import wait_until
 from graphtide_wire import control
 from graphtide_wire.topics import Topics
 
@@ -40,13 +42,16 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.log import Log
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
 FLOWS = StreamName("flows")
 WINDOW = 20
-IDLE = 10.0
-"""Seconds; ten times as long no batch may take, however busy the machine is, or sources that it lacks are forgotten."""
+IDLE = 0.1
+"""Seconds; a batch takes many times as long, and nobody may be forgotten for that."""
+
+PATIENCE = 240.0
 
 
 @dataclass
@@ -86,6 +91,20 @@ class SparkStage:
         reading = Reading(self.connection, self.topics, FLOWS, pace)
         query = ordering_query(self.spark, reading, self.task(**more), str(self.folder / "checkpoint"))
         return query.trigger(availableNow=True)
+
+    def run_until_silent(self) -> None:
+        """Let the job do all there is, and go on until all sources have been silent for as long as they are waited for."""
+        query = self.prepared().trigger(processingTime="0 seconds").start()
+        wait_until(lambda: self.is_silent(query), PATIENCE)
+        query.stop()
+
+    def is_silent(self, query: StreamingQuery) -> bool:
+        assert query.isActive, query.exception()
+        progress = query.lastProgress
+        if progress is None or progress.sources[0].endOffset is None:
+            return False
+        reached = msgspec.json.decode(progress.sources[0].endOffset, type=Offsets)
+        return reached.heard > 0 and reached.as_of - reached.heard >= self.ordering.idle_seconds * 1000
 
     def fall_silent(self, **more: Any) -> None:
         """Let sources be silent for as long as they are waited for, and then do all there is."""
@@ -156,8 +175,7 @@ def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], 
     stage = spark_stage(lateness)
     messages = [registration(stage.topics), *stream.messages(stage.topics, FLOWS, 250)]
     stage.send(messages)
-    stage.run()
-    stage.fall_silent()
+    stage.run_until_silent()
     expected = sequenced(messages, stage.topics, stage.ordering)
     found = ordered_edges(stage.log, stage.topics, FLOWS)
     assert found == ordered_edges(expected, stage.topics, FLOWS)

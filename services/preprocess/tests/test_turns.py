@@ -12,6 +12,7 @@ from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_preprocess.application.committing import TurnWriter
+from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
 from graphtide_preprocess.application.turn import Arrived, Counting, StreamOrder, Task
 from graphtide_preprocess.domain.blocks import BlockReader
 from graphtide_runtime.memory import MemoryLog
@@ -72,10 +73,14 @@ class KeptInMemory:
 def log_with(messages: list[Message], partitions: int = 1) -> Log:
     log = MemoryLog()
     log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(FLOWS, partitions=partitions)])
+    write(log, messages)
+    return log
+
+
+def write(log: Log, messages: list[Message]) -> None:
     writer = log.writer()
     writer.write(messages)
     writer.flush(5)
-    return log
 
 
 def registration(name: str = "p", text: str = "MATCH (v)-[e:http]->(w) WHERE e.bytes > 1 ON flows WINDOW 20") -> Message:
@@ -100,14 +105,16 @@ def sequence(log: Log, ordering: Ordering) -> None:
 
 @dataclass
 class Job:
-    """The job without Spark: turns over a log; `forgets` lets a new process take every turn."""
+    """The job without Spark: turns over a log, each of which takes a while; `forgets` lets a new process take every turn."""
 
     log: Log
     task: Task
     forgets: bool = False
     records_in_a_turn: int = 10
+    milliseconds_of_a_turn: int = 10
     kept: KeptInMemory = field(default_factory=KeptInMemory)
-    at: int = 1000
+    offsets: Offsets = field(default_factory=lambda: Offsets({}))
+    now: int = 1000
 
     def __post_init__(self) -> None:
         self.order = StreamOrder(self.task)
@@ -121,20 +128,31 @@ class Job:
             self.writer.commit(*given)
 
     def run(self) -> None:
+        """Do all there is, and once more after everybody has been silent for long enough."""
+        self.read()
+        self.now += int((IDLE + 1) * 1000)
+        self.read()
+
+    def read(self) -> None:
+        """Take turns until there is nothing to do."""
+        pace = Pace(self.records_in_a_turn, 2**40, int(IDLE * 1000))
         patterns = [((record.key or b"").decode(), record.value) for record in records_of(self.log, TOPICS.patterns)]
-        records = records_of(self.log, TOPICS.raw(FLOWS))
-        for first in range(0, len(records), self.records_in_a_turn):
-            given = records[first : first + self.records_in_a_turn]
-            by_partition = {
-                record.partition: [each for each in given if each.partition == record.partition] for record in given
-            }
-            blocks = [block for each in by_partition.values() for block in BlockReader().blocks(each)]
-            at_end = first + len(given) == len(records)
-            self.turn(Arrived(self.at, at_end, blocks, patterns if first == 0 else ()))
-            self.at += 10
-        for _ in range(2):
-            self.at += int((IDLE + 1) * 1000)
-            self.turn(Arrived(self.at, at_end=True))
+        raw = records_of(self.log, TOPICS.raw(FLOWS))
+        records = {
+            str(number): [each for each in raw if each.partition == number] for number in {each.partition for each in raw}
+        }
+        ends = {number: len(each) for number, each in records.items()}
+        while True:
+            start = self.offsets
+            stop = following(start, Found(ends, len(patterns), self.now), self.now, pace, {})
+            if stop == start:
+                return
+            given = [each[start.raw.get(number, 0) : stop.raw[number]] for number, each in records.items()]
+            blocks = [block for each in given for block in BlockReader().blocks(each)]
+            changes = patterns[start.patterns : stop.patterns]
+            self.turn(Arrived(stop.at, stop.as_of if stop.is_complete else None, blocks, changes))
+            self.offsets = stop
+            self.now += self.milliseconds_of_a_turn
 
 
 STREAMS = {
@@ -165,6 +183,46 @@ def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name
     assert replace(published.snapshot, version=1) == counted(expected)
 
 
+@pytest.mark.parametrize("name", ["two producers", "two producers, late"])
+def test_nobody_is_forgotten_because_turns_take_long(name: str) -> None:
+    stream, lateness = STREAMS[name]
+    messages = replace(stream).messages(TOPICS, FLOWS, 120)
+    ordering = Ordering(lateness, IDLE, 1000)
+    expected, found = log_with(messages), log_with(messages)
+    sequence(expected, ordering)
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering), records_in_a_turn=2, milliseconds_of_a_turn=int(IDLE * 100_000)).run()
+    assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
+    assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
+
+
+def test_who_is_silent_in_the_log_while_others_speak_is_not_waited_for_however_fast_turns_are() -> None:
+    line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
+    log = log_with([said_by(b"p", line % 1), said_by(b"q", line % 2)])
+    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), milliseconds_of_a_turn=0)
+    job.read()
+    assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1]
+    job.now += int(IDLE * 1000)
+    write(log, [said_by(b"q", line % 9)])
+    job.read()
+    assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1, 2, 9]
+
+
+def test_who_spoke_while_a_turn_was_taken_and_is_read_later_is_waited_for() -> None:
+    line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
+    log = log_with([said_by(b"p", line % 1), said_by(b"q", line % 1)])
+    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), records_in_a_turn=2)
+    job.read()
+    job.now += int(IDLE * 100_000)
+    write(log, [*(said_by(b"q", line % ts) for ts in range(2, 8)), said_by(b"p", line % 2)])
+    job.read()
+    assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1, 1, 2, 2]
+    assert letters(log, TOPICS, FLOWS) == []
+
+
+def said_by(producer: bytes, line: bytes) -> Message:
+    return Message(TOPICS.raw(FLOWS), None, line, (("graphtide-producer", producer),), 0)
+
+
 def counted(log: Log) -> StatisticsSnapshot:
     """Return what the statistics service counts of the ordered stream."""
     counting = ServiceCounting(FLOWS, 20, TimeUnit.MILLISECOND, deletions=True)
@@ -189,8 +247,8 @@ def test_a_turn_that_was_committed_is_not_written_again() -> None:
     log = log_with(RawStream(10).messages(TOPICS, FLOWS, 10))
     task = Task(TOPICS, FLOWS)
     blocks = list(BlockReader().blocks(records_of(log, TOPICS.raw(FLOWS))))
-    first = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, True, blocks))
-    again = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, True, blocks))
+    first = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, 1000, blocks))
+    again = StreamOrder(task).turn(KeptInMemory(), Arrived(1000, 1000, blocks))
     assert first is not None
     assert again is not None
     assert [TurnWriter(log, TOPICS, FLOWS).commit(*given) for given in (first, again)] == [True, False]
@@ -225,7 +283,7 @@ def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_wid
     late = log_with([*messages, *more])
     records = records_of(late, TOPICS.raw(FLOWS))[len(messages) :]
     widened = registration("q", "MATCH (v)-[e]->(w) WHERE e.later > 1 ON flows WINDOW 20")
-    job.turn(Arrived(job.at, True, list(BlockReader().blocks(records)), [("q", widened.value)]))
+    job.turn(Arrived(job.now, job.now, list(BlockReader().blocks(records)), [("q", widened.value)]))
     labels = {edge.label for edge in ordered_edges(log, TOPICS, FLOWS)[len(edges) :]}
     assert labels >= {"http", "tcp", "dns"}
 
@@ -242,4 +300,4 @@ def test_a_checkpoint_of_a_newer_version_is_refused_by_name() -> None:
     kept = KeptInMemory()
     kept.keep_head(b'{"identity": "x", "form": 9}')
     with pytest.raises(FatalError, match="form 9"):
-        StreamOrder(Task(TOPICS, FLOWS)).turn(kept, Arrived(0, True))
+        StreamOrder(Task(TOPICS, FLOWS)).turn(kept, Arrived(0, 0))

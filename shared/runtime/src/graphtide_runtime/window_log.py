@@ -9,22 +9,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_wire import ordered
 
 from graphtide_runtime.health import beat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
-
-    NewestOf = Callable[[Record], int]
-    """Tells the time of the newest edge of an ordered record; raises `PoisonRecordError` where it cannot."""
 
 _MOST = 16
 _PATIENCE = 10.0
 
 
-def first_since(reader: LogReader, partition: TopicPartition, ts: int, end: int, newest_of: NewestOf) -> int:
+def first_since(reader: LogReader, partition: TopicPartition, ts: int, end: int) -> int:
     """Return an offset at or before that of the first record below `end` whose newest edge is not before `ts`.
 
     Complexity: O(log end) reads.
@@ -32,7 +30,7 @@ def first_since(reader: LogReader, partition: TopicPartition, ts: int, end: int,
     low, high = reader.ends([partition])[partition][0], end
     while low < high:
         middle = (low + high) // 2
-        found = _at(reader, partition, middle, high, newest_of)
+        found = _at(reader, partition, middle, high)
         if found is not None and found.newest < ts:
             low = found.offset + 1
         else:
@@ -40,13 +38,13 @@ def first_since(reader: LogReader, partition: TopicPartition, ts: int, end: int,
     return low
 
 
-def newest_before(reader: LogReader, partition: TopicPartition, end: int, newest_of: NewestOf) -> int | None:
+def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> int | None:
     """Return the time of the newest edge of the records below `end`; None if there is none. Complexity: O(log end) reads."""
     low, high = reader.ends([partition])[partition][0], end
     newest = None
     while low < high:
         middle = (low + high) // 2
-        found = _at(reader, partition, middle, high, newest_of)
+        found = _at(reader, partition, middle, high)
         if found is None:
             high = middle
         else:
@@ -54,8 +52,8 @@ def newest_before(reader: LogReader, partition: TopicPartition, end: int, newest
     return newest
 
 
-def between(reader: LogReader, partition: TopicPartition, start: int, end: int) -> Iterator[Record]:
-    """Yield the records from offset `start` to below `end`; the reader reads nothing else meanwhile.
+def between(reader: LogReader, partition: TopicPartition, start: int, end: int, most: int = _MOST) -> Iterator[Record]:
+    """Yield the records from offset `start` to below `end`, of which `most` are read at once; the reader reads nothing else.
 
     Raises:
         TransientError: the log gives none, and does not say that there are none.
@@ -64,12 +62,14 @@ def between(reader: LogReader, partition: TopicPartition, start: int, end: int) 
         return
     reader.assign({partition: start})
     while True:
-        records = reader.poll(_PATIENCE, _MOST)
+        records = reader.poll(_PATIENCE, most)
         beat()
         for record in records:
             if record.offset >= end:
                 return
             yield record
+            if record.offset == end - 1:
+                return
         if reader.at_end():
             return
         if not records:
@@ -82,8 +82,8 @@ class _Found(NamedTuple):
     newest: int
 
 
-def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int, newest_of: NewestOf) -> _Found | None:
-    """Return the first record at or after an offset that can be read, if it is below `end`."""
+def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int) -> _Found | None:
+    """Return the first record at or after an offset whose headers can be read, if it is below `end`."""
     reader.assign({partition: offset})
     while True:
         records = reader.poll(_PATIENCE, 1)
@@ -93,4 +93,4 @@ def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int, new
         if not records or records[0].offset >= end:
             return None
         with suppress(PoisonRecordError):
-            return _Found(records[0].offset, newest_of(records[0]))
+            return _Found(records[0].offset, ordered.figures(records[0].headers).last_ts)

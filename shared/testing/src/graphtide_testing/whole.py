@@ -14,15 +14,19 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 
 from graphtide_testing.deployment import Deployment, Program
 from graphtide_testing.servers.process import free_ports
+from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from graphtide_testing.servers.process import Usage
 
 PATIENCE = 90.0
 """Seconds within which a deployment that works has done what it was asked."""
+
+SERVICES = ("ingestion", "admin_api", "planner", "statistics", "matcher_timing", "matcher_sjtree")
+"""Ingestion makes the topics that the others read."""
 
 QUICK = {
     "matcher_timing": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
@@ -31,7 +35,7 @@ QUICK = {
 
 
 class Whole:
-    """A deployment with every service.
+    """A deployment with every service, or those named.
 
     Attributes:
         deployment: the servers.
@@ -45,9 +49,14 @@ class Whole:
         folder: Path,
         settings: Mapping[str, Mapping[str, str]] | None = None,
         surroundings: Mapping[str, str] | None = None,
+        names: Sequence[str] = SERVICES,
     ) -> None:
-        """Prepare; `settings` are variables by service, without the services' prefixes, `surroundings` those of all."""
+        """Prepare; `settings` are variables by service, without the services' prefixes, `surroundings` those of all.
+
+        Services start in the order of `names`.
+        """
         self.deployment = Deployment(folder, surroundings=surroundings)
+        self._names = names
         self._settings = {**QUICK, **(settings or {})}
         self.services: dict[str, Program] = {}
 
@@ -65,8 +74,7 @@ class Whole:
         }
         self.edges = httpx2.Client(base_url=f"http://127.0.0.1:{ingestion}", timeout=30)
         self.control = httpx2.Client(base_url=f"http://127.0.0.1:{admin}", timeout=30)
-        # Ingestion makes the topics that the others read.
-        for name in ("ingestion", "admin_api", "planner", "statistics", "matcher_timing", "matcher_sjtree"):
+        for name in self._names:
             self.add(name, own.get(name, {}))
 
     def add(self, name: str, settings: Mapping[str, str]) -> Program:
@@ -112,12 +120,18 @@ class Whole:
         log = KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap))
         raw = [TopicPartition(topics.raw(StreamName(stream)), number) for number in range(4)]
         self._read_to_the_end(log, f"{topics.prefix}.sequencer.{stream}", raw)
+        self.settle_matchers(stream)
+        return time.monotonic() - begun
+
+    def settle_matchers(self, stream: str) -> None:
+        """Wait until every ordered edge was matched."""
+        topics = self.deployment.topics
+        log = KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap))
         ordered = [TopicPartition(topics.ordered(StreamName(stream)), 0)]
         self.wait_until(lambda: self.control.get("/readyz").status_code == 200, "the admin API is ready")
         listed = self.control.get("/api/v1/patterns").json()["patterns"]
         for service in sorted({each["placement"]["service"] for each in listed if each["stream"] == stream}):
             self._read_to_the_end(log, f"{topics.prefix}.{service}.0", ordered)
-        return time.monotonic() - begun
 
     def matches(self, quiet: float = 3.0) -> list[bytes]:
         """Return the match records that a consumer that is not ours reads, until it reads none for so many seconds."""
@@ -144,19 +158,17 @@ class Whole:
         consumer.close()
         return found
 
-    def wait_until(self, holds: Callable[[], bool], what: str) -> None:
+    def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
         """Return as soon as it holds.
 
         Raises:
-            AssertionError: it does not within patience; with the ends of the services' logs.
+            AssertionError: it does not within so many seconds; with the ends of the services' logs.
         """
-        begun = time.monotonic()
-        while not self._holds(holds):
-            if time.monotonic() - begun > PATIENCE:
-                logs = "\n".join(f"{name}: {each.output.read_text()[-1500:]}" for name, each in self.services.items())
-                message = f"not within {PATIENCE:g} seconds: {what}\n{logs}"
-                raise AssertionError(message)
-            time.sleep(0.05)
+
+        def told() -> str:
+            return "\n".join([what, *(f"{name}: {each.output.read_text()[-1500:]}" for name, each in self.services.items())])
+
+        wait_until(lambda: self._holds(holds), seconds, told)
 
     def usage(self) -> dict[str, Usage]:
         """Return what every process takes, by name."""

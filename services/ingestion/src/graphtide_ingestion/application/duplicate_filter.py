@@ -35,8 +35,8 @@ def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edge
     if window == 0 or edges == 0:
         return duplicates
     first, end = reader.ends([place])[place]
-    newest = newest_before(reader, place, end, _newest_of)
-    start = first if newest is None else first_since(reader, place, newest - window + 1, end, _newest_of)
+    newest = newest_before(reader, place, end)
+    start = first if newest is None else first_since(reader, place, newest - window + 1, end)
     decoder = ArrowDecoder(Symbols(), [], {})
     for record in _tail(reader, place, start, edges):
         decoder.start_at(ordered.figures(record.headers).ordinal)
@@ -46,10 +46,6 @@ def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edge
             message = f"{record.topic} at offset {record.offset}: {error}"
             raise FatalError(message) from error
     return duplicates
-
-
-def _newest_of(record: Record) -> int:
-    return ordered.figures(record.headers).last_ts
 
 
 def _tail(reader: LogReader, place: TopicPartition, start: int, edges: int) -> Iterator[Record]:

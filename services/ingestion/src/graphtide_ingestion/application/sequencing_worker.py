@@ -130,6 +130,7 @@ class SequencingWorker:
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
         reader, sequencer = self._opened()
+        as_of = self._clock.monotonic()
         records = reader.poll(self._patience(), self._options.most_records)
         self._figures.polled(records, self._clock.now())
         for group in grouped(records):
@@ -137,7 +138,8 @@ class SequencingWorker:
             self._note_work()
             if self._is_full() or self._waits_since(_LONGEST_ROUND_SECONDS):
                 self._commit()
-        sequencer.look_around(self._clock.monotonic(), at_end=reader.at_end())
+        # Not now: a commit may have taken long, and who spoke meanwhile was not read.
+        sequencer.look_around(as_of, at_end=reader.at_end())
         if sequencer.output.batches or sequencer.output.put_aside:
             self._note_work()
         if self._is_due():

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import TransientError
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_runtime.window_log import between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
 
 _MOST: Final = 1_000
-_PATIENCE: Final = 10.0
 _READ_AHEAD_BYTES: Final = 2 * 1024 * 1024
 """What is fetched past the end of a range is thrown away."""
 
@@ -32,26 +31,10 @@ def _reader_of(connection: KafkaConnection) -> LogReader:
 
 
 def records_between(connection: KafkaConnection, place: TopicPartition, start: int, stop: int) -> Iterator[Record]:
-    """Yield the records from offset `start` to before `stop`; one such reading at a time in a process.
+    """Return the records from offset `start` to before `stop`; one such reading at a time in a process.
 
     Raises:
         FatalError: records are gone.
         TransientError: the log gives none, and does not say that there are none.
     """
-    if start >= stop:
-        return
-    reader = _reader_of(connection)
-    reader.assign({place: start})
-    while True:
-        records = reader.poll(_PATIENCE, _MOST)
-        for record in records:
-            if record.offset >= stop:
-                return
-            yield record
-            if record.offset == stop - 1:
-                return
-        if reader.at_end():
-            return
-        if not records:
-            message = f"{place.topic} gave nothing within {_PATIENCE:g} seconds"
-            raise TransientError(message)
+    return between(_reader_of(connection), place, start, stop, _MOST)

@@ -89,7 +89,7 @@ class OrderingOperator(StatefulProcessor):
 
 
 def _arrived(given: Iterable[Row]) -> Arrived:
-    instant = rows.Instant(0, at_end=False)
+    instant = rows.Instant(0, None)
     blocks, patterns = [], []
     for each in given:
         row = rows.ReadRow(each.kind, each.place, bytes(each.head), None if each.body is None else bytes(each.body))
@@ -101,7 +101,7 @@ def _arrived(given: Iterable[Row]) -> Arrived:
             case _:
                 instant = rows.instant_of(row)
     changes = [(name, value) for _, name, value in sorted(patterns, key=lambda change: change[0])]
-    return Arrived(instant.at, instant.at_end, blocks, changes)
+    return Arrived(instant.at, instant.as_of, blocks, changes)
 
 
 def _value(state: ValueState) -> bytes | None:

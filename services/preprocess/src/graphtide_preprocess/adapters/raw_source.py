@@ -101,7 +101,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         found = self._found() if self._target is None else self._target
         sizes = self._sizes(begin, found)
-        return _as_dict(following(begin, found, int(time.time() * 1000), self._reading.pace, sizes))
+        return _as_dict(following(begin, found, _now(), self._reading.pace, sizes))
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Read no further than what is there now."""
@@ -112,7 +112,8 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin, stop = msgspec.convert(start, Offsets), msgspec.convert(end, Offsets)
         total = sum(stop.raw.values()) - sum(begin.raw.get(number, 0) for number in stop.raw)
         size = max(_RECORDS_OF_A_TASK, -(-total // self._reading.tasks))
-        parts: list[InputPartition] = [PatternRange(begin.patterns, stop.patterns, rows.Instant(stop.at, stop.end))]
+        instant = rows.Instant(stop.at, stop.as_of if stop.is_complete else None)
+        parts: list[InputPartition] = [PatternRange(begin.patterns, stop.patterns, instant)]
         for number, offset in stop.raw.items():
             for first in range(begin.raw.get(number, 0), offset, size):
                 parts.append(RawRange(int(number), first, min(first + size, offset)))
@@ -161,12 +162,13 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return reader.ends(places)
 
     def _found(self) -> Found:
+        at = _now()
         raw = {str(place.partition): ends[1] for place, ends in self._ends().items()}
         place = TopicPartition(self._reading.topics.patterns, 0)
         if place not in self._opened().partitions(place.topic):
             message = f"there is no topic {place.topic}: make the deployment's topics first"
             raise FatalError(message)
-        return Found(raw, self._opened().ends([place])[place][1])
+        return Found(raw, self._opened().ends([place])[place][1], at)
 
     def _sizes(self, begin: Offsets, found: Found) -> dict[str, int]:
         """Return the size of the next record of each partition that has many."""
@@ -203,6 +205,11 @@ class RawSource(DataSource):
     def of(cls, reading: Reading) -> type[RawSource]:
         """Return the source that reads this; its settings are no options, because Spark shows those."""
         return type("RawSource", (cls,), {"reading": reading})
+
+
+def _now() -> int:
+    """Return milliseconds of the wall clock."""
+    return int(time.time() * 1000)
 
 
 def _as_dict(offsets: Offsets) -> dict[str, object]:

@@ -41,10 +41,10 @@ class ReadRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """When a batch reads, in milliseconds, and whether to the end."""
+    """The instants of a batch, as `Arrived` has them."""
 
     at: int
-    at_end: bool
+    as_of: int | None
 
 
 def block_row(block: Block) -> ReadRow:
@@ -59,12 +59,12 @@ def block_of(row: ReadRow) -> Block:
 
 def instant_row(instant: Instant) -> ReadRow:
     """Return an instant as a row."""
-    return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.at_end)), None)
+    return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.as_of)), None)
 
 
 def instant_of(row: ReadRow) -> Instant:
     """Return the instant of a row."""
-    return Instant(*msgspec.msgpack.decode(row.head, type=tuple[int, bool]))
+    return Instant(*msgspec.msgpack.decode(row.head, type=tuple[int, int | None]))
 
 
 def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:

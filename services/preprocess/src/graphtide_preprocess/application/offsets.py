@@ -1,8 +1,13 @@
-"""How far a batch reads: offsets of partitions, and the instant at which they were looked up.
+"""How far a batch reads: offsets of partitions, and the instants that belong to them.
 
-Spark writes this down before it runs the batch, so a batch that is run again has the same records and the same instant.
-Instants rise. While nothing comes, batches without records let time pass until sources that are silent are waited for no
-longer; then there are none.
+Spark writes this down before it runs the batch, so a batch that is run again has the same records and the same instants.
+Instants rise.
+
+The clock by which sources fall silent is that of the log, so that a batch may take as long as it likes. It goes on to an
+instant at which the ends of the partitions were looked up once all that was there then has been read, in one batch or in many.
+So who is silent by this clock is silent in the log; it is never one whom the job was too slow to hear.
+While nothing comes, batches without records let time pass until sources that are silent are waited for no longer; then there
+are none.
 """
 
 from __future__ import annotations
@@ -24,23 +29,33 @@ class Offsets(msgspec.Struct, frozen=True):
     Attributes:
         raw: the offset to read next in each partition of the raw topic.
         patterns: the offset to read next of the registered patterns.
-        at: the instant, in milliseconds of the wall clock.
-        heard: when records came last.
-        end: whether there was nothing more to read.
+        at: when the batch was begun, in milliseconds of the wall clock.
+        as_of: the latest instant known of which all that was there has been read: the clock of the log.
+        heard: `at` of the last batch that had records.
+        target: ends that are to be reached before that clock goes on; empty once they are.
+        target_at: when they were looked up.
     """
 
     raw: dict[str, int]
     patterns: int = 0
     at: int = 0
+    as_of: int = 0
     heard: int = 0
-    end: bool = False
+    target: dict[str, int] = {}
+    target_at: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the clock of the log went on with this batch."""
+        return not self.target
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What the log has: the next offset of each partition of the raw topic, and of the patterns."""
+    """What the log has: the next offset of each partition of the raw topic, and of the patterns, and when it had no more."""
 
     raw: dict[str, int]
     patterns: int
+    at: int
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -57,16 +72,20 @@ def following(start: Offsets, found: Found, now: int, pace: Pace, sizes: Mapping
     `sizes` are bytes of a record by partition, as far as they are known. Every partition that has records gets its share.
     """
     at = max(now, start.at)
+    target, target_at = start.target, start.target_at
+    if start.is_complete:
+        target, target_at = found.raw, max(found.at, start.as_of)
     left = {number: max(0, end - start.raw.get(number, 0)) for number, end in found.raw.items()}
     patterns = max(start.patterns, found.patterns)
     share = _share(left, pace, sizes)
     raw = {number: start.raw.get(number, 0) + min(left[number], max(1, int(left[number] * share))) for number in left}
     if raw != start.raw or patterns != start.patterns:
-        is_new = any(left.values())
-        return Offsets(
-            raw, patterns, at, at if is_new else start.heard, all(raw[number] >= found.raw[number] for number in raw)
-        )
-    return msgspec.structs.replace(start, at=at, end=True) if _is_tick_due(start, at, pace.idle_milliseconds) else start
+        heard = at if any(left.values()) else start.heard
+        if all(raw[number] >= end for number, end in target.items()):
+            return Offsets(raw, patterns, at, target_at, heard)
+        return Offsets(raw, patterns, at, start.as_of, heard, target, target_at)
+    is_due = _is_tick_due(start, target_at, pace.idle_milliseconds)
+    return msgspec.structs.replace(start, at=at, as_of=target_at) if is_due else start
 
 
 def _share(left: Mapping[str, int], pace: Pace, sizes: Mapping[str, int]) -> float:
@@ -76,6 +95,7 @@ def _share(left: Mapping[str, int], pace: Pace, sizes: Mapping[str, int]) -> flo
     return min(1.0, pace.most_records / max(1, records), pace.most_bytes / max(1, size))
 
 
-def _is_tick_due(start: Offsets, at: int, idle: int) -> bool:
+def _is_tick_due(start: Offsets, as_of: int, idle: int) -> bool:
     """Whether time shall pass: until the idle timeout after the last record has been seen once."""
-    return start.heard > 0 and start.at - start.heard < idle and (at - start.heard >= idle or at - start.at >= idle // _TICKS)
+    is_waiting = start.heard > 0 and start.as_of - start.heard < idle
+    return is_waiting and (as_of - start.heard >= idle or as_of - start.as_of >= idle // _TICKS)

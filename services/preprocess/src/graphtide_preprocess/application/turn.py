@@ -1,7 +1,7 @@
 """One turn: blocks in, what is to go out in order, and what has to be kept until the next.
 
 The job may be killed between any two steps, and a turn is then taken again from the state before it, maybe in another
-process. So what a turn gives must depend on what was kept, on its blocks and on its instant alone. What is in memory is a copy
+process. So what a turn gives must depend on what was kept, on its blocks and on its instants alone. What is in memory is a copy
 of what is kept: `StreamOrder` uses it if it is the one of the turn before, and makes it anew otherwise, to the same effect.
 
 Decisions about order, lateness and duplicates are those of `graphtide_runtime.sequencing`, as in the built-in sequencer.
@@ -88,14 +88,14 @@ class Arrived:
     """What a turn is given.
 
     Attributes:
-        at: its instant in milliseconds; the same when it is taken again.
-        at_end: whether there was nothing more to read.
+        at: when it was begun, in milliseconds; as the next, the same when it is taken again.
+        as_of: an instant of which all that was in the log has been read with it; None if the turn before knew as much.
         blocks: of raw records, in any order.
         patterns: changes of registrations: names and values, in their order.
     """
 
     at: int
-    at_end: bool
+    as_of: int | None
     blocks: Sequence[Block] = ()
     patterns: Sequence[tuple[str, bytes | None]] = ()
 
@@ -195,7 +195,8 @@ class StreamOrder:
             head.arrivals += 1
             if block.head.newest is not None:
                 taken.append((WaitingBlock(head.arrivals, block.head.newest), KeptWaiting(ordinal, block.edges)))
-        self._sequencer.look_around(now, at_end=arrived.at_end)
+        if arrived.as_of is not None:
+            self._sequencer.look_around(arrived.as_of / 1000, at_end=True)
         self._keep_waiting(head, kept, taken)
 
     def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, KeptWaiting]]) -> None:

@@ -158,13 +158,13 @@ class Counter:
         if not side.partitions(place.topic):
             return 0
         _, end = side.ends([place])[place]
-        newest = newest_before(side, place, end, _newest_of)
+        newest = newest_before(side, place, end)
         if newest is None:
             return 0
-        start = first_since(side, place, newest, end, _newest_of)
+        start = first_since(side, place, newest, end)
         for record in between(side, place, start, end):
             ticks = opened.windows.ticks(stream, ordered.figures(record.headers).unit)
-            return first_since(side, place, newest - ticks + 1, end, _newest_of)
+            return first_since(side, place, newest - ticks + 1, end)
         return 0
 
     def _taken(self, record: Record, opened: _Opened) -> bool:
@@ -217,7 +217,3 @@ def _take_pattern(record: Record, windows: Windows) -> None:
         windows.take(name, control.decode_pattern(record.value) if record.value is not None else None)
     except PoisonRecordError:
         windows.take(name, None)
-
-
-def _newest_of(record: Record) -> int:
-    return ordered.figures(record.headers).last_ts

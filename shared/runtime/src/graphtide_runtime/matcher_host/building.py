@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.checkpointing import Checkpointer, Frame, Manifest
-    from graphtide_runtime.window_log import NewestOf
 
 _LOG = structlog.get_logger()
 
@@ -61,10 +60,9 @@ class Built:
 class Builder:
     """Builds the passes of one stream."""
 
-    def __init__(self, reader: LogReader, partition: TopicPartition, checkpoints: Checkpointer, newest_of: NewestOf) -> None:
+    def __init__(self, reader: LogReader, partition: TopicPartition, checkpoints: Checkpointer) -> None:
         """Read the stream's ordered log with a reader that nobody else uses meanwhile."""
         self._reader = reader
-        self._newest_of = newest_of
         self._partition = partition
         self._checkpoints = checkpoints
 
@@ -108,11 +106,11 @@ class Builder:
         self._checkpoints.start_anew()
         built = Built(StreamPass(running, deletions=deletions))
         first_report = min(position, *(each.reports_from for each in running))
-        newest = newest_before(self._reader, self._partition, first_report, self._newest_of)
+        newest = newest_before(self._reader, self._partition, first_report)
         start = first_report
         if newest is not None:
             alive_from = newest - built.stream_pass.window + 1
-            start = first_since(self._reader, self._partition, alive_from, first_report, self._newest_of)
+            start = first_since(self._reader, self._partition, alive_from, first_report)
         built.stream_pass.position = start
         self._follow(built, start, position)
         return built

@@ -241,7 +241,6 @@ class MatcherHost:
                 store=self._store,
                 stream=stream,
                 key=f"{self._records.group}.{stream}",
-                newest_of=self._records.newest_of,
             )
         return self._works[stream]
 

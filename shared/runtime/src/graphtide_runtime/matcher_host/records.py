@@ -41,14 +41,6 @@ class HostRecords(Protocol):
         """Return the stream that an ordered record is of."""
         ...
 
-    def newest_of(self, record: Record) -> int:
-        """Return the time of the newest edge of an ordered record, without reading its edges.
-
-        Raises:
-            PoisonRecordError: its headers do not tell.
-        """
-        ...
-
     def edges_of(self, record: Record) -> int:
         """Return how many edges an ordered record has, without reading them.
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.building import Built
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
-    from graphtide_runtime.window_log import NewestOf
 
 _LOG = structlog.get_logger()
 
@@ -51,7 +50,6 @@ class StreamWork:
         side: LogReader,
         store: CheckpointStore,
         key: str,
-        newest_of: NewestOf,
     ) -> None:
         """Begin at a position.
 
@@ -62,7 +60,6 @@ class StreamWork:
             side: a reader for looking back, which nobody uses meanwhile.
             store: where checkpoints are kept.
             key: of this stream's checkpoints.
-            newest_of: tells the time of the newest edge of an ordered record.
         """
         self.partition = partition
         self.position = position
@@ -73,7 +70,7 @@ class StreamWork:
         self._store = store
         self._key = key
         self._checkpoints = Checkpointer(store, key)
-        self._builder = Builder(side, partition, self._checkpoints, newest_of)
+        self._builder = Builder(side, partition, self._checkpoints)
         self._saved_at = 0.0
         self._saved: Built | None = None
         self._saved_position = -1

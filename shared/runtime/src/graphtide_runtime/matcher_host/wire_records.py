@@ -65,10 +65,6 @@ class WireRecords:
         """Return the stream that an ordered record is of."""
         return StreamName(self.topics.stream_of(record.topic) or "")
 
-    def newest_of(self, record: Record) -> int:
-        """Return the time of the newest edge of an ordered record, without reading its edges."""
-        return ordered.figures(record.headers).last_ts
-
     def edges_of(self, record: Record) -> int:
         """Return how many edges an ordered record has, without reading them."""
         return ordered.figures(record.headers).records

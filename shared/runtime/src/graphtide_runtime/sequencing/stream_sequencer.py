@@ -225,15 +225,15 @@ class StreamSequencer:
         # A record's letters stand together, whatever it was read with.
         self._output.put_aside += sorted(aside, key=lambda each: each.piece.record.offset)
 
-    def look_around(self, now: float, *, at_end: bool) -> None:
-        """Let time pass: forget idle sources; `at_end` tells that there is nothing more to read now.
+    def look_around(self, as_of: float, *, at_end: bool) -> None:
+        """Let time pass: forget idle sources; `at_end` tells that all that was there at `as_of` has been read.
 
-        While there is, a source may have spoken and not been heard, because the sequencer was slow; so it gets more time.
+        Before that, a source may have spoken and not been heard, because the sequencer was slow; so it gets more time.
         """
         if at_end:
             self._progress.nothing_unread()
         patience = self._ordering.idle_seconds * (1 if at_end else _BEHIND)
-        forgotten = self._progress.forget_idle(now, patience)
+        forgotten = self._progress.forget_idle(as_of, patience)
         if self._progress.is_quiet:
             if (forgotten or self.pending) and self._progress.newest is not None:
                 self._release(self._sequencer.settle(self._progress.newest))
