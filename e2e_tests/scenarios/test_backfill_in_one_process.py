@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,16 @@ import httpx2
 import pytest
 from graphtide.dev.deployment import DevOptions, application
 from graphtide_testing.serving import served
+from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 # Kafka's fixture is named here so that its tests run beside the others that need it.
 pytestmark = pytest.mark.xdist_group("servers")
 
 TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10m"
+PATIENCE = 60.0
 NDJSON = {"content-type": "application/x-ndjson"}
 
 
@@ -26,15 +27,8 @@ NDJSON = {"content-type": "application/x-ndjson"}
 def client(request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
     kafka = None if request.param == "memory" else request.getfixturevalue("kafka")
     with served(application(DevOptions(kafka))) as url, httpx2.Client(base_url=url, timeout=30) as client:
-        until(lambda: client.get("/readyz").status_code == 200)
+        wait_until(lambda: client.get("/readyz").status_code == 200, PATIENCE)
         yield client
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.05)
 
 
 def pays(ts: int, source: str, target: str) -> bytes:
@@ -49,10 +43,10 @@ def found(client: httpx2.Client) -> Counter[str]:
 
 def test_what_was_reported_is_reported_again(client: httpx2.Client) -> None:
     assert client.post("/api/v1/patterns", json={"text": TEXT}).status_code == 201
-    until(lambda: client.get("/api/v1/patterns/p").json()["state"] == "running")
+    wait_until(lambda: client.get("/api/v1/patterns/p").json()["state"] == "running", PATIENCE)
     lines = pays(1, "a", "b") + pays(2, "b", "c") + pays(3, "c", "d")
     assert client.post("/api/v1/streams/s/edges", content=lines, headers=NDJSON).status_code == 202
-    until(lambda: len(found(client)) == 2)
+    wait_until(lambda: len(found(client)) == 2, PATIENCE)
 
     asked = client.post("/api/v1/patterns/p:backfill", json={})
 
@@ -60,6 +54,6 @@ def test_what_was_reported_is_reported_again(client: httpx2.Client) -> None:
         said: dict[str, Any] = client.get(asked.headers["location"]).json()
         return said
 
-    until(lambda: operation()["state"] not in {"queued", "running"})
+    wait_until(lambda: operation()["state"] not in {"queued", "running"}, PATIENCE)
     assert (operation()["state"], operation()["edges"], operation()["matches"]) == ("done", 3, 2)
-    until(lambda: set(found(client).values()) == {2})
+    wait_until(lambda: set(found(client).values()) == {2}, PATIENCE)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import TransientError
 
 from graphtide_runtime.kafka.errors import translate, translated
+from graphtide_runtime.kafka.patience import patiently
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from confluent_kafka import Consumer, TopicPartition
-
-_BETWEEN_TRIES: Final = 0.1
 
 _HINT: Final = "should this last while the cluster answers, ask kafka-transactions.sh find-hanging for one that never ended"
 """The coordinator holds positions back until the transaction that set them has ended."""
@@ -31,18 +29,17 @@ def positions(consumer: Consumer, group: str, partitions: Sequence[TopicPartitio
         GraphtideError: what will not mend itself.
     """
     doing = f"asking for the positions of {group}"
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            with translated(doing):
-                answers = consumer.committed(list(partitions), timeout=max(0.0, deadline - time.monotonic()))
-            for answer in answers:
-                if answer.error is not None:
-                    raise translate(answer.error, doing)
-        except TransientError as error:
-            if time.monotonic() + _BETWEEN_TRIES >= deadline:
-                message = f"{error}; {_HINT}"
-                raise TransientError(message) from error
-            time.sleep(_BETWEEN_TRIES)
-        else:
-            return answers
+
+    def ask(left: float) -> list[TopicPartition]:
+        with translated(doing):
+            answers = consumer.committed(list(partitions), timeout=left)
+        for answer in answers:
+            if answer.error is not None:
+                raise translate(answer.error, doing)
+        return answers
+
+    try:
+        return patiently(ask, seconds)
+    except TransientError as error:
+        message = f"{error}; {_HINT}"
+        raise TransientError(message) from error

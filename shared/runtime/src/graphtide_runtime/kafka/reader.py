@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
-from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import Position, Record, TopicPartition
 
 from graphtide_runtime.kafka import groups
 from graphtide_runtime.kafka.errors import LOGGER, NO_MORE, Beside, translate, translated
+from graphtide_runtime.kafka.patience import patiently
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _LEADER_SECONDS = 3.0
 """How long a partition may take to get a leader."""
-
-_BETWEEN_TRIES = 0.05
 
 _NO_GROUP = "graphtide-no-group"
 """librdkafka wants a group of everyone; a reader without one commits and asks nothing under this name."""
@@ -121,15 +119,12 @@ class KafkaReader:
 
     def _ends(self, place: TopicPartition) -> tuple[int, int]:
         """Return the first and the next offset; a partition that was just made has no leader for a moment."""
-        deadline = time.monotonic() + _LEADER_SECONDS
-        while True:
-            try:
-                with translated(f"asking for the ends of {place.topic}/{place.partition}"):
-                    return self._consumer.get_watermark_offsets(KafkaPartition(*place), timeout=self._seconds)
-            except TransientError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_BETWEEN_TRIES)
+
+        def ask(_: float) -> tuple[int, int]:
+            with translated(f"asking for the ends of {place.topic}/{place.partition}"):
+                return self._consumer.get_watermark_offsets(KafkaPartition(*place), timeout=self._seconds)
+
+        return patiently(ask, _LEADER_SECONDS)
 
     def _take(self, message: Message, records: list[Record]) -> None:
         """Take what the consumer gave: a record, the news that there are no more, or an error."""
