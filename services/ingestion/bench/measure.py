@@ -26,6 +26,7 @@ from graphtide_ingestion.settings import Settings
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.flow_lines import flow_lines
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges
 from graphtide_wire.topics import Topics
@@ -39,16 +40,6 @@ RUNS = 5
 SENDERS = 2
 EDGES = 400_000
 FLOWS = StreamName("flows")
-
-
-def lines(first: int, count: int) -> bytes:
-    """Return edges of about 130 bytes, each with an id and two attributes."""
-    records = (
-        {"ts": ts, "src": f"10.0.{ts % 251}.{ts % 241}", "dst": f"10.1.{ts % 239}.{ts % 233}", "label": "tcp", "id": f"f{ts}"}
-        | {"bytes": ts % 10_000, "port": ts % 1000}
-        for ts in range(first, first + count)
-    )
-    return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records).encode()
 
 
 def send(port: int, bodies: list[bytes], start: multiprocessing.Event) -> None:
@@ -81,7 +72,7 @@ def over_http(log: Log, edges_in_a_body: int, *, sequence: bool) -> float:
     while not server.started:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    bodies = [lines(first, edges_in_a_body) for first in range(0, EDGES, edges_in_a_body)]
+    bodies = [flow_lines(first, edges_in_a_body) for first in range(0, EDGES, edges_in_a_body)]
     start = multiprocessing.Event()
     connections = 1 if sequence else SENDERS
     senders = [multiprocessing.Process(target=send, args=(port, bodies[n::connections], start)) for n in range(connections)]
@@ -118,7 +109,7 @@ def sequencing(log: Log, edges_in_a_record: int) -> float:
     log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=1)])
     writer = log.writer()
     for first in range(0, EDGES, edges_in_a_record):
-        writer.write([raw.encode(topics.raw(FLOWS), RawEdges(lines(first, edges_in_a_record)))])
+        writer.write([raw.encode(topics.raw(FLOWS), RawEdges(flow_lines(first, edges_in_a_record)))])
     writer.flush(60)
     worker = SequencingWorker(log, topics, FLOWS, SystemClock(), Sequencing())
     begun = time.perf_counter()

@@ -7,7 +7,6 @@ the median of some runs, with the least and the greatest; results are checked. L
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import statistics
@@ -26,6 +25,7 @@ from graphtide_preprocess.adapters.session import session
 from graphtide_preprocess.application.offsets import Pace
 from graphtide_preprocess.application.turn import Task
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_testing.flow_lines import flow_lines
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges
 from graphtide_wire.topics import Topics
@@ -38,16 +38,6 @@ FLOWS = StreamName("flows")
 BATCHES_OF_LATENCY = 30
 EDGES_OF_A_BATCH = {4_000: 400_000, 1: 400_000}
 """By edges of a record: what the job's own bounds on a batch come to."""
-
-
-def lines(first: int, count: int) -> bytes:
-    """Return edges of about 106 bytes, each with an id and two attributes."""
-    records = (
-        {"ts": ts, "src": f"10.0.{ts % 251}.{ts % 241}", "dst": f"10.1.{ts % 239}.{ts % 233}", "label": "tcp", "id": f"f{ts}"}
-        | {"bytes": ts % 10_000, "port": ts % 1000}
-        for ts in range(first, first + count)
-    )
-    return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records).encode()
 
 
 class Bench:
@@ -66,7 +56,7 @@ class Bench:
         self.log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=partitions)])
         writer = self.log.writer()
         for number, first in enumerate(range(0, edges, edges_in_a_record)):
-            message = raw.encode(topics.raw(FLOWS), RawEdges(lines(first, min(edges_in_a_record, edges - first))))
+            message = raw.encode(topics.raw(FLOWS), RawEdges(flow_lines(first, min(edges_in_a_record, edges - first))))
             writer.write([message._replace(partition=number % partitions)])
         writer.flush(120)
         return topics
