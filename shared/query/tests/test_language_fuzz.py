@@ -1,4 +1,4 @@
-"""Whatever the text, parsing gives patterns or `InvalidPatternError`, and the error can be rendered."""
+"""Whatever the text, parsing gives patterns or `InvalidPatternError`, which can be rendered; what was read can be planned."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from pathlib import Path
 
 import graphtide_query
 from graphtide_core.errors import InvalidPatternError
+from graphtide_query.canonical import canonical_edges
+from graphtide_query.explain import explain, to_text
+from graphtide_query.planner import AUTO, plan
+from graphtide_query.search.budget import PlanningBudget
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,17 +21,27 @@ WORDS = (
 )
 TOKENS = WORDS.split(" ")
 
-fuzzed = settings(max_examples=600, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+profile = settings.get_profile(settings.get_current_profile_name())
+fuzzed = settings(
+    max_examples=max(600, profile.max_examples),
+    deadline=None,
+    derandomize=profile.derandomize,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+LITTLE = PlanningBudget(search=1_000, most=2_000_000)
+"""Work in which whatever these tests write is planned: a tenth of what a pattern may have."""
 
 
 def refusal(text: str) -> InvalidPatternError | None:
-    """Parse; return the error, or None after a round trip of what was read."""
+    """Parse; return the error, or None after a round trip of what was read, and a plan for it."""
     try:
         patterns = graphtide_query.parse(text)
     except InvalidPatternError as error:
         return error
     for pattern in patterns:
         assert graphtide_query.parse(graphtide_query.print_pattern(pattern)) == (pattern,)
+        assert to_text([explain(plan(pattern, AUTO, budget=LITTLE))])
+        assert canonical_edges(pattern)
     return None
 
 
@@ -70,6 +84,30 @@ def test_mutated_patterns(text: str, edits: list[tuple[float, int, str]]) -> Non
 @given(st.lists(st.sampled_from(TOKENS), max_size=30))
 def test_random_expressions(tokens: list[str]) -> None:
     parse_anyhow(f"PATTERN p MATCH (v)-[a]->(w) ON s WINDOW 1 WHERE a.x = {' '.join(tokens)}")
+
+
+@st.composite
+def written(draw: st.DrawFn) -> str:
+    """A text that is mostly valid: a few vertices, up to 64 edges between them, conditions and chains of the order."""
+    count = draw(st.integers(2, 64) | st.just(64))
+    vertices = st.integers(0, draw(st.integers(0, count)))
+    ends = draw(st.lists(st.tuples(vertices, vertices), min_size=count, max_size=count))
+    labels = st.sampled_from(["", ":k", ":l", ":m"])
+    edges = [f"(v{one})-[e{place}{draw(labels)}]->(v{two})" for place, (one, two) in enumerate(ends)]
+    joined = [f"(v{place})-->(v{place + 1})" for place in range(draw(st.integers(0, 3)))]
+    numbers = st.integers(0, count - 1)
+    chains = draw(st.lists(st.lists(numbers, min_size=2, max_size=count, unique=True).map(sorted), max_size=3))
+    order = ", ".join(" < ".join(f"e{place}" for place in chain) for chain in chains)
+    compared = draw(st.lists(st.tuples(numbers, numbers, st.sampled_from(["=", "<", "<>"])), max_size=5))
+    where = " AND ".join(f"e{one}.x {sign} e{two}.x" for one, two, sign in compared)
+    text = f"PATTERN p MATCH {', '.join([*edges, *joined])} ON s WINDOW {draw(st.integers(1, 10**6))}"
+    return text + (f" WHERE {where}" if where else "") + (f" ORDER {order}" if order else "")
+
+
+@settings(fuzzed, max_examples=profile.max_examples // 4)
+@given(written())
+def test_large_patterns(text: str) -> None:
+    parse_anyhow(text)
 
 
 def test_every_prefix_of_a_valid_text() -> None:

@@ -32,21 +32,24 @@ from graphtide_core.time import Duration
 from graphtide_query.language import print_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
     """Return the canonical form of every query edge: labels, ends, and the predicates that it decides alone.
 
-    Complexity: O(edges x predicates).
+    Complexity: O(edges x sets of names that predicates speak of + terms of the predicates).
     """
-    return frozenset(_canonical(pattern, edge) for edge in pattern.edges)
+    spoken: dict[frozenset[str], list[Expression]] = {}
+    for predicate in pattern.predicates:
+        spoken.setdefault(variables(predicate), []).append(predicate)
+    return frozenset(_canonical(pattern, edge, spoken) for edge in pattern.edges)
 
 
-def _canonical(pattern: SubgraphPattern, edge: QueryEdge) -> str:
+def _canonical(pattern: SubgraphPattern, edge: QueryEdge, spoken: Mapping[frozenset[str], Sequence[Expression]]) -> str:
     names = {edge.target: "t", edge.source: "s", edge.name: "e"}
     ends = dict.fromkeys((edge.source, edge.target))
-    decided = [predicate for predicate in pattern.predicates if variables(predicate) <= names.keys()]
+    decided = [predicate for known, predicates in spoken.items() if known <= names.keys() for predicate in predicates]
     part = SubgraphPattern(
         name=PatternName("part"),
         vertices=tuple(replace(pattern.vertex(name), name=names[name]) for name in ends),

@@ -8,6 +8,7 @@ from graphtide_core.plan import Plan, Storage
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
+from graphtide_query.search.budget import PlanningBudget
 from graphtide_query.search.choice import considered
 from graphtide_query.search.cost_model import CostModel
 from graphtide_query.search.filtering import plan_filtering
@@ -39,6 +40,7 @@ def plan(
     patterns: int = 1,
     strategy: SjTreeStrategy | None = None,
     primitives: PrimitiveFrequencies | None = None,
+    budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
 ) -> Plan:
     """Plan a pattern for an engine, or for the cheapest.
 
@@ -51,15 +53,19 @@ def plan(
         patterns: how many patterns are matched in the same pass.
         strategy: how `sj-tree` splits the pattern and searches; None chooses by Relative Selectivity.
         primitives: how often the parts of one and two edges occur, for `sj-tree`; None takes it from `statistics`.
+        budget: how much work planning may do.
 
     Raises:
         ValueError: there is no engine of that name.
+        PlanningBudgetError: the pattern cannot be planned within the budget.
+    Complexity: as the searches say, and never more than the budget.
     """
-    model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.window.ticks_at_least(unit))
+    model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.window.ticks_at_least(unit), budget)
     match engine:
         case "auto":
             tree = plan_sj_tree(model, primitives or frequencies_of(model), strategy)
-            physicals = (plan_timing(model, storage), plan_search(model), plan_filtering(model), tree)
+            search = plan_search(model)
+            physicals = (plan_timing(model, storage), search, plan_filtering(model, search), tree)
             candidates = considered(model, physicals, patterns)
             return Plan(pattern, candidates[0].physical, candidates)
         case "timing":

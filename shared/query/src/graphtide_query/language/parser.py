@@ -1,7 +1,8 @@
 """Text to patterns: the grammar, run under bounds.
 
 The grammar is compiled at the first use, some 0.1 s, and kept. Parsing is LALR(1): linear in the text, without recursion, so
-that no input overflows the stack; the bounds below keep its memory in proportion to the text as well.
+that no input overflows the stack; the bounds below keep its memory in proportion to the text as well. A word or sign takes some
+10 microseconds, whoever waits for it: so one pattern has a bound of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 64 * 2**20
 """Size of a text, in UTF-8: some 200,000 patterns."""
 
+MAX_TOKENS = 80_000
+"""Words and signs of one pattern: a condition of 13,000 comparisons, or a list of 40,000 constants. They take some 0.8 s."""
+
 MAX_OPEN = 4_000
 """Symbols the parser holds open: an expression needs fewer than 20 a level, so whoever needs more is nested too deeply."""
 
@@ -40,9 +44,13 @@ def parse_text(text: str) -> tuple[SubgraphPattern, ...]:
     session = _grammar().parse_interactive(text)
     last: Token | None = None
     open_symbols = session.parser_state.value_stack
+    tokens = 0
     try:
         for token in session.iter_parse():
             last = token
+            tokens = 0 if token.type == "_PATTERN" else tokens + 1
+            if tokens > MAX_TOKENS:
+                raise _too_long(locate(token))
             if len(open_symbols) > MAX_OPEN:
                 raise too_deep(locate(token))
         # The builder's rule for `start` returns the patterns; lark cannot say so in types.
@@ -59,15 +67,24 @@ def _grammar() -> Lark:
     return Lark(grammar, parser="lalr", lexer="contextual", transformer=Builder(), maybe_placeholders=True)
 
 
+def _too_long(location: Location) -> InvalidPatternError:
+    message = f"the pattern has more than {MAX_TOKENS:,} words and signs"
+    hint = "split it into several patterns, or compute what it compares before it reaches the stream"
+    return InvalidPatternError(message, location, hint=hint)
+
+
 def _refuse_unreadable(text: str) -> None:
     """Raise for a text that is too large or that UTF-8 cannot carry."""
     try:
-        size = len(text.encode())
+        encoded = text.encode()
     except UnicodeEncodeError as error:
-        line = text.count("\n", 0, error.start) + 1
-        column = error.start - text.rfind("\n", 0, error.start)
         message = f"the text holds half a surrogate pair, {text[error.start]!r}"
-        raise InvalidPatternError(message, Location(line, column), hint="the text must be valid Unicode") from None
-    if size > MAX_BYTES:
-        message = f"the text has {size:,} bytes, more than the {MAX_BYTES:,} allowed"
-        raise InvalidPatternError(message, hint="split it into several files")
+        raise InvalidPatternError(message, _place(text, error.start), hint="the text must be valid Unicode") from None
+    if len(encoded) > MAX_BYTES:
+        message = f"the text has {len(encoded):,} bytes, more than the {MAX_BYTES:,} allowed"
+        past = len(encoded[:MAX_BYTES].decode(errors="ignore"))
+        raise InvalidPatternError(message, _place(text, past), hint="split it into several files")
+
+
+def _place(text: str, offset: int) -> Location:
+    return Location(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))

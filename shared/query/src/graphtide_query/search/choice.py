@@ -81,9 +81,7 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
     """
     shares = [model.share(edge) for edge in model.pattern.edges]
     cold = COLD * min(1.0, (patterns - 1) / CROWD) * sum(shares)
-    orders = physical.orders if isinstance(physical, SearchPlan | FilteringPlan) else search_order.plan_search(model).orders
-    searches = [(share, search_order.fan_outs(model, order)) for share, order in zip(shares, orders, strict=True)]
-    matches = sum(share * opened[-1] for share, opened in searches)
+    matches = sum(share * search_order.matches_from(model, start) for start, share in enumerate(shares))
     match physical:
         case TimingPlan(subqueries=subqueries):
             alive, made = _stored(model, tc_decomposition.items(subqueries))
@@ -91,14 +89,19 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
         case SjTreePlan(leaves=leaves, strategy=strategy):
             alive, made = _stored(model, sj_tree.nodes(leaves, strategy))
             return Cost(cold + _time(SJ_TREE, model, made, matches), alive)
-        case SearchPlan():
-            visits = sum(share * sum(opened[1:]) for share, opened in searches)
-            return Cost(_time(RE_SEARCH, model, visits, matches), 0.0)
-        case FilteringPlan(starts=starts):
-            visits = sum(searches[start][0] * sum(searches[start][1][1:]) for start in starts)
-            found = sum(searches[start][0] * searches[start][1][-1] for start in starts)
+        case SearchPlan(orders=orders):
+            return Cost(_time(RE_SEARCH, model, _visits(model, orders, range(len(orders))), matches), 0.0)
+        case FilteringPlan(orders=orders, starts=starts):
+            found = sum(shares[start] * search_order.matches_from(model, start) for start in starts)
             kept = sum(filtering.candidates(model)) / model.edges_in_window
-            return Cost(_time(FILTERING, model, visits, found) + KEEP * kept, 0.0)
+            return Cost(_time(FILTERING, model, _visits(model, orders, starts), found) + KEEP * kept, 0.0)
+
+
+def _visits(model: CostModel, orders: Sequence[tuple[int, ...]], starts: Iterable[int]) -> float:
+    """Return how many edges the searches from these edges visit for an edge of the stream."""
+    return sum(
+        model.share(model.pattern.edges[start]) * sum(search_order.fan_outs(model, orders[start])[1:]) for start in starts
+    )
 
 
 def _stored(model: CostModel, parts: Iterable[tuple[str, Sequence[int]]]) -> tuple[float, float]:

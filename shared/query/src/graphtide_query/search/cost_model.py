@@ -12,15 +12,17 @@ Reference: paper 004, section 6 (expected joins an edge) with the edge-type hist
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import variables
 from graphtide_core.statistics import StatisticsSnapshot
 
+from graphtide_query.search.budget import PlanningBudget, Work
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
 
@@ -29,41 +31,60 @@ EDGE_LABEL_SHARE = 0.2
 VERTEX_LABEL_SHARE = 0.5
 CLOSING_SHARE = 0.005
 """Share of the pairs of vertices that a path joins which an edge joins, too, at least: streams repeat themselves."""
+MOST = 1e250
+"""In place of any greater estimate, so that sums of estimates stay finite."""
 DEFAULT_VERTICES = 1000
 DEFAULT_EDGES_IN_WINDOW = 1000.0
 
 
-@dataclass(frozen=True, slots=True)
 class CostModel:
     """Estimates for one pattern over one stream.
+
+    Parts of a pattern are sets of its edges' positions; what is estimated of one is kept. Every estimate counts as work.
 
     Attributes:
         pattern: the pattern.
         statistics: what is known of the stream; empty if nothing is.
         ticks: the pattern's window in the stream's ticks.
+        vertices: distinct vertices that edges are spread over.
+        edges_in_window: edges of any kind alive at once, if the stream goes on as it is known.
+        closing: how much likelier than elsewhere an edge is between two vertices that others join already.
+        has_counted_meetings: whether it is known which edges meet more often than others.
+        work: what planning the pattern took so far.
+        fan_outs: what `search_order` estimated of whole orders.
     """
 
-    pattern: SubgraphPattern
-    statistics: StatisticsSnapshot = StatisticsSnapshot()  # noqa: RUF009 - frozen, so one instance serves all
-    ticks: int = 0
-    _shares: dict[QueryEdge, float] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _occurrences: dict[frozenset[int], float] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _meetings: dict[tuple[str, int, int], float] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def vertices(self) -> int:
-        """Distinct vertices that edges are spread over."""
-        return max(1, self.statistics.vertices or DEFAULT_VERTICES)
-
-    @property
-    def edges_in_window(self) -> float:
-        """Edges of any kind alive at once, if the stream goes on as it is known."""
-        known = self.statistics
-        if known.edges == 0:
-            return DEFAULT_EDGES_IN_WINDOW
-        if known.span <= 0 or self.ticks <= 0:
-            return float(known.edges)
-        return max(1.0, known.edges * self.ticks / known.span)
+    def __init__(
+        self,
+        pattern: SubgraphPattern,
+        statistics: StatisticsSnapshot = StatisticsSnapshot(),  # noqa: B008 - frozen, so one instance serves all
+        ticks: int = 0,
+        budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen as well
+    ) -> None:
+        """Take what is known; nothing is estimated yet. Complexity: O(edges^2 + terms of the predicates)."""
+        self.pattern = pattern
+        self.statistics = statistics
+        self.ticks = ticks
+        self.vertices = max(1, statistics.vertices or DEFAULT_VERTICES)
+        self.edges_in_window = _edges_in_window(statistics, ticks)
+        likelier = CLOSING_SHARE * self.vertices**2 / self.edges_in_window
+        self.closing = max(1.0, likelier) if statistics.edges else 1.0
+        self.has_counted_meetings = bool(statistics.edges and statistics.paths)
+        self.work = Work(pattern.name, budget)
+        self.fan_outs: dict[tuple[int, ...], tuple[float, ...]] = {}
+        self._vertices = {vertex.name: vertex for vertex in pattern.vertices}
+        self._ends = [frozenset((edge.source, edge.target)) for edge in pattern.edges]
+        self._at = _edges_at(pattern)
+        self._before, self._after = _ordered(pattern)
+        self._deciding = _deciding(pattern)
+        self._shares: dict[QueryEdge, float] = {}
+        self._alive: dict[int, float] = {}
+        self._occurrences: dict[int, float] = {}
+        self._consistent: dict[int, float] = {}
+        self._meetings: dict[tuple[str, int, int], float] = {}
+        self._meetings_of_all: dict[tuple[str, int], float] = {}
+        self._log_likelier: dict[str, dict[int, dict[int, float]]] = {}
+        self._likelier: dict[str, dict[int, dict[int, float]]] = {}
 
     def share(self, edge: QueryEdge) -> float:
         """Return the share of the stream's edges that the query edge alone can match; counted once, as types may be many."""
@@ -72,7 +93,7 @@ class CostModel:
         return self._shares[edge]
 
     def _counted_share(self, edge: QueryEdge) -> float:
-        source, target = self.pattern.vertex(edge.source), self.pattern.vertex(edge.target)
+        source, target = self._vertices[edge.source], self._vertices[edge.target]
         if self.statistics.edges:
             share = self.statistics.share(self.pattern, edge)
         else:
@@ -85,20 +106,22 @@ class CostModel:
     def _decided(self, edge: QueryEdge) -> int:
         """Return how many predicates the edge alone decides."""
         own = {edge.name, edge.source, edge.target}
-        return sum(1 for p in self.pattern.predicates if variables(p) and variables(p) <= own)
+        return sum(count for names, count in self._deciding.items() if names <= own)
 
     def kinds(self) -> tuple[float, ...]:
         """Return the shares of the kinds of edges that the pattern asks for: query edges that ask for the same are one kind."""
         found: dict[tuple[object, ...], float] = {}
         for edge in self.pattern.edges:
-            source, target = self.pattern.vertex(edge.source), self.pattern.vertex(edge.target)
+            source, target = self._vertices[edge.source], self._vertices[edge.target]
             asked = (source.label, source.key, edge.label, target.label, target.key, source == target)
             found[(*asked, edge.name) if self._decided(edge) else asked] = self.share(edge)
         return tuple(found.values())
 
     def alive(self, edge: int) -> float:
         """Return how many edges that the query edge can match are alive at once."""
-        return self.share(self.pattern.edges[edge]) * self.edges_in_window
+        if edge not in self._alive:
+            self._alive[edge] = self.share(self.pattern.edges[edge]) * self.edges_in_window
+        return self._alive[edge]
 
     def occurrences(self, edges: Iterable[int]) -> float:
         """Return how many subgraphs of alive edges have the shape and labels of these, the order left aside.
@@ -106,21 +129,25 @@ class CostModel:
         Every vertex where some of the edges meet divides what combinations of them there are. Of three and more edges at one
         vertex every two make it likelier that the vertex is a hub, each time less.
         """
-        part = frozenset(edges)
+        chosen = frozenset(edges)
+        part = self.part(chosen)
         if part not in self._occurrences:
-            found = math.prod(self.alive(edge) for edge in part)
-            ends = self.ends(part)
-            for vertex in ends:
-                found *= self._meeting_of_all(vertex, sorted(edge for edge in part if vertex in self.ends((edge,))))
+            found = math.prod([self.alive(edge) for edge in chosen])
+            ends = 0
+            for vertex, at in self._at.items():
+                here = at & part
+                ends += here != 0
+                if here & (here - 1):
+                    found *= self._meeting_of_all(vertex, here)
             if self.statistics.edges:
-                cycles = len(part) - len(ends) + 1
-                found *= max(1.0, CLOSING_SHARE * self.vertices**2 / self.edges_in_window) ** cycles
-            self._occurrences[part] = found
+                found *= math.pow(self.closing, len(chosen) - ends + 1)
+            # Not a number is what overflow times underflow gives.
+            self._occurrences[part] = found if found < MOST else MOST
         return self._occurrences[part]
 
     def partial_matches(self, edges: Iterable[int]) -> float:
         """Return how many matches of this part of the pattern are alive."""
-        part = frozenset(edges)
+        part = tuple(edges)
         return self.occurrences(part) * self.consistent(part)
 
     def consistent(self, edges: Iterable[int]) -> float:
@@ -129,27 +156,84 @@ class CostModel:
         By the hook length formula over what precedes or what follows each edge: exact where the order is a forest, and a lower
         bound elsewhere.
         """
-        part = tuple(edges)
-        earlier = math.prod(sum(self.precedes(other, edge) for other in part) + 1 for edge in part)
-        later = math.prod(sum(self.precedes(edge, other) for other in part) + 1 for edge in part)
-        return 1 / min(earlier, later)
+        chosen = tuple(edges)
+        part = self.part(chosen)
+        if part not in self._consistent:
+            earlier = math.prod([(self._before[edge] & part).bit_count() + 1 for edge in chosen])
+            later = math.prod([(self._after[edge] & part).bit_count() + 1 for edge in chosen])
+            self._consistent[part] = 1 / min(earlier, later)
+        return self._consistent[part]
+
+    def part(self, edges: Iterable[int]) -> int:
+        """Return a set of edges as the bits of a number, and count a look at each as work."""
+        part = 0
+        for edge in edges:
+            part |= 1 << edge
+        self.work.do(part.bit_count())
+        return part
+
+    def before(self, edge: int) -> int:
+        """Return the edges that the timing order has before this one, as bits."""
+        return self._before[edge]
+
+    def after(self, edge: int) -> int:
+        """Return the edges that the timing order has after this one, as bits."""
+        return self._after[edge]
+
+    def near(self, edges: Iterable[int]) -> int:
+        """Return the other edges that share a query vertex with one of these, as bits."""
+        part = self.part(edges)
+        found = 0
+        for at in self._at.values():
+            if at & part:
+                found |= at
+        return found & ~part
+
+    def ends_of(self, edge: int) -> frozenset[str]:
+        """Return the query vertices of one edge."""
+        return self._ends[edge]
 
     def precedes(self, first: int, second: int) -> bool:
         """Say whether the timing order has the first edge before the second."""
-        names = self.pattern.edges
-        return self.pattern.order.precedes(names[first].name, names[second].name)
+        return bool(self._after[first] >> second & 1)
 
     def meeting(self, one: int, other: int) -> float:
         """Return how likely two edges lie at one vertex, where the two query edges share some vertices."""
         shared = self.ends((one,)) & self.ends((other,))
         return math.prod(self._meeting(vertex, one, other) for vertex in shared)
 
-    def _meeting_of_all(self, vertex: str, edges: Sequence[int]) -> float:
-        if len(edges) == 1:
-            return 1.0
-        even = 1 / self.vertices
-        likelier = math.prod(self._meeting(vertex, *pair) / even for pair in combinations(edges, 2))
-        return math.pow(even, len(edges) - 1) * math.pow(likelier, (len(edges) + 2) / (2 * len(edges)))
+    def _meeting_of_all(self, vertex: str, here: int) -> float:
+        key = (vertex, here)
+        if key not in self._meetings_of_all:
+            edges = members(here)
+            even = 1 / self.vertices
+            found = math.pow(even, len(edges) - 1)
+            if self.has_counted_meetings:
+                self.work.do(len(edges) ** 2 // 4)
+                pairs = self._likelier_by_pair(vertex)
+                likelier = math.prod([pairs[one][other] for one, other in combinations(edges, 2)])
+                found *= math.pow(likelier, (len(edges) + 2) / (2 * len(edges)))
+            self._meetings_of_all[key] = found
+        return self._meetings_of_all[key]
+
+    def _likelier_by_pair(self, vertex: str) -> dict[int, dict[int, float]]:
+        """Return for every two query edges at a vertex how much likelier than any two their edges meet there."""
+        if vertex not in self._likelier:
+            edges = members(self._at[vertex])
+            found: dict[int, dict[int, float]] = {edge: {} for edge in edges}
+            for one, other in combinations(edges, 2):
+                found[one][other] = found[other][one] = self._meeting(vertex, one, other) / (1 / self.vertices)
+            self._likelier[vertex] = found
+        return self._likelier[vertex]
+
+    def likelier_by_pair(self, vertex: str) -> dict[int, dict[int, float]]:
+        """Return the logarithm of how much likelier than any two the edges of every two query edges at a vertex meet there."""
+        if vertex not in self._log_likelier:
+            by_pair = self._likelier_by_pair(vertex)
+            self._log_likelier[vertex] = {
+                one: {other: math.log(times) for other, times in row.items()} for one, row in by_pair.items()
+            }
+        return self._log_likelier[vertex]
 
     def _meeting(self, vertex: str, one: int, other: int) -> float:
         key = (vertex, one, other)
@@ -166,11 +250,11 @@ class CostModel:
         """
         known, pattern = self.statistics, self.pattern
         even = 1 / self.vertices
-        if not known.edges or not known.paths:
+        if not self.has_counted_meetings:
             return even
         first, second = pattern.edges[one], pattern.edges[other]
         pairs = known.share(pattern, first) * known.share(pattern, second) * known.edges**2
-        skew = sum(known.paths.values()) * self.vertices / (2 * known.edges**2)
+        skew = known.paths_in_all * self.vertices / (2 * known.edges**2)
         expected = pairs * even * skew
         if expected == 0:
             return even * skew
@@ -178,4 +262,47 @@ class CostModel:
 
     def ends(self, edges: Iterable[int]) -> set[str]:
         """Return the query vertices that the edges touch."""
-        return {end for e in edges for end in (self.pattern.edges[e].source, self.pattern.edges[e].target)}
+        return {end for edge in edges for end in self._ends[edge]}
+
+
+def _edges_in_window(known: StatisticsSnapshot, ticks: int) -> float:
+    if known.edges == 0:
+        return DEFAULT_EDGES_IN_WINDOW
+    if known.span <= 0 or ticks <= 0:
+        return float(known.edges)
+    return max(1.0, known.edges * ticks / known.span)
+
+
+@lru_cache(maxsize=1 << 14)
+def members(part: int) -> tuple[int, ...]:
+    """Return the positions of the bits, ascending. Kept: searches ask for the same parts again and again."""
+    return tuple([place for place, bit in enumerate(reversed(f"{part:b}")) if bit == "1"])
+
+
+def _edges_at(pattern: SubgraphPattern) -> dict[str, int]:
+    """Return the edges at every vertex as bits."""
+    found = dict.fromkeys((vertex.name for vertex in pattern.vertices), 0)
+    for place, edge in enumerate(pattern.edges):
+        found[edge.source] |= 1 << place
+        found[edge.target] |= 1 << place
+    return found
+
+
+def _ordered(pattern: SubgraphPattern) -> tuple[list[int], list[int]]:
+    """Return what the timing order has before, and what after, every edge, as bits."""
+    places = {edge.name: place for place, edge in enumerate(pattern.edges)}
+    before, after = [0] * len(places), [0] * len(places)
+    for first, second in pattern.order.before:
+        before[places[second]] |= 1 << places[first]
+        after[places[first]] |= 1 << places[second]
+    return before, after
+
+
+def _deciding(pattern: SubgraphPattern) -> dict[frozenset[str], int]:
+    """Return how many predicates speak of just these edges and vertices; those that speak of none decide nothing."""
+    found: dict[frozenset[str], int] = {}
+    for predicate in pattern.predicates:
+        names = variables(predicate)
+        if names:
+            found[names] = found.get(names, 0) + 1
+    return found

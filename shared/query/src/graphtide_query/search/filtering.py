@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import FilteringPlan
+from graphtide_core.plan import FilteringPlan, SearchPlan
 
 from graphtide_query.search.search_order import plan_search
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from graphtide_query.search.cost_model import CostModel
 
 
-def plan_filtering(model: CostModel) -> FilteringPlan:
-    """Return the plan of the `filtering` engine. Complexity: O(n^3) for n edges."""
-    search = plan_search(model)
+def plan_filtering(model: CostModel, search: SearchPlan | None = None) -> FilteringPlan:
+    """Return the plan of the `filtering` engine, with the search orders of `re-search`, planned here if they are not given."""
+    search = search or plan_search(model)
     pattern = model.pattern
     earlier = _earlier(model)
     followed = {edge for each in earlier for edge in each}

@@ -19,7 +19,7 @@ from graphtide_core.plan import SjTreePlan, SjTreeStrategy
 from graphtide_query.search.selectivity import choose_strategy, selectivity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from graphtide_query.search.cost_model import CostModel
     from graphtide_query.search.selectivity import Primitive, PrimitiveFrequencies
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def plan_sj_tree(model: CostModel, frequencies: PrimitiveFrequencies, strategy: SjTreeStrategy | None = None) -> SjTreePlan:
     """Return the plan of the `sj-tree` engine, under the given strategy or the one that Relative Selectivity names.
 
-    Complexity: O(n^3) for n edges.
+    Complexity: O(n^2 log n) for n edges, O(n^3) where all are equally rare.
     """
     if strategy is None:
         paths = decompose(model, frequencies, SjTreeStrategy.PATH)
@@ -39,32 +39,46 @@ def plan_sj_tree(model: CostModel, frequencies: PrimitiveFrequencies, strategy: 
 
 def decompose(model: CostModel, frequencies: PrimitiveFrequencies, strategy: SjTreeStrategy) -> tuple[Primitive, ...]:
     """Return the leaves in join order (Algorithm 4)."""
-    left = list(range(len(model.pattern.edges)))
+    edges = range(len(model.pattern.edges))
+    rarity = [frequencies.edge(edge) for edge in edges]
+    single = _ranked(frequencies, [(edge,) for edge in edges])
+    pairs = _ranked(frequencies, _adjacent(model)) if strategy.joins_paths else []
+    left = set(edges)
     leaves: list[Primitive] = []
     frontier: set[str] = set()
     while left:
-        primitives = _touching(model, _primitives(model, left, paths=strategy.joins_paths), frontier)
-        if not primitives:
-            # No two adjacent edges are left there; of a connected pattern some edge is.
-            primitives = _touching(model, _primitives(model, left, paths=False), frontier)
-        leaf = min(
-            primitives,
-            key=lambda primitive: (selectivity(frequencies, primitive), -len(model.ends(primitive) & frontier), primitive),
-        )
-        leaves.append(tuple(sorted(leaf, key=lambda edge: (frequencies.edge(edge), edge))))
+        # Where no two adjacent edges are left there, some edge is: the pattern is connected.
+        leaf = _rarest(model, pairs, left, frontier) or _rarest(model, single, left, frontier)
+        assert leaf is not None  # noqa: S101 - as just said
+        leaves.append(tuple(sorted(leaf, key=lambda edge: (rarity[edge], edge))))
         frontier |= model.ends(leaf)
-        left = [edge for edge in left if edge not in leaf]
+        left.difference_update(leaf)
     return tuple(leaves)
 
 
-def _primitives(model: CostModel, left: Collection[int], *, paths: bool) -> list[Primitive]:
-    if not paths:
-        return [(edge,) for edge in left]
-    return [pair for pair in combinations(left, 2) if not model.ends(pair[:1]).isdisjoint(model.ends(pair[1:]))]
+def _ranked(frequencies: PrimitiveFrequencies, primitives: Iterable[Primitive]) -> list[tuple[float, Primitive]]:
+    return sorted((selectivity(frequencies, primitive), primitive) for primitive in primitives)
 
 
-def _touching(model: CostModel, primitives: Sequence[Primitive], frontier: set[str]) -> list[Primitive]:
-    return [primitive for primitive in primitives if not frontier or not frontier.isdisjoint(model.ends(primitive))]
+def _adjacent(model: CostModel) -> list[Primitive]:
+    pairs = combinations(range(len(model.pattern.edges)), 2)
+    return [pair for pair in pairs if not model.ends_of(pair[0]).isdisjoint(model.ends_of(pair[1]))]
+
+
+def _rarest(
+    model: CostModel, ranked: Sequence[tuple[float, Primitive]], left: Collection[int], frontier: set[str]
+) -> Primitive | None:
+    """Return the rarest primitive that is left and touches the frontier; of equals the one with most vertices there."""
+    found: tuple[float, int, Primitive] | None = None
+    for rarity, primitive in ranked:
+        if found is not None and rarity > found[0]:
+            break
+        model.work.do(1)
+        if all(edge in left for edge in primitive):
+            shared = len(model.ends(primitive) & frontier)
+            if (shared or not frontier) and (found is None or (rarity, -shared, primitive) < found):
+                found = rarity, -shared, primitive
+    return None if found is None else found[2]
 
 
 def cardinalities(model: CostModel, leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> tuple[tuple[str, float], ...]:

@@ -4,6 +4,11 @@ A timing-connected subquery is a chain of the timing order that is connected pre
 so a set of edges names it. `subqueries` grows all of them edge by edge and `decompose` takes the largest that is disjoint
 from those taken, until every edge is covered.
 
+Both searches have an allowance. Subqueries of a size that are too many are cut to the cheapest; once the allowance is spent, to
+the few that most edges can still follow. These may grow long and dear; so there are then two more decompositions, by the few
+cheapest and into single edges, of which the one is taken that makes the fewest partial matches. Join orders are built from the
+cheapest subquery on; the allowance spent, the best of those built so far is taken.
+
 Reference: paper 004, Definitions 8 and 9, sections 3.2 and 6.1. Deviations: among subqueries of one size the cost model
 chooses, where the paper is silent; a pattern with more than `MAX_SUBQUERIES` subqueries of a size keeps the cheapest of that
 size (the paper enumerates all, up to 2^n of them). The join order is the cheapest of all prefix-connected permutations up to
@@ -12,67 +17,112 @@ size (the paper enumerates all, up to 2^n of them). The join order is the cheape
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphtide_core.plan import Storage, TimingPlan
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from graphtide_query.search.cost_model import CostModel, members
 
-    from graphtide_query.search.cost_model import CostModel
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_query.search.budget import Allowance
 
 MAX_SUBQUERIES = 2000
 MAX_PERMUTED = 7
+LOOKS = 4
+"""Subqueries that are weighed anew before the next one is joined, when the allowance is spent."""
+FEW = 8
+"""Subqueries of a size that are kept when the allowance is spent."""
 
 TimingSequence = tuple[int, ...]
+Rank = Callable[[CostModel, TimingSequence], float]
+"""What is least for the subqueries that are kept first."""
 
 
 def plan_timing(model: CostModel, storage: Storage = Storage.MS_DAG) -> TimingPlan:
     """Return the plan of the `timing` engine: decomposition, join order, estimated cardinalities.
 
-    Complexity: O(subqueries x edges) for the decomposition, O(k!) for k subqueries up to `MAX_PERMUTED`, O(k^2) beyond.
+    Complexity: O(subqueries x edges) for the decomposition, O(k!) for k subqueries up to `MAX_PERMUTED`, O(k^3) beyond; each
+    within its allowance.
     """
-    ordered = join_order(model, decompose(model))
+    decompositions = list(_decompositions(model))
+    allowance = model.work.search()
+    ordered = min([join_order(model, parts, allowance) for parts in decompositions], key=lambda order: _made(model, order))
     return TimingPlan(subqueries=ordered, storage=storage, cardinalities=cardinalities(model, ordered))
 
 
-def subqueries(model: CostModel) -> list[TimingSequence]:
-    """Return all timing-connected subqueries, shortest first (section 6.1, steps 1 to 3)."""
-    edges = model.pattern.edges
-    grown: list[TimingSequence] = [(edge,) for edge in range(len(edges))]
-    found = list(grown)
-    while grown:
-        longer: list[TimingSequence] = []
-        for sequence in grown:
-            last, ends = edges[sequence[-1]].name, model.ends(sequence)
-            longer.extend(
-                (*sequence, number)
-                for number, edge in enumerate(edges)
-                if model.pattern.order.precedes(last, edge.name) and (edge.source in ends or edge.target in ends)
-            )
-        if len(longer) > MAX_SUBQUERIES:
-            longer = sorted(longer, key=lambda sequence: (model.partial_matches(sequence), sequence))[:MAX_SUBQUERIES]
-        found.extend(longer)
-        grown = longer
-    return found
+def _decompositions(model: CostModel) -> Iterator[list[TimingSequence]]:
+    """Yield the decomposition; where its search has spent its allowance, one into cheap subqueries and one into edges, too."""
+    allowance = model.work.search()
+    yield decompose(model, allowance)
+    if allowance.left == 0:
+        yield _cheap(model, allowance)
+        yield [(edge,) for edge in range(len(model.pattern.edges))]
 
 
-def decompose(model: CostModel) -> list[TimingSequence]:
-    """Cover the edges by disjoint subqueries, the largest first."""
-    candidates = sorted(subqueries(model), key=lambda sequence: (-len(sequence), model.partial_matches(sequence), sequence))
+def _cheap(model: CostModel, spent: Allowance) -> list[TimingSequence]:
+    """Cover the edges by subqueries that cost little for their size, the largest first, each grown among the edges left."""
     chosen: list[TimingSequence] = []
-    covered: set[int] = set()
-    for sequence in candidates:
-        if covered.isdisjoint(sequence):
-            chosen.append(sequence)
-            covered.update(sequence)
+    left = (1 << len(model.pattern.edges)) - 1
+    while left:
+        *_, longest = subqueries(model, left, spent, CostModel.partial_matches)
+        chosen.append(longest[0])
+        left &= ~model.part(longest[0])
     return chosen
 
 
-def join_order(model: CostModel, parts: Sequence[TimingSequence]) -> tuple[TimingSequence, ...]:
+def _reach(model: CostModel, sequence: TimingSequence) -> float:
+    """Return less, the more edges can follow."""
+    return -model.after(sequence[-1]).bit_count()
+
+
+def subqueries(model: CostModel, among: int, allowance: Allowance, rank: Rank) -> Iterator[list[TimingSequence]]:
+    """Yield the timing-connected subqueries of some edges by size, the shortest first (section 6.1, steps 1 to 3).
+
+    Those that rank least are kept where the allowance is spent.
+    """
+    grown: list[TimingSequence] = [(edge,) for edge in members(among)]
+    while grown:
+        yield grown
+        longer: list[TimingSequence] = []
+        for sequence in grown:
+            following = model.near(sequence) & model.after(sequence[-1]) & among
+            longer.extend((*sequence, edge) for edge in members(following))
+        model.work.do(len(longer))
+        if allowance.left == 0:
+            grown = sorted(longer, key=lambda sequence: (rank(model, sequence), sequence))[:FEW]
+        else:
+            grown = _cut(model, longer, allowance)
+
+
+def _cut(model: CostModel, sequences: list[TimingSequence], allowance: Allowance) -> list[TimingSequence]:
+    """Keep as many subqueries of one size as can be grown on."""
+    if len(sequences) <= MAX_SUBQUERIES:
+        return sequences
+    weighed = sequences[: max(MAX_SUBQUERIES, allowance.left // len(sequences[0]))]
+    return sorted(weighed, key=lambda sequence: (model.partial_matches(sequence), sequence))[:MAX_SUBQUERIES]
+
+
+def decompose(model: CostModel, allowance: Allowance) -> list[TimingSequence]:
+    """Cover the edges by disjoint subqueries, the largest first; of one size the cheapest."""
+    everything = (1 << len(model.pattern.edges)) - 1
+    chosen: list[TimingSequence] = []
+    covered: set[int] = set()
+    for same_size in reversed(list(subqueries(model, everything, allowance, _reach))):
+        free = [sequence for sequence in same_size if covered.isdisjoint(sequence)]
+        for sequence in sorted(free, key=lambda sequence: (model.partial_matches(sequence), sequence)):
+            if covered.isdisjoint(sequence):
+                chosen.append(sequence)
+                covered.update(sequence)
+    return chosen
+
+
+def join_order(model: CostModel, parts: Sequence[TimingSequence], allowance: Allowance) -> tuple[TimingSequence, ...]:
     """Return the prefix-connected permutation whose intermediate results are estimated smallest."""
     if len(parts) > MAX_PERMUTED:
-        return min((_greedy(model, first, parts) for first in parts), key=lambda order: (_cost(model, order), order))
+        return _best_greedy(model, parts, allowance)
     best: tuple[float, tuple[TimingSequence, ...]] | None = None
     pending: list[tuple[float, tuple[TimingSequence, ...]]] = [(0.0, (part,)) for part in parts]
     while pending:
@@ -92,6 +142,17 @@ def join_order(model: CostModel, parts: Sequence[TimingSequence]) -> tuple[Timin
     return best[1] if best else tuple(parts)
 
 
+def _best_greedy(model: CostModel, parts: Sequence[TimingSequence], allowance: Allowance) -> tuple[TimingSequence, ...]:
+    best: tuple[float, tuple[TimingSequence, ...]] | None = None
+    for first in sorted(parts, key=lambda part: (model.partial_matches(part), part)):
+        if best is not None and allowance.left == 0:
+            break
+        order = _greedy(model, first, parts, allowance)
+        found = (_cost(model, order), order)
+        best = found if best is None else min(best, found)
+    return best[1] if best else tuple(parts)
+
+
 def cardinalities(model: CostModel, order: Sequence[TimingSequence]) -> tuple[tuple[str, float], ...]:
     """Estimate the partial matches alive in every stored item of the plan, by name."""
     return tuple((name, model.partial_matches(edges)) for name, edges in items(order))
@@ -106,6 +167,11 @@ def items(order: Sequence[TimingSequence]) -> list[tuple[str, tuple[int, ...]]]:
     return found + [(f"L0.{level}", _flat(order[:level])) for level in range(2, len(order))]
 
 
+def _made(model: CostModel, order: Sequence[TimingSequence]) -> float:
+    """Estimate the partial matches made while a window passes: each leaves with the oldest of its edges."""
+    return sum(model.partial_matches(edges) * len(edges) for _, edges in items(order))
+
+
 def _flat(order: Sequence[TimingSequence]) -> TimingSequence:
     return tuple(edge for sequence in order for edge in sequence)
 
@@ -118,13 +184,24 @@ def _cost(model: CostModel, order: Sequence[TimingSequence]) -> float:
     return sum(size for name, size in cardinalities(model, order) if name.startswith("L0."))
 
 
-def _greedy(model: CostModel, first: TimingSequence, parts: Sequence[TimingSequence]) -> tuple[TimingSequence, ...]:
+def _greedy(
+    model: CostModel, first: TimingSequence, parts: Sequence[TimingSequence], allowance: Allowance
+) -> tuple[TimingSequence, ...]:
+    """Join next the part that leaves the fewest partial matches; the allowance spent, of the `LOOKS` that promised most."""
     order = [first]
-    while len(order) < len(parts):
-        joins = [
-            (model.partial_matches((*_flat(order), *part)), part)
-            for part in parts
-            if part not in order and _touches(model, order, part)
-        ]
-        order.append(min(joins)[1])
+    left = [part for part in parts if part != first]
+    promised: dict[TimingSequence, float] = {}
+    while left:
+        joined = _flat(order)
+        ends = model.ends(joined)
+        near = [part for part in left if not ends.isdisjoint(model.ends(part))]
+        if allowance.left == 0:
+            known = sorted((promised[part], part) for part in near if part in promised)
+            near = [part for part in near if part not in promised] + [part for _, part in known[:LOOKS]]
+        alive = model.partial_matches(joined)
+        joins = [(model.partial_matches((*joined, *part)), part) for part in near]
+        promised.update((part, size / alive if alive > 0 else 0.0) for size, part in joins)
+        _, following = min(joins)
+        order.append(following)
+        left.remove(following)
     return tuple(order)

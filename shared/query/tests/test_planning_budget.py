@@ -1,0 +1,185 @@
+"""Any pattern is planned in bounded work: the best plan that was found, or a cheap one, and what exceeds it is refused."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations, islice, pairwise
+from math import exp, isfinite
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.order import TimingOrder
+from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex, SubgraphPattern
+from graphtide_core.plan import FilteringPlan, Plan, SearchPlan, SjTreePlan, SjTreeStrategy, TimingPlan
+from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
+from graphtide_core.time import Duration, EventTime
+from graphtide_query.planner import AUTO, ENGINES, plan
+from graphtide_query.search.budget import PlanningBudget, PlanningBudgetError
+from graphtide_query.search.choice import cost
+from graphtide_query.search.cost_model import CostModel
+from graphtide_testing.strategies import PatternShape, patterns
+from hypothesis import given
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+SHAPES = {
+    "chain": [(place, place + 1) for place in range(MAX_EDGES)],
+    "cycle": [(place, (place + 1) % MAX_EDGES) for place in range(MAX_EDGES)],
+    "star": [(0, place + 1) for place in range(MAX_EDGES)],
+    "tree": [(place // 2, place + 1) for place in range(MAX_EDGES)],
+    "clique": sorted(islice(combinations(range(12), 2), MAX_EDGES), key=lambda ends: (max(ends), ends)),
+    "parallel": [(0, 1)] * MAX_EDGES,
+    "loops": [(0, 0)] * MAX_EDGES,
+}
+ORDERS: dict[str, Callable[[int], list[tuple[int, int]]]] = {
+    "unordered": lambda _: [],
+    "total": lambda edges: list(pairwise(range(edges))),
+    "two chains": lambda edges: [(place, place + 2) for place in range(edges - 2)],
+    "layers": lambda edges: [(one, two) for one in range(edges) for two in range(edges) if one % 4 + 1 == two % 4],
+    "one before all": lambda edges: [(0, place) for place in range(1, edges)],
+}
+WAYS = [(engine, None) for engine in (*ENGINES, AUTO)] + [("sj-tree", strategy) for strategy in SjTreeStrategy]
+
+
+def counted() -> StatisticsSnapshot:
+    """A stream of five labels of which every two meet more or less often."""
+    kinds = [EdgeType(None, f"l{number}", None) for number in range(5)]
+    ends = [EdgeEnd(kind, direction) for kind in kinds for direction in Direction]
+    paths = {PathType.of(one, two): 50 * place % 4_000 for place, (one, two) in enumerate(combinations(ends, 2), 1)}
+    return StatisticsSnapshot(
+        first_ts=EventTime(0),
+        last_ts=EventTime(10_000),
+        edges=20_000,
+        vertices=3_000,
+        types={kind: 4_000 * (place + 1) // 3 for place, kind in enumerate(kinds)},
+        paths=paths,
+    )
+
+
+def hubs(seed: int) -> StatisticsSnapshot:
+    """A dense stream whose labels are more and less rare, and meet at hubs, some often and some hardly ever."""
+    drawn = random.Random(seed)
+    kinds = [EdgeType(None, f"l{number}", None) for number in range(5)]
+    types = {kind: int(200_000 * exp(-4 * drawn.random())) for kind in kinds}
+    paths = {
+        PathType.of(one, two): int(types[one.kind] * types[two.kind] / 50 * 10 ** drawn.uniform(-2, 1))
+        for one, two in combinations([EdgeEnd(kind, direction) for kind in kinds for direction in Direction], 2)
+    }
+    return StatisticsSnapshot(
+        first_ts=EventTime(0), last_ts=EventTime(10_000), edges=sum(types.values()), vertices=500, types=types, paths=paths
+    )
+
+
+KNOWN = {"nothing": StatisticsSnapshot(), "paths": counted()}
+
+
+def shaped(shape: str, order: str, edges: int = MAX_EDGES) -> SubgraphPattern:
+    ends = SHAPES[shape][:edges] if shape != "cycle" else [(place, (place + 1) % edges) for place in range(edges)]
+    names = dict.fromkeys(f"v{end}" for pair in ends for end in pair)
+    parts = tuple(
+        QueryEdge(f"e{place}", f"v{source}", f"v{target}", f"l{place * place % 7}")
+        for place, (source, target) in enumerate(ends)
+    )
+    timing = TimingOrder.of((f"e{one}", f"e{two}") for one, two in ORDERS[order](edges))
+    return SubgraphPattern(
+        PatternName(f"{shape}, {order}"), tuple(map(QueryVertex, names)), parts, Duration(1_000), StreamName("s"), timing
+    )
+
+
+def check(made: Plan) -> None:
+    """Every search reaches each edge over those before it, and every part of a decomposition touches those before it."""
+    edges, physical = made.pattern.edges, made.physical
+
+    def ends(places: Sequence[int]) -> set[str]:
+        return {end for place in places for end in (edges[place].source, edges[place].target)}
+
+    match physical:
+        case TimingPlan(subqueries=parts) | SjTreePlan(leaves=parts):
+            orders = [parts]
+        case SearchPlan(orders=searches) | FilteringPlan(orders=searches):
+            orders = [tuple((place,) for place in search) for search in searches]
+            assert [search[0] for search in searches] == list(range(len(edges)))
+    for parts in orders:
+        assert sorted(place for part in parts for place in part) == list(range(len(edges)))
+        for number, part in enumerate(parts[1:], start=1):
+            assert ends([place for before in parts[:number] for place in before]) & ends(part)
+    if isinstance(physical, TimingPlan):
+        for sequence in physical.subqueries:
+            assert all(made.pattern.order.precedes(edges[one].name, edges[two].name) for one, two in pairwise(sequence))
+            assert all(ends(sequence[:depth]) & ends(sequence[depth : depth + 1]) for depth in range(1, len(sequence)))
+
+
+@pytest.mark.parametrize("known", KNOWN)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_pattern_of_the_most_edges_is_planned_at_once_whatever_its_shape(shape: str, order: str, known: str) -> None:
+    pattern = shaped(shape, order)
+    for engine, strategy in WAYS:
+        made = plan(pattern, engine, statistics=KNOWN[known], strategy=strategy)
+        check(made)
+        assert all(isfinite(each.nanoseconds) and isfinite(each.partial_matches) for each in made.considered)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_work_does_not_depend_on_the_machine(shape: str) -> None:
+    """The bound on a pattern's planning is far above what any shape takes, and the same everywhere."""
+    for order in ORDERS:
+        plan(shaped(shape, order), AUTO, statistics=KNOWN["paths"], budget=PlanningBudget(most=2_000_000))
+
+
+@pytest.mark.parametrize("known", KNOWN)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_plan_made_within_a_small_allowance_costs_about_as_much_as_the_best(shape: str, order: str, known: str) -> None:
+    pattern, statistics = shaped(shape, order, 12), KNOWN[known]
+    model = CostModel(pattern, statistics, 1_000)
+    for engine in (*ENGINES, AUTO):
+        unbounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
+
+        bounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000))
+
+        costs = [cost(model, made.physical).nanoseconds for made in (bounded, unbounded)]
+        assert costs[0] <= 1.2 * costs[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("order", ["unordered", "two chains", "layers"])
+@pytest.mark.parametrize("shape", ["clique", "star", "tree"])
+def test_search_orders_are_as_good_where_the_allowance_is_spent_at_once(shape: str, order: str, seed: int) -> None:
+    """On a stream with hubs the wrong edge next costs many times as much, and what promised little may do much by now."""
+    pattern, statistics = shaped(shape, order, 16), hubs(seed)
+    model = CostModel(pattern, statistics, 1_000)
+    for engine in ("re-search", "filtering"):
+        unbounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
+
+        grown = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=0))
+
+        costs = [cost(model, made.physical).nanoseconds for made in (grown, unbounded)]
+        assert costs[0] <= 1.2 * costs[1]
+
+
+@pytest.mark.parametrize(("shape", "seed"), [*(("clique", seed) for seed in range(5)), ("star", 0), ("star", 4)])
+def test_a_decomposition_is_as_good_where_the_allowance_is_spent(shape: str, seed: int) -> None:
+    pattern, statistics = shaped(shape, "total", 18), hubs(seed)
+    model = CostModel(pattern, statistics, 1_000)
+    unbounded = plan(pattern, "timing", statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
+
+    bounded = plan(pattern, "timing", statistics=statistics, budget=PlanningBudget(search=20_000))
+
+    costs = [cost(model, made.physical).nanoseconds for made in (bounded, unbounded)]
+    assert costs[0] <= 1.2 * costs[1]
+
+
+@given(patterns(PatternShape()))
+def test_a_plan_that_spends_its_allowance_at_once_is_a_plan(pattern: SubgraphPattern) -> None:
+    for engine, strategy in WAYS:
+        check(plan(pattern, engine, strategy=strategy, budget=PlanningBudget(search=0)))
+
+
+def test_a_pattern_that_needs_more_work_than_it_may_have_is_refused_with_the_reason() -> None:
+    with pytest.raises(PlanningBudgetError) as caught:
+        plan(shaped("star", "total"), AUTO, budget=PlanningBudget(most=5_000))
+
+    assert str(caught.value) == "pattern 'star, total' cannot be planned within its budget of 5,000 units of work"
