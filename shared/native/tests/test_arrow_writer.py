@@ -42,7 +42,7 @@ def test_what_is_written_is_read_back(records: list[dict[str, object]]) -> None:
         assert [type(v) for v in before["attributes"].values()] == [type(v) for v in after["attributes"].values()]
 
 
-def test_columns_have_the_type_their_values_agree_on_and_only_deletions_bring_operations() -> None:
+def test_columns_have_the_type_their_values_agree_on_and_some_are_there_only_where_they_say_something() -> None:
     decoder = JsonLinesDecoder(Symbols(), ["n", "x", "t", "mixed", "none"], {})
     line = {"ts": 1, "src": "a", "dst": "b", "label": "L", "n": 1, "x": 0.5, "t": "v", "mixed": 1}
     inserts = decoder.decode("".join(json.dumps(line | more) + "\n" for more in ({}, {"n": None, "mixed": "1"})).encode())
@@ -57,10 +57,13 @@ def test_columns_have_the_type_their_values_agree_on_and_only_deletions_bring_op
         **dict.fromkeys(("label", "src_label", "dst_label"), label),
         "n": pa.int64(),
         "x": pa.float64(),
+        "graphtide.made": pa.bool_(),
     }
     assert table.schema.field("mixed").metadata == {b"graphtide.encoding": b"json"}
     assert table.column("mixed").to_pylist() == ["1", '"1"']
-    assert pa.ipc.open_stream(io.BytesIO(deletion.to_arrow())).read_all().column("op").to_pylist() == ["delete"]
+    deleted = pa.ipc.open_stream(io.BytesIO(deletion.to_arrow())).read_all()
+    assert deleted.column("op").to_pylist() == ["delete"]
+    assert "graphtide.made" not in deleted.column_names
 
 
 def test_a_decoder_discovers_the_attributes_that_nobody_asked_for() -> None:

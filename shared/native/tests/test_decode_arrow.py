@@ -162,6 +162,20 @@ def test_an_unusable_stream_is_an_error_that_says_why(data: bytes, reason: str) 
     assert str(caught.value) == reason
 
 
+def test_an_id_that_was_made_stays_made() -> None:
+    made = {"graphtide.made": [True, False]}
+    (own, given_id), letters, _ = decode(ipc(table(id=["7", "7"], **made)))
+    assert ([own["id"], own["made"]], [given_id["id"], given_id["made"]]) == (["7", True], ["7", False])
+    assert letters == []
+
+
+@pytest.mark.parametrize("text", ["e7", "07", "-1", str(2**62)])
+def test_what_cannot_have_been_made_is_a_dead_letter(text: str) -> None:
+    kept, letters, _ = decode(ipc(table(id=[text, text], **{"graphtide.made": [True, False]})))
+    assert [(each["id"], each["made"]) for each in kept] == [(text, False)]
+    assert [reason for _, reason, _ in letters] == [f'id "{text}" is marked as made, and is no number of a record']
+
+
 def test_a_second_has_at_least_one_tick() -> None:
     with pytest.raises(UnreadableStreamError, match="a second cannot have 0 ticks"):
         decode(ticks=0)

@@ -94,6 +94,7 @@ def test_one_stream_in_every_format_gives_one_batch(rows: list[dict[str, Any]]) 
             "src": item["src"],
             "dst": item["dst"],
             "id": item["id"] or str(ordinal),
+            "made": not item["id"],
             "label": item["label"],
             "src_label": item["src_label"] or "",
             "dst_label": "",

@@ -34,7 +34,7 @@ VARIANTS: list[Variant] = [
 ]
 ENGINES: list[Variant] = [(engine, DEFAULT, None) for engine in ("timing", "sj-tree", "re-search", "filtering")]
 STREAM = StreamShape(gaps=(0, 1, 0, 0, 1, 2, 0, 1, 5))
-UNIQUE = replace(STREAM, duplicates=False, deletions=False)
+UNIQUE = replace(STREAM, nameless=False, duplicates=False, deletions=False)
 
 
 def planned(pattern: SubgraphPattern, variant: Variant) -> Plan:

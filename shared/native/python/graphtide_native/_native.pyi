@@ -39,7 +39,8 @@ class ArrowDecoder(Decoder):
 class CsvDecoder(Decoder):
     """Decoder of CSV (RFC 4180) with a header; `delimiter` is one ASCII character.
 
-    With `keep_raw`, records keep their bytes, so that a stage that puts one aside later has them.
+    With `keep_raw`, records keep their bytes, so that a stage that puts one aside later has them. With `substitutes`, a line of
+    the one character SUBSTITUTE (0x1A) stands for a record that was put aside before: it is counted, and has no dead letter.
     """
 
     def __new__(
@@ -50,6 +51,7 @@ class CsvDecoder(Decoder):
         delimiter: str = ",",
         *,
         keep_raw: bool = False,
+        substitutes: bool = False,
     ) -> CsvDecoder: ...
 
 class Decoder:
@@ -66,13 +68,14 @@ class Decoder:
         """Return what the end of the stream completes; call once, last."""
 
     def decode_pieces(
-        self, pieces: Sequence[bytes], line: int
+        self, pieces: Sequence[bytes], line: int, latest: Sequence[int] | None = None
     ) -> tuple[EdgeBatch, list[tuple[int, int, int, int | None, int]]]:
         """Return the records of pieces of a stream, each whole in itself, and for each piece what tells it from the others.
 
         That is: how many records, and how many dead letters since they were taken, there are up to its end; the ordinal that
         follows; its greatest `ts`, None if it has no record; its first line. Lines are counted from `line`, and those of two
-        pieces differ. Columns are those that the stream began with.
+        pieces differ. Columns are those that the stream began with. Records that are later than the `latest` of their piece
+        are put aside.
         """
 
     def take_dead_letters(self) -> list[tuple[int, str, bytes]]:
@@ -95,6 +98,9 @@ class Decoder:
 
     def start_at(self, ordinal: int) -> None:
         """Go on counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids."""
+
+    def accept_until(self, latest: int) -> None:
+        """Put aside records that are later than this, from the next on; at first all are taken."""
 
 @final
 class Duplicates:
@@ -155,8 +161,9 @@ class EdgeBatch:
         """Return the records as an Arrow IPC stream that `ArrowDecoder` reads back, raw bytes and places in files left out.
 
         Columns: `ts` (int64), `src`, `dst`, `id` (utf8), `label`, `src_label`, `dst_label` (dictionary), `op` where a record is
-        a deletion, then every attribute that some record has: truth value, int64, float64 or utf8 where all records agree,
-        else texts of JSON, and the field's metadata say so. An attribute that is called as a column is left out.
+        a deletion, `graphtide.made` where an id was made, then every attribute that some record has: truth value, int64,
+        float64 or utf8 where all records agree, else texts of JSON, and the field's metadata say so. An attribute that is
+        called as a column is left out.
         """
 
     def narrowed(self, labels: Sequence[str] | None, attributes: Sequence[str]) -> EdgeBatch:
@@ -165,12 +172,12 @@ class EdgeBatch:
     def bare(self) -> EdgeBatch:
         """Return the records without attributes and without their bytes as they came."""
 
-    def pack(self, first: int) -> bytes:
-        """Return the batch as bytes for `unpack`, ordinals relative to `first`, which is not past any; nothing is left out."""
+    def pack(self) -> bytes:
+        """Return the batch as bytes for `unpack`; nothing is left out."""
 
     @staticmethod
     def unpack(block: bytes, symbols: Symbols, attributes: Sequence[str], first: int) -> EdgeBatch:
-        """Return what was packed, with these attributes and no others, ordinals from `first` on; ids that are ordinals follow.
+        """Return what was packed, with these attributes and no others, ordinals moved on by `first`; made ids follow.
 
         Raises:
             ValueError: the bytes are none of `pack`, or of another version's.
@@ -181,7 +188,10 @@ class EdgeBatch:
 
 @final
 class JsonLinesDecoder(Decoder):
-    """Decoder of JSON Lines; `keep_raw` as for CSV. With `discover` it notes attributes that records have beside the wanted."""
+    """Decoder of JSON Lines; `keep_raw` and `substitutes` as for CSV.
+
+    With `discover` it notes attributes that records have beside the wanted.
+    """
 
     def __new__(
         cls,
@@ -190,6 +200,7 @@ class JsonLinesDecoder(Decoder):
         columns: Mapping[str, str],
         *,
         keep_raw: bool = False,
+        substitutes: bool = False,
         discover: bool = False,
     ) -> JsonLinesDecoder: ...
 
@@ -204,28 +215,66 @@ class MatchBatch:
     def records(self) -> list[tuple[int, str, str, bytes]]:
         """Return pattern, kind, id and record as JSON of every match."""
 
-    def rows(self) -> list[tuple[int, str, bool, int, int, int, list[str], list[str]]]:
-        """Return pattern, kind, shed, times of detection, first and last edge, ids of edges, names of vertices."""
+    def rows(self) -> list[tuple[int, str, bool, int, int, int, list[str], list[int], list[str]]]:
+        """Return the matches as tuples.
+
+        Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those made, names of vertices.
+        """
 
 @final
 class Matcher:
     """The engines of many patterns; wrapped by `graphtide_native.matcher.Matcher`."""
 
-    def __new__(cls, patterns: bytes, symbols: Symbols, deletions: bool, adaptive: bool, traced: int | None) -> Matcher: ...
-    def push(self, batch: EdgeBatch, start: int, most: int) -> tuple[MatchBatch, int, tuple[str, str] | None]:
-        """Take records from `start`; return matches, how many records were taken, and the limit that stopped the run."""
+    def __new__(
+        cls,
+        patterns: bytes,
+        symbols: Symbols,
+        deletions: bool,
+        adaptive: bool,
+        traced: int | None,
+        work: int | None,
+        turn_seconds: float,
+    ) -> Matcher: ...
+    def push(self, batch: EdgeBatch, start: int, most: int, budget: int | None) -> bool:
+        """Begin to take records from `start`; say whether that is done, else let it go on."""
+
+    def pushed(self) -> tuple[MatchBatch, int, tuple[str, str] | None, bool, int] | None:
+        """Take what came of a push, if it is done and was not taken.
+
+        Returns:
+            Matches, how many records were taken, the limit that stopped the run, whether it was ended early, steps.
+        """
+
+    def go_on(self) -> bool:
+        """Give the work under way another turn; say whether it is done.
+
+        Raises:
+            RuntimeError: another thread began it.
+        """
+
+    def stop(self) -> None:
+        """End the work under way; its answer says how far it came."""
+
+    def grant(self, records: int) -> None:
+        """Grant the work that so many records are worth."""
 
     def totals(self) -> dict[str, int]:
         """Return the counts of the whole pass."""
 
     def replan(self, number: int, pattern: bytes) -> bool:
-        """Give a pattern another plan, warmed by a replay of the window; False if it reached a limit and the old one stays."""
+        """Begin to give a pattern another plan, warmed by a replay of the window; say whether that is done."""
+
+    def replanned(self) -> bool:
+        """Return whether the pattern has the plan; False if it reached a limit and the old one stays."""
 
     def patterns(self) -> list[dict[str, Any]]:
         """Return the counts of every pattern."""
 
-    def select(self, batch: EdgeBatch) -> EdgeBatch:
-        """Return the records that the patterns' state can depend on; takes none of them."""
+    def select(self, batch: EdgeBatch) -> bool:
+        """Begin to select the records that the patterns' state can depend on; say whether that is done."""
+
+    def selected(self, batch: EdgeBatch) -> EdgeBatch | None:
+        """Return the records selected from the batch, if that is done."""
 
     def forget_reported(self, number: int) -> None:
         """Never retract the matches that a pattern reported so far."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_core.errors import LimitExceededError
+from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
 from graphtide_core.time import EventTime, TimeUnit
@@ -15,7 +15,7 @@ from graphtide_native.funnel import funnel
 from graphtide_native.spec import Concurrency, Limits, encode, encode_one
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from graphtide_core.funnel import Funnel
     from graphtide_core.pattern import SubgraphPattern
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MOST = 65_536
 """Matches that one call gives at once, so that a burst of matches is handed over in parts."""
+
+TURN_SECONDS = 0.02
+"""How long work goes on before Python has the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class PatternReport:
 
     `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record
     and a query edge it satisfied; `discarded` those of them that extended no partial match and started none (Lemma 1 of
-    paper 004); `limited` the partial matches given up at a limit.
+    paper 004); `limited` the partial matches and searches given up at a limit, `limit` is the one reached last, empty if none.
+    `work` counts steps, where work is bounded.
     """
 
     name: str
@@ -54,6 +58,8 @@ class PatternReport:
     matches: int
     retractions: int
     limited: int
+    limit: str
+    work: int
     paused: bool
     partial_matches: int
     peak_partial_matches: int
@@ -97,7 +103,7 @@ class MatchBatch:
 
     def __iter__(self) -> Iterator[SubgraphMatch]:
         """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can."""
-        for pattern, kind, shed, detected_at, first_ts, last_ts, edges, vertices in self._native.rows():
+        for pattern, kind, shed, detected_at, first_ts, last_ts, edges, made, vertices in self._native.rows():
             query = self._plans[pattern].pattern
             yield SubgraphMatch(
                 query=query.name,
@@ -109,6 +115,7 @@ class MatchBatch:
                 edges={edge.name: EdgeId(found) for edge, found in zip(query.edges, edges, strict=True)},
                 vertices={vertex.name: VertexId(found) for vertex, found in zip(query.vertices, vertices, strict=True)},
                 completeness=Completeness.SHED if shed else Completeness.EXACT,
+                made=frozenset(query.edges[place].name for place in made),
             )
 
     def records(self) -> Iterator[MatchRecord]:
@@ -124,7 +131,8 @@ class MatchBatch:
 class Matcher:
     """Matches many patterns against one stream.
 
-    Not safe for use by several threads at once; the interpreter lock is released while it works.
+    Not safe for use by several threads at once; the interpreter lock is released while it works. What takes long is done in
+    turns of some milliseconds: between two of them Python handles signals.
     """
 
     def __init__(
@@ -139,6 +147,8 @@ class Matcher:
         traced: int | None = None,
         limits: Limits | Sequence[Limits] | None = None,
         concurrency: Concurrency | None = None,
+        work: int | None = None,
+        turn_seconds: float = TURN_SECONDS,
     ) -> None:
         """Make the engines of the plans.
 
@@ -151,8 +161,10 @@ class Matcher:
             adaptive: whether plans may change while the stream runs; then every edge that some query edge could be is kept.
             traced: how many near misses of each pattern to keep while it is traced; None traces nothing and costs nothing.
                 Traced patterns keep their plans, and work on other threads is not traced.
-            limits: bounds on the state of each pattern: the same for all, or one for each.
+            limits: bounds on the state and the work of each pattern: the same for all, or one for each.
             concurrency: threads for each pattern under `timing`.
+            work: steps of work a record that all patterns share; where they are spent, the pattern that spent most is limited.
+            turn_seconds: how long work goes on before Python has the word.
         """
         self._plans = list(plans)
         self._unit, self._projected, self._concurrency = unit, tuple(projected), concurrency or Concurrency()
@@ -160,24 +172,56 @@ class Matcher:
             limits = [limits or Limits()] * len(self._plans)
         self._limits = list(limits)
         encoded = encode(self._plans, unit, self._projected, self._limits, self._concurrency)
-        self._native = _native.Matcher(encoded, symbols, deletions, adaptive, traced)
+        self._native = _native.Matcher(encoded, symbols, deletions, adaptive, traced, work, turn_seconds)
 
-    def push(self, batch: EdgeBatch, *, most: int = DEFAULT_MOST) -> Iterator[MatchBatch]:
+    def push(
+        self,
+        batch: EdgeBatch,
+        *,
+        most: int = DEFAULT_MOST,
+        budget: int | None = None,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> Iterator[MatchBatch]:
         """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
 
-        The batch is taken only as far as the iterator is consumed.
+        The batch is taken only as far as the iterator is consumed. Where an exception comes in between, that of a signal say,
+        what was found before is yielded before it goes on. Patterns that lost something mark their matches from then on.
+
+        Args:
+            batch: the records.
+            most: matches that one part holds, about.
+            budget: steps of work that the batch may take.
+            is_cancelled: asked between two turns whether nobody wants the matches any more.
 
         Raises:
             LimitExceededError: a pattern reached a bound under the policy `fail`; the matches before were yielded.
+            CutShortError: the budget was spent, or it was cancelled; the matches before were yielded.
         """
-        start = 0
+        start = work = 0
         while start < len(batch):
-            native, consumed, stopped = self._native.push(batch, start, most)
-            start += consumed
-            if len(native):
-                yield MatchBatch(native, self._plans)
-            if stopped is not None:
+            interrupted: BaseException | None = None
+            try:
+                if not self._native.push(batch, start, most, None if budget is None else budget - work):
+                    self._finish(is_cancelled)
+            except BaseException as error:
+                # A signal's handler may raise anything.
+                interrupted = error
+            found = self._native.pushed()
+            if found is not None:
+                native, consumed, stopped, was_ended, steps = found
+                start, work = start + consumed, work + steps
+                if len(native):
+                    yield MatchBatch(native, self._plans)
+            if interrupted is not None:
+                raise interrupted
+            if found is not None and stopped is not None:
                 raise LimitExceededError(*stopped)
+            if found is not None and was_ended:
+                raise CutShortError(start, work)
+
+    def grant(self, records: int) -> None:
+        """Grant every pattern the work that so many records are worth, for time that passed without them."""
+        self._native.grant(records)
 
     def replan(self, number: int, plan: Plan) -> bool:
         """Match a pattern by another plan from the next record on; no match is lost and none comes twice.
@@ -197,6 +241,8 @@ class Matcher:
         """
         encoded = encode_one(plan, self._unit, self._projected, self._limits[number], self._concurrency)
         if not self._native.replan(number, encoded):
+            self._finish()
+        if not self._native.replanned():
             return False
         self._plans[number] = plan
         return True
@@ -207,7 +253,9 @@ class Matcher:
         Another matcher of the same patterns, whatever their plans, that takes these records in place of the stream has the same
         state. The batch itself is not taken.
         """
-        return self._native.select(batch)
+        if not self._native.select(batch):
+            self._finish()
+        return self._native.selected(batch) or batch
 
     def forget_reported(self, number: int) -> None:
         """Never retract the matches that a pattern reported so far: nobody was told of them."""
@@ -227,6 +275,7 @@ class Matcher:
             PatternReport(
                 **{
                     **report,
+                    "limit": report["limit"] or "",
                     "hits": tuple(report["hits"]),
                     "items": tuple(ItemReport(*item) for item in report["items"]),
                 }
@@ -238,3 +287,14 @@ class Matcher:
         """Return what was told of every pattern so far, in the order of the plans; nothing if they are not traced."""
         told = self._native.funnels() or ()
         return tuple(funnel(native, plan.pattern) for native, plan in zip(told, self._plans, strict=False))
+
+    def _finish(self, is_cancelled: Callable[[], bool] = lambda: False) -> None:
+        """Give the work under way its turns until it is done, or nobody wants it any more."""
+        try:
+            while not is_cancelled():
+                if self._native.go_on():
+                    return
+            self._native.stop()
+        except BaseException:
+            self._native.stop()
+            raise

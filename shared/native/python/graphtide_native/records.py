@@ -10,7 +10,7 @@ work; none may be used by two threads at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ports.dead_letter_sink import DeadLetter
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
 __all__ = [
+    "SUBSTITUTE",
     "ArrowDecoder",
     "CsvDecoder",
     "Decoder",
@@ -40,6 +41,9 @@ __all__ = [
     "take_dead_letters",
     "ticks_per_second",
 ]
+
+SUBSTITUTE: Final = b"\x1a"
+"""What stands on a line of its own for a record that was put aside before, where a decoder is told of `substitutes`."""
 
 _NANOSECONDS_PER_SECOND = 1_000_000_000
 

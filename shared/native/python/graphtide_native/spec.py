@@ -28,17 +28,20 @@ Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on one pattern's state.
+    """Bounds on one pattern's state and work.
 
     Attributes:
         partial_matches: partial matches alive at once.
         state_bytes: bytes of state alive.
-        policy: `fail` stops the run, `pause` the pattern, `shed` gives up partial matches and marks matches from then on.
+        policy: `fail` stops the run, `pause` the pattern, `shed` gives up partial matches, or the search under way, and marks
+            matches from then on.
+        work: steps of work a record of the stream on average, saved up to 4,096 records' worth.
     """
 
     partial_matches: int | None = None
     state_bytes: int | None = None
     policy: str = "fail"
+    work: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,12 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         "window": min(pattern.window.ticks_at_least(unit), 2**63 - 1),
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
         "plan": _plan(plan, concurrency),
-        "limits": {"partial_matches": limits.partial_matches, "state_bytes": limits.state_bytes, "policy": limits.policy},
+        "limits": {
+            "partial_matches": limits.partial_matches,
+            "state_bytes": limits.state_bytes,
+            "work": limits.work,
+            "policy": limits.policy,
+        },
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.statistics import DegreeMoments, Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot, TimeRange
-from graphtide_core.time import EventTime
+from graphtide_core.time import MAX_EVENT_TIME, EventTime
 
 from graphtide_native import _native
 
@@ -110,11 +110,11 @@ class StreamStatistics:
             return None
         first, now = seen
         if self._length is None:
-            return TimeRange(EventTime(first), EventTime(now + 1))
+            return TimeRange(EventTime(first), _after(now))
         if not self._tumbling:
-            return TimeRange(EventTime(max(first, now - self._length + 1)), EventTime(now + 1))
+            return TimeRange(EventTime(max(first, now - self._length + 1)), _after(now))
         start = now // self._length * self._length
-        return TimeRange(EventTime(max(first, start)), EventTime(start + self._length if ended else now + 1))
+        return TimeRange(EventTime(max(first, start)), _after(start + self._length - 1 if ended else now))
 
 
 def _paths(rows: Sequence[tuple[int, bool, int, bool, int]], kinds: Sequence[EdgeType]) -> dict[PathType, int]:
@@ -124,3 +124,8 @@ def _paths(rows: Sequence[tuple[int, bool, int, bool, int]], kinds: Sequence[Edg
         path = PathType.of(EdgeEnd(kinds[one], ways[comes_in]), EdgeEnd(kinds[other], ways[other_comes_in]))
         paths[path] = paths.get(path, 0) + count
     return paths
+
+
+def _after(ts: int) -> EventTime:
+    """Return the end of a range whose last tick this is; the last tick of time has none after it."""
+    return EventTime(min(ts + 1, MAX_EVENT_TIME))

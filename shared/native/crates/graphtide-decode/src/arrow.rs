@@ -8,18 +8,21 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_schema::ArrowError;
+use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef, MADE_LIMIT};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
 use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, integers, timestamps};
+use crate::arrow_writer::MADE;
 use crate::columns::{Column, ColumnNames, Layout};
-use crate::error::{DecodeError, RowError};
+use crate::error::{DecodeError, RowError, shorten};
 use crate::render::Object;
 use crate::writer::{Draft, Target, Writer, check_text};
 use crate::{Decoder, Options};
@@ -45,7 +48,7 @@ impl ArrowDecoder {
             attributes: options.attributes,
             names: options.columns,
             ticks_per_second,
-            writer: Writer::new(symbols, false),
+            writer: Writer::new(symbols, false, false),
             columns: None,
             layout: Layout::default(),
         })
@@ -72,6 +75,10 @@ impl Decoder for ArrowDecoder {
         self.writer.start_at(ordinal);
     }
 
+    fn accept_until(&mut self, latest: Time) {
+        self.writer.accept_until(latest);
+    }
+
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
         let symbols = self.writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
@@ -79,7 +86,7 @@ impl Decoder for ArrowDecoder {
         let mut buffer = Buffer::from(block);
         let mut resolved = false;
         loop {
-            let rows = guarded(|| decoder.decode(&mut buffer))?;
+            let rows = guarded(|| decoder.decode(&mut buffer).map_err(damaged))?;
             if let Some(schema) = decoder.schema().filter(|_| !resolved) {
                 let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
                 self.layout = Layout::resolve(&self.names, &self.attributes, &columns)?;
@@ -87,12 +94,12 @@ impl Decoder for ArrowDecoder {
                 resolved = true;
             }
             let Some(rows) = rows else { break };
-            self.decode(&rows, &mut target)?;
+            guarded(|| self.decode(&rows, &mut target))?;
         }
         if !resolved {
             return Err(DecodeError::Arrow { reason: "it has no schema".to_owned() });
         }
-        guarded(|| decoder.finish())
+        guarded(|| decoder.finish().map_err(damaged))
     }
 
     fn finish(&mut self, _: &mut EdgeBatch, _: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
@@ -115,13 +122,14 @@ impl Decoder for ArrowDecoder {
     }
 }
 
-/// Runs a step of the format's reader. It reports damage as an error, mostly: what it asserts, damage can break too.
-fn guarded<T>(step: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, DecodeError> {
-    match catch_unwind(AssertUnwindSafe(step)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(DecodeError::Arrow { reason: error.to_string() }),
-        Err(_) => Err(DecodeError::Arrow { reason: "it is damaged".to_owned() }),
-    }
+/// Runs a step of reading. The format's reader reports damage as an error, mostly: what it asserts, damage can break too.
+fn guarded<T>(step: impl FnOnce() -> Result<T, DecodeError>) -> Result<T, DecodeError> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_| Err(DecodeError::Arrow { reason: "it is damaged".to_owned() }))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "maps an error")]
+fn damaged(error: ArrowError) -> DecodeError {
+    DecodeError::Arrow { reason: error.to_string() }
 }
 
 /// The wanted columns of one record batch.
@@ -133,6 +141,7 @@ struct Columns<'a> {
     source_label: Option<Labels<'a>>,
     target_label: Option<Labels<'a>>,
     id: Option<Keys<'a>>,
+    made: Option<&'a BooleanArray>,
     operation: Option<Texts<'a>>,
     attributes: Vec<Option<Values<'a>>>,
 }
@@ -150,6 +159,14 @@ impl<'a> Columns<'a> {
         let texts = |(column, array): (Column, &'a ArrayRef)| {
             Texts::new(array).ok_or_else(|| wrong_type(column, names, array, "a text"))
         };
+        let made = |array: &'a ArrayRef| {
+            let wrong = || DecodeError::ColumnType {
+                name: MADE.to_owned(),
+                found: array.data_type().to_string(),
+                expected: "a boolean",
+            };
+            array.as_boolean_opt().ok_or_else(wrong)
+        };
         let (_, ts) = need(Column::Ts)?;
         Ok(Self {
             ts: Ticks::new(ts, ticks_per_second)
@@ -160,6 +177,7 @@ impl<'a> Columns<'a> {
             source_label: find(Column::SourceLabel).map(labels).transpose()?,
             target_label: find(Column::TargetLabel).map(labels).transpose()?,
             id: find(Column::Id).map(keys).transpose()?,
+            made: rows.column_by_name(MADE).map(made).transpose()?,
             operation: find(Column::Operation).map(texts).transpose()?,
             attributes: layout
                 .attributes
@@ -187,7 +205,10 @@ impl<'a> Columns<'a> {
             label: self.label.get(row, writer, target.symbols),
             source_label: self.source_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
             target_label: self.target_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
-            id: self.id.as_ref().and_then(|keys| key(keys, row, id)),
+            id: match self.id.as_ref().and_then(|keys| key(keys, row, id)) {
+                Some(id) if self.made.is_some_and(|made| made.is_valid(row) && made.value(row)) => Some(made_of(id)?),
+                id => id.map(IdRef::Given),
+            },
             operation: self.operation.as_ref().and_then(|texts| texts.get(row)),
         };
         for (values, name) in self.attributes.iter().zip(attributes) {
@@ -256,6 +277,12 @@ fn key<'a>(keys: &'a Keys<'_>, row: usize, buffer: &'a mut itoa::Buffer) -> Opti
             _ => KeyRef::Text(buffer.format(number)),
         }),
     }
+}
+
+/// The id of a record that had none, from the text of its number.
+fn made_of(id: KeyRef<'_>) -> Result<IdRef<'_>, RowError> {
+    let number = id.with_text(|text| text.parse().ok().filter(|number| *number < MADE_LIMIT && id.is_number()));
+    number.map(IdRef::Made).ok_or_else(|| RowError::NotMade { text: shorten(&id.to_string()) })
 }
 
 fn wrong_type(column: Column, names: &ColumnNames, array: &ArrayRef, expected: &'static str) -> DecodeError {

@@ -1,7 +1,7 @@
 //! Batches of records as Arrow IPC streams, which [`ArrowDecoder`](crate::ArrowDecoder) reads back as they were.
 //!
-//! Columns `ts`, `src`, `dst`, `id` and the three labels come first, `op` only where some record is a deletion. Then come the
-//! attributes that some record has. A column of attributes has the type its values agree on; where they do not agree it holds
+//! Columns `ts`, `src`, `dst`, `id` and the three labels come first, `op` only where some record is a deletion, [`MADE`] only where
+//! some id was made: its text is the same as that of one that was given. Then come the attributes that some record has. A column of attributes has the type its values agree on; where they do not agree it holds
 //! texts of JSON, and the metadata of its field say so. An attribute whose name is a column's is left out: readers could not
 //! tell the two apart. Cost: one pass a column.
 
@@ -10,11 +10,10 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, StringDictionaryBuilder};
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, Schema};
 use graphtide_graph::batch::{EdgeBatch, Operation};
-use graphtide_graph::key::KeyRef;
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 
@@ -22,6 +21,9 @@ use crate::columns::Column;
 
 /// Key of the metadata of a field that say how its values are written.
 pub const ENCODING: &str = "graphtide.encoding";
+
+/// Column that says which ids were made because the record had none.
+pub const MADE: &str = "graphtide.made";
 
 /// Values are texts of JSON.
 pub const JSON: &str = "json";
@@ -39,10 +41,11 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) ->
     };
     let ts: ArrayRef = Arc::new(Int64Array::from(batch.ts().to_vec()));
     add(given(Column::Ts, &ts), ts);
-    let keys: [(Column, KeyAt); 3] =
-        [(Column::Source, EdgeBatch::source), (Column::Target, EdgeBatch::target), (Column::Id, EdgeBatch::id)];
-    for (column, key) in keys {
-        let array = texts(batch, key);
+    for (column, array) in [
+        (Column::Source, texts(batch, |row, array| batch.source(row).with_text(|text| array.append_value(text)))),
+        (Column::Target, texts(batch, |row, array| batch.target(row).with_text(|text| array.append_value(text)))),
+        (Column::Id, texts(batch, |row, array| batch.id(row).with_text(|text| array.append_value(text)))),
+    ] {
         add(given(column, &array), array);
     }
     for (column, place) in [(Column::Label, 1), (Column::SourceLabel, 0), (Column::TargetLabel, 2)] {
@@ -53,8 +56,11 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) ->
         let array = operations(batch)?;
         add(given(Column::Operation, &array), array);
     }
+    if let Some(array) = made(batch) {
+        add(field(MADE, &array).with_nullable(false), array);
+    }
     for (place, name) in attributes.iter().enumerate() {
-        if Column::ALL.iter().any(|column| column.name() == name) {
+        if name == MADE || Column::ALL.iter().any(|column| column.name() == name) {
             continue;
         }
         match attribute(batch, place) {
@@ -72,9 +78,6 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) ->
     writer.into_inner()
 }
 
-/// Reads a key of a record.
-type KeyAt = for<'b> fn(&'b EdgeBatch, usize) -> KeyRef<'b>;
-
 /// The field of a column that every record has a value of.
 fn given(column: Column, array: &ArrayRef) -> Field {
     field(column.name(), array).with_nullable(false)
@@ -84,11 +87,10 @@ fn field(name: &str, array: &ArrayRef) -> Field {
     Field::new(name, array.data_type().clone(), true)
 }
 
-fn texts(batch: &EdgeBatch, key: KeyAt) -> ArrayRef {
+/// The texts that `append` adds, one for each record.
+fn texts(batch: &EdgeBatch, append: impl Fn(usize, &mut StringBuilder)) -> ArrayRef {
     let mut builder = StringBuilder::with_capacity(batch.len(), 8 * batch.len());
-    for row in 0..batch.len() {
-        key(batch, row).with_text(|text| builder.append_value(text));
-    }
+    (0..batch.len()).for_each(|row| append(row, &mut builder));
     Arc::new(builder.finish())
 }
 
@@ -115,6 +117,11 @@ fn operations(batch: &EdgeBatch) -> Result<ArrayRef, ArrowError> {
         })?;
     }
     Ok(Arc::new(builder.finish()))
+}
+
+fn made(batch: &EdgeBatch) -> Option<ArrayRef> {
+    let made: BooleanArray = (0..batch.len()).map(|row| Some(batch.id(row).is_made())).collect();
+    (made.true_count() > 0).then(|| Arc::new(made) as ArrayRef)
 }
 
 /// What the values of an attribute are, as far as they were looked at.
@@ -222,6 +229,8 @@ mod tests {
             r#"{"ts":0,"id":"e","op":"delete","mixed":false}"#,
             "\n",
             r#"{"ts":2,"src":"a","dst":"a","label":"x","truth":false,"real":-2.5,"mixed":1.0}"#,
+            "\n",
+            r#"{"ts":2,"src":"a","dst":"a","label":"x","id":"3"}"#,
             "\n",
         );
         let symbols = SharedSymbols::default();

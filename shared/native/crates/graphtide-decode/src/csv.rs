@@ -3,8 +3,9 @@
 //! Beyond the RFC, as the csv module of Python reads it: a byte order mark and empty lines are skipped, a quote within an unquoted
 //! field stands for itself, text behind a closing quote belongs to the field. Cost: a few passes of `memchr` over each record.
 
+use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 use memchr::{memchr, memchr_iter};
@@ -46,7 +47,7 @@ impl CsvDecoder {
             names: options.columns,
             delimiter,
             splitter: Splitter::new(Some(delimiter)),
-            writer: Writer::new(symbols, options.keep_raw),
+            writer: Writer::new(symbols, options.keep_raw, options.substitutes),
             header: None,
             fields: Fields::default(),
         })
@@ -104,6 +105,10 @@ impl Decoder for CsvDecoder {
         self.writer.start_at(ordinal);
     }
 
+    fn accept_until(&mut self, latest: Time) {
+        self.writer.accept_until(latest);
+    }
+
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
         self.splitter.feed(block);
         self.drain(false, batch, dead)
@@ -141,17 +146,26 @@ impl Header {
         attributes: &[String],
     ) -> Result<Self, DecodeError> {
         let no_csv = |reason: &str| DecodeError::NotThisFormat { format: FORMAT, reason: reason.to_owned() };
-        let Piece::Record { bytes, quoted, .. } = *piece else {
-            return Err(no_csv("its first line has no end"));
+        // Longer or shorter than a block or the bound, the first line of such a stream is the whole stream.
+        let returns = || no_csv("its lines end in carriage returns alone; turn them into line feeds");
+        let (bytes, quoted) = match *piece {
+            Piece::Record { bytes, quoted, .. } => (bytes, quoted),
+            Piece::TooLong { head: bytes, .. } | Piece::OpenQuote { bytes, .. } => {
+                let has_returns = !bytes.starts_with(b"\"") && memchr(b'\r', bytes).is_some();
+                return Err(if has_returns { returns() } else { no_csv("its first line has no end") });
+            }
         };
         if memchr(0, bytes).is_some() {
             return Err(no_csv("its first line is binary"));
         }
         if !quoted && memchr(b'\r', bytes).is_some() {
-            return Err(no_csv("its lines end in carriage returns alone; turn them into line feeds"));
+            return Err(returns());
         }
         let fields = fields.split(bytes, delimiter, quoted).map_err(|_| no_csv("its first line is not UTF-8"))?;
         let columns: Vec<String> = (0..fields.len()).map(|place| fields.get(place).to_owned()).collect();
+        if columns.iter().any(|name| name.contains('\r')) {
+            return Err(returns());
+        }
         let layout = Layout::resolve(names, attributes, &columns)?;
         Ok(Self { columns, layout })
     }
@@ -180,7 +194,7 @@ fn write(
         label: label(Column::Label),
         source_label: label(Column::SourceLabel),
         target_label: label(Column::TargetLabel),
-        id: key(Column::Id),
+        id: key(Column::Id).map(IdRef::Given),
         operation: text(Column::Operation),
     };
     // No text of a record within the bound can be longer than a batch can hold: the other fields take their bytes too.
@@ -295,6 +309,31 @@ mod tests {
             format!("{} {} {} {} {:?}", record.ts, record.source, record.target, record.id, batch.attribute(row, 0))
         };
         Ok(((0..batch.len()).map(show).collect(), dead))
+    }
+
+    #[test]
+    fn what_is_read_and_what_is_refused_does_not_depend_on_blocks() {
+        let inputs = [
+            "ts,src,dst,label\r1,a,b,x\r2,a,b,x\r",
+            "\"ts\",src,dst,label\r1,a,b,x\r\"2\",a,b,x\r",
+            "ts,src,dst,label\r1,\"a,b,x\r",
+            "ts,src,dst,label,note\n1,a,b,x,y\r2,a,b,x,y\r",
+            "ts,src,dst,label,note\r\n1,a\rb,c,x,\"y\r\n\n1,a,b,x,\"\n",
+            "\u{feff}ts,src,dst,label\r\n1,a,b,x\"y\"\n\n\n2,\"a\"\"\",b,x\"\n\"3\"4,a,b,x",
+            "ts,src\n",
+            "\r\n\r\n",
+            "",
+        ];
+        for input in inputs {
+            let whole = decode(input.as_bytes(), input.len().max(1));
+            for step in 1..input.len() {
+                assert_eq!(decode(input.as_bytes(), step), whole, "{input:?} in blocks of {step}");
+            }
+        }
+        let returns = "this is not CSV: its lines end in carriage returns alone; turn them into line feeds";
+        for input in &inputs[..3] {
+            assert_eq!(decode(input.as_bytes(), 7).map_err(|error| error.to_string()), Err(returns.to_owned()), "{input:?}");
+        }
     }
 
     #[test]

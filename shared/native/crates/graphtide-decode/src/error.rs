@@ -95,6 +95,8 @@ pub(crate) enum RowError {
     NotInteger { column: &'static str, text: String },
     #[error("{column} {text:?} does not fit in 64 bits")]
     OutOfRange { column: &'static str, text: String },
+    #[error("id {text:?} is marked as made, and is no number of a record")]
+    NotMade { text: String },
     #[error("{column} is neither a text nor an integer of 64 bits")]
     NotKey { column: &'static str },
     #[error("{column} is not a text")]
@@ -111,8 +113,21 @@ pub(crate) enum RowError {
     RecordTooLong { limit: usize, kept: usize },
     #[error("a quote is opened and never closed")]
     OpenQuote,
+    #[error("ts {ts} is in the future: times up to {latest} are taken{hint}")]
+    Future { ts: i64, latest: i64, hint: &'static str },
     #[error("not a JSON object: {reason}")]
     Json { reason: String },
+}
+
+impl RowError {
+    /// A time past the latest that is taken.
+    #[cold]
+    pub(crate) fn future(ts: i64, latest: i64) -> Self {
+        // A clock that is wrong is wrong by hours or years; a time that counts smaller ticks, a thousand times and more.
+        let is_other_unit = ts / 500 > latest.max(0);
+        let hint = if is_other_unit { "; does it count a smaller unit of time than the stream?" } else { "" };
+        Self::Future { ts, latest, hint }
+    }
 }
 
 /// Cuts a text that goes into a reason, so that a reason stays a line.

@@ -4,8 +4,9 @@
 //! texts. Every other key is an attribute, and so are the members of an object `attributes`; a list or an object as the value
 //! of an attribute is missing. null is missing everywhere. Cost: one pass over each line; no tree is built.
 
+use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 use serde::de::DeserializeSeed;
@@ -46,7 +47,7 @@ impl JsonLinesDecoder {
             keys: Keys::new(&options.columns, &options.attributes, options.discover),
             attributes: options.attributes,
             splitter: Splitter::new(None),
-            writer: Writer::new(symbols, options.keep_raw),
+            writer: Writer::new(symbols, options.keep_raw, options.substitutes),
             seen: Seen::default(),
         }
     }
@@ -92,6 +93,10 @@ impl Decoder for JsonLinesDecoder {
 
     fn start_at(&mut self, ordinal: u64) {
         self.writer.start_at(ordinal);
+    }
+
+    fn accept_until(&mut self, latest: Time) {
+        self.writer.accept_until(latest);
     }
 
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
@@ -167,7 +172,7 @@ fn write(
         label: parse_text(fields.get(Column::Label), Column::Label)?.map(Label::Text),
         source_label: parse_text(fields.get(Column::SourceLabel), Column::SourceLabel)?.map(Label::Text),
         target_label: parse_text(fields.get(Column::TargetLabel), Column::TargetLabel)?.map(Label::Text),
-        id: parse_key(fields.get(Column::Id), Column::Id, id)?,
+        id: parse_key(fields.get(Column::Id), Column::Id, id)?.map(IdRef::Given),
         operation: parse_text(fields.get(Column::Operation), Column::Operation)?,
     };
     seen.ids |= draft.id.is_some();
@@ -272,7 +277,7 @@ mod tests {
             assert_eq!(dead, std::slice::from_ref(&letter), "blocks of {step}");
             assert_eq!((batch.len(), batch.source(0), batch.target(0)), (2, KeyRef::Text("aü"), KeyRef::Number(42)));
             assert_eq!((batch.attribute(0, 0), batch.attribute(1, 0)), (ValueRef::Float(1.5), ValueRef::Bool(true)));
-            assert_eq!((batch.id(0), batch.id(1), batch.row(1).line), (KeyRef::Number(0), KeyRef::Number(7), 4));
+            assert_eq!((batch.id(0), batch.id(1), batch.row(1).line), (IdRef::Made(0), IdRef::Given(KeyRef::Number(7)), 4));
             assert_eq!(batch.raw(1), br#"{"id":"7","op":"delete","ts":3,"n":true}"#);
             assert!(decoder.has_ids() && decoder.has_operations());
         }

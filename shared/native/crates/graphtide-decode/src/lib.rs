@@ -23,6 +23,7 @@ pub use arrow::ArrowDecoder;
 pub use columns::{Column, ColumnNames};
 pub use csv::CsvDecoder;
 pub use error::DecodeError;
+use graphtide_graph::Time;
 pub use graphtide_graph::batch::DeadLetter;
 use graphtide_graph::batch::EdgeBatch;
 pub use json_lines::JsonLinesDecoder;
@@ -62,9 +63,15 @@ pub trait Decoder {
     /// Ordinal that the next record will have: how many came before.
     fn ordinal(&self) -> u64;
 
+    /// Refuses records that are later than this, from the next on; at first all are accepted.
+    fn accept_until(&mut self, latest: Time);
+
     /// Goes on counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids.
     fn start_at(&mut self, ordinal: u64);
 }
+
+/// What stands in a text for a record that was put aside: the character that ASCII has for it.
+pub const SUBSTITUTE: &[u8] = b"\x1a";
 
 /// What a decoder is told once, whatever its format.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +82,8 @@ pub struct Options {
     pub columns: ColumnNames,
     /// Whether rows keep their bytes: costs a copy, wanted where a later stage may put rows aside.
     pub keep_raw: bool,
+    /// Whether a line that is [`SUBSTITUTE`] stands for a record that somebody put aside before: it has an ordinal, and no letter.
+    pub substitutes: bool,
     /// Whether a format without columns notes the attributes that nobody asked for, a few hundred at most.
     pub discover: bool,
 }

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use graphtide_graph::batch::{EdgeBatch, Operation};
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 
 use crate::columns::Column;
 
-/// Renders a record as the JSON Lines decoder would read it; labels past the table's bound are left out.
+/// Renders a record as the JSON Lines decoder would read it; labels past the table's bound and an id that was made are left out.
 pub fn record(batch: &EdgeBatch, index: usize, symbols: &SymbolTable, attributes: &[String]) -> Vec<u8> {
     let row = batch.row(index);
     let mut object = Object::default();
@@ -17,7 +17,9 @@ pub fn record(batch: &EdgeBatch, index: usize, symbols: &SymbolTable, attributes
     let mut key = |column: Column, key: KeyRef<'_>| key.with_text(|text| object.member(column.name(), ValueRef::Text(text)));
     key(Column::Source, row.source);
     key(Column::Target, row.target);
-    key(Column::Id, row.id);
+    if let IdRef::Given(id) = row.id {
+        key(Column::Id, id);
+    }
     let labels = [(Column::Label, row.label), (Column::SourceLabel, row.source_label), (Column::TargetLabel, row.target_label)];
     for (column, symbol) in labels {
         if symbol != Symbol::ABSENT {

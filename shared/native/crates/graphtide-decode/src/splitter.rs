@@ -201,7 +201,8 @@ impl Scan {
                 return Some((end, false));
             }
         }
-        self.find_quoted(record, delimiter).map(|end| (end, true))
+        // A record that blocks cut is judged byte by byte, with quotes or without.
+        self.find_quoted(record, delimiter).map(|end| (end, memchr(b'"', &record[..end]).is_some()))
     }
 
     fn find_quoted(&mut self, record: &[u8], delimiter: u8) -> Option<usize> {
@@ -275,6 +276,21 @@ mod tests {
             keep(piece);
         }
         pieces
+    }
+
+    #[test]
+    fn a_record_without_quotes_is_said_to_have_none_whatever_the_blocks() {
+        for step in 1..=8 {
+            let mut splitter = Splitter::new(Some(b','));
+            let mut quoted = Vec::new();
+            for block in b"a,b\n\"c\"\nd\re\n".chunks(step) {
+                splitter.feed(block);
+                while let Some(piece) = splitter.next() {
+                    quoted.push(matches!(piece, Piece::Record { quoted: true, .. }));
+                }
+            }
+            assert_eq!(quoted, [false, true, false], "blocks of {step}");
+        }
     }
 
     fn owned(pieces: &[(u64, &str)]) -> Vec<(u64, String)> {

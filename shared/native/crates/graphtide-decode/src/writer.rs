@@ -5,10 +5,11 @@
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, Row};
-use graphtide_graph::key::{KeyRef, MAX_TEXT};
+use graphtide_graph::key::{IdRef, KeyRef, MAX_TEXT};
 use graphtide_graph::symbol::{SharedSymbols, Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 
+use crate::SUBSTITUTE;
 use crate::columns::Column;
 use crate::error::{RowError, shorten};
 use crate::labels::LabelCache;
@@ -31,7 +32,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) label: Option<Label<'a>>,
     pub(crate) source_label: Option<Label<'a>>,
     pub(crate) target_label: Option<Label<'a>>,
-    pub(crate) id: Option<KeyRef<'a>>,
+    pub(crate) id: Option<IdRef<'a>>,
     pub(crate) operation: Option<&'a str>,
 }
 
@@ -49,13 +50,15 @@ pub(crate) struct Target<'t> {
 pub(crate) struct Writer {
     pub(crate) symbols: SharedSymbols,
     pub(crate) keep_raw: bool,
+    substitutes: bool,
     labels: LabelCache,
     ordinal: u64,
+    latest: Time,
 }
 
 impl Writer {
-    pub(crate) fn new(symbols: SharedSymbols, keep_raw: bool) -> Self {
-        Self { symbols, keep_raw, labels: LabelCache::default(), ordinal: 0 }
+    pub(crate) fn new(symbols: SharedSymbols, keep_raw: bool, substitutes: bool) -> Self {
+        Self { symbols, keep_raw, substitutes, labels: LabelCache::default(), ordinal: 0, latest: Time::MAX }
     }
 
     /// Ordinal of the next record.
@@ -68,16 +71,24 @@ impl Writer {
         self.ordinal = ordinal;
     }
 
+    /// Refuses records that are later than this, from the next on.
+    pub(crate) fn accept_until(&mut self, latest: Time) {
+        self.latest = latest;
+    }
+
     /// Looks a label up.
     #[inline]
     pub(crate) fn intern(&mut self, label: &str, table: &mut SymbolTable) -> Symbol {
         self.labels.intern(label, table)
     }
 
-    /// Puts a bad record aside.
+    /// Puts a bad record aside, unless that was done before.
     #[cold]
     pub(crate) fn put_aside(&mut self, target: &mut Target<'_>, line: u64, error: &RowError, raw: &[u8]) {
         self.ordinal += 1;
+        if self.substitutes && raw == SUBSTITUTE {
+            return;
+        }
         target.dead.push(DeadLetter { line, reason: error.to_string(), raw: raw.to_vec() });
     }
 
@@ -91,23 +102,28 @@ impl Writer {
         attributes: impl Iterator<Item = ValueRef<'v>>,
         raw: &[u8],
     ) -> Result<(), RowError> {
+        if draft.ts > self.latest {
+            return Err(RowError::future(draft.ts, self.latest));
+        }
         let operation = parse_operation(draft.operation)?;
-        let id = draft.id.filter(|id| !id.is_empty());
+        let id = draft.id.filter(|id| *id != IdRef::Given(KeyRef::Text("")));
         let (source, target_key, label) = match operation {
             Operation::Insert => {
                 (present(draft.source, Column::Source)?, present(draft.target, Column::Target)?, present_label(draft.label)?)
             }
-            Operation::Delete if id.is_none() => return Err(RowError::DeleteWithoutId),
+            Operation::Delete if id.is_none_or(IdRef::is_made) => return Err(RowError::DeleteWithoutId),
             Operation::Delete => {
                 let empty = KeyRef::Text("");
                 (draft.source.unwrap_or(empty), draft.target.unwrap_or(empty), draft.label.unwrap_or(NO_LABEL))
             }
         };
         let (ordinal, keep_raw) = (self.ordinal, self.keep_raw);
-        let id = id.unwrap_or(KeyRef::Number(ordinal));
+        let id = id.unwrap_or(IdRef::Made(ordinal));
         check_key(source, Column::Source)?;
         check_key(target_key, Column::Target)?;
-        check_key(id, Column::Id)?;
+        if let IdRef::Given(id) = id {
+            check_key(id, Column::Id)?;
+        }
         let mut symbol = |label: Label<'_>| match label {
             Label::Text(text) => self.intern(text, target.symbols),
             Label::Known(symbol) => symbol,

@@ -6,7 +6,7 @@
 pub mod block;
 
 use crate::Time;
-use crate::key::{Key, KeyRef, TextArena};
+use crate::key::{IdRef, Key, KeyRef, TextArena};
 use crate::symbol::Symbol;
 use crate::value::{Value, ValueRef};
 
@@ -40,8 +40,8 @@ pub struct Row<'a> {
     pub source_label: Symbol,
     /// Label of the target.
     pub target_label: Symbol,
-    /// The record's own id; its ordinal where it gives none.
-    pub id: KeyRef<'a>,
+    /// The record's own id, or the one made of its ordinal.
+    pub id: IdRef<'a>,
     /// The record's bytes as they came; empty where the format has none.
     pub raw: &'a [u8],
 }
@@ -106,7 +106,7 @@ impl EdgeBatch {
         let ends = [self.text.insert(row.source), self.text.insert(row.target)];
         self.ends.push(ends);
         self.labels.push([row.source_label, row.label, row.target_label]);
-        let id = self.text.insert(row.id);
+        let id = self.text.insert_id(row.id);
         self.ids.push(id);
         for value in attributes.into_iter().take(self.width) {
             let value = Value::store(value, &mut self.text);
@@ -223,8 +223,8 @@ impl EdgeBatch {
 
     /// Id of a record.
     #[inline]
-    pub fn id(&self, index: usize) -> KeyRef<'_> {
-        self.text.get(self.ids[index])
+    pub fn id(&self, index: usize) -> IdRef<'_> {
+        self.text.get_id(self.ids[index])
     }
 
     /// One attribute of a record.
@@ -262,7 +262,7 @@ mod tests {
             label: Symbol(3),
             source_label: Symbol::ABSENT,
             target_label: Symbol(4),
-            id: KeyRef::Number(7),
+            id: IdRef::Made(7),
             raw: b"raw bytes",
         };
         batch.push(&row, [ValueRef::Text("S0")]);

@@ -4,9 +4,8 @@
 //! Deletions always pass and release their id. Records come in order of time.
 //!
 //! Invariant: after a record at `now`, exactly the ids let through after `now - window` and not released are known. Identity is
-//! the id itself, never a hash of it. Cost: O(1) a record, memory for the insertions within the window. While every id is
-//! the record's own ordinal, which cannot repeat, no table is kept, only the queue from which it could be made: an explicit id
-//! may still name the ordinal of an earlier record.
+//! the id itself, never a hash of it. An id that was made cannot come again, and no deletion names it: such records pass, and are
+//! forgotten. Cost: O(1) a record, memory for the insertions with an id within the window.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -17,7 +16,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::Time;
 use crate::batch::{EdgeBatch, Operation};
-use crate::key::KeyRef;
+use crate::key::{IdRef, KeyRef};
 
 /// An id that outlives its batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,17 +58,17 @@ impl Equivalent<Id> for KeyRef<'_> {
 pub struct Duplicates {
     window: Time,
     now: Time,
-    /// What was let through, in order of time; ids released since are still there.
+    /// The ids let through, in order of time; those released since are still there.
     queue: VecDeque<(Time, Id)>,
-    /// When each known id was let through; None until the first id that is no ordinal.
-    known: Option<HashMap<Id, Time, FxBuildHasher>>,
+    /// When each known id was let through.
+    known: HashMap<Id, Time, FxBuildHasher>,
     dropped: u64,
 }
 
 impl Duplicates {
     /// Makes a filter that remembers ids for `window` ticks; a window of 0 or less remembers nothing.
     pub fn new(window: Time) -> Self {
-        Self { window: window.max(0), now: Time::MIN, queue: VecDeque::new(), known: None, dropped: 0 }
+        Self { window: window.max(0), now: Time::MIN, queue: VecDeque::new(), known: HashMap::default(), dropped: 0 }
     }
 
     /// Records dropped so far.
@@ -98,25 +97,18 @@ impl Duplicates {
     fn admit(&mut self, batch: &EdgeBatch, row: usize) -> bool {
         self.now = self.now.max(batch.ts()[row]);
         self.expire();
-        let id = batch.id(row);
-        if self.known.is_none() && id != KeyRef::Number(batch.ordinal(row)) {
-            self.known = Some(self.queue.iter().map(|(ts, id)| (id.clone(), *ts)).collect());
-        }
+        let IdRef::Given(id) = batch.id(row) else { return true };
         match batch.operations()[row] {
             Operation::Delete => {
-                if let Some(known) = &mut self.known {
-                    known.remove(&id);
-                }
+                self.known.remove(&id);
             }
             Operation::Insert => {
-                if self.known.as_ref().is_some_and(|known| known.contains_key(&id)) {
+                if self.known.contains_key(&id) {
                     self.dropped += 1;
                     return false;
                 }
                 let id = Id::new(id);
-                if let Some(known) = &mut self.known {
-                    known.insert(id.clone(), self.now);
-                }
+                self.known.insert(id.clone(), self.now);
                 self.queue.push_back((self.now, id));
             }
         }
@@ -127,10 +119,8 @@ impl Duplicates {
         let Some(oldest) = self.now.checked_sub(self.window) else { return };
         while let Some((ts, id)) = self.queue.pop_front_if(|(ts, _)| *ts <= oldest) {
             // An id released and let through again has an entry of its own, further back.
-            if let Some(known) = &mut self.known
-                && known.get(&id) == Some(&ts)
-            {
-                known.remove(&id);
+            if self.known.get(&id) == Some(&ts) {
+                self.known.remove(&id);
             }
         }
     }
@@ -142,7 +132,7 @@ mod tests {
     use crate::batch::Row;
     use crate::symbol::Symbol;
 
-    /// Records as (ts, explicit id, operation); an absent id is the ordinal.
+    /// Records as (ts, given id, operation); an absent id is made of the ordinal.
     fn batch(first_ordinal: u64, records: &[(Time, Option<&str>, Operation)]) -> EdgeBatch {
         let mut batch = EdgeBatch::new(0);
         for (ordinal, &(ts, id, operation)) in (first_ordinal..).zip(records) {
@@ -156,7 +146,7 @@ mod tests {
                 label: Symbol(2),
                 source_label: Symbol::ABSENT,
                 target_label: Symbol::ABSENT,
-                id: id.map_or(KeyRef::Number(ordinal), KeyRef::parse),
+                id: id.map_or(IdRef::Made(ordinal), |id| IdRef::Given(KeyRef::parse(id))),
                 raw: b"",
             };
             batch.push(&row, []);
@@ -165,10 +155,13 @@ mod tests {
     }
 
     fn oracle(records: &[(Time, Option<&str>, Operation)], window: Time) -> Vec<u64> {
-        let mut passed: Vec<(Time, String, bool)> = Vec::new();
+        let mut passed: Vec<(Time, &str, bool)> = Vec::new();
         let mut kept = Vec::new();
         for (ordinal, &(ts, id, operation)) in (0..).zip(records) {
-            let id = id.map_or(ordinal.to_string(), String::from);
+            let Some(id) = id else {
+                kept.push(ordinal);
+                continue;
+            };
             if operation == Operation::Delete {
                 passed.iter_mut().filter(|(_, other, _)| *other == id).for_each(|(_, _, released)| *released = true);
             } else if passed.iter().any(|(first, other, released)| *other == id && *first > ts - window && !released) {
@@ -218,17 +211,18 @@ mod tests {
         for ordinal in 0..1000 {
             let id = format!("id {ordinal}");
             duplicates.filter(&batch(ordinal, &[(ordinal.cast_signed(), Some(&id), Operation::Insert)]));
-            assert!(duplicates.queue.len() <= 10 && duplicates.known.as_ref().is_some_and(|known| known.len() <= 10));
+            assert!(duplicates.queue.len() <= 10 && duplicates.known.len() <= 10);
         }
     }
 
     #[test]
-    fn without_explicit_ids_there_is_no_table() {
+    fn records_without_ids_are_not_remembered_and_an_id_that_reads_like_a_made_one_is_another() {
         let mut duplicates = Duplicates::new(10);
         assert!(duplicates.filter(&batch(0, &[(1, None, Operation::Insert), (2, None, Operation::Insert)])).is_none());
-        assert!(duplicates.known.is_none());
-        // The id of the second record, given explicitly by the third.
-        let third = batch(2, &[(3, Some("1"), Operation::Insert)]);
-        assert_eq!(duplicates.filter(&third).map(|batch| batch.len()), Some(0));
+        assert!(duplicates.queue.is_empty());
+        // The number of the second record, given as an id: it is no duplicate, and deletes nothing but the one of its own.
+        let given = [(3, Some("1"), Operation::Insert), (3, Some("1"), Operation::Insert), (3, Some("1"), Operation::Delete)];
+        assert_eq!(duplicates.filter(&batch(2, &given)).map(|batch| batch.len()), Some(2));
+        assert!(duplicates.known.is_empty());
     }
 }

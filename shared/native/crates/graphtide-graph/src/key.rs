@@ -1,7 +1,8 @@
 //! Vertex names and record ids: short texts, most of them numbers, held in eight bytes.
 //!
 //! Invariant: equal texts have equal [`KeyRef`]s. A text of up to 18 decimal digits without sign or leading zero is held as its
-//! number; every other text lies in a [`TextArena`]. So `5` in a JSON record and `"5"` in a CSV file are the same vertex.
+//! number; every other text lies in a [`TextArena`]. So `5` in a JSON record and `"5"` in a CSV file are the same vertex. An
+//! [`IdRef`] that was made equals none that was given, whatever their texts.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -14,6 +15,18 @@ pub enum KeyRef<'a> {
     /// Any other text.
     Text(&'a str),
 }
+
+/// The id of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdRef<'a> {
+    /// The one it gives.
+    Given(KeyRef<'a>),
+    /// Where it gives none, its number, below [`MADE_LIMIT`].
+    Made(u64),
+}
+
+/// What numbers of records are below.
+pub const MADE_LIMIT: u64 = 1 << 62;
 
 impl<'a> KeyRef<'a> {
     /// Reads a text as a key.
@@ -38,6 +51,17 @@ impl<'a> KeyRef<'a> {
     #[inline]
     pub fn is_empty(self) -> bool {
         matches!(self, Self::Text(""))
+    }
+
+    /// Whether its text is a number's, without sign or leading zero, however long.
+    pub fn is_number(self) -> bool {
+        match self {
+            Self::Number(_) => true,
+            Self::Text(text) => {
+                let bytes = text.as_bytes();
+                bytes.iter().all(u8::is_ascii_digit) && bytes.first().is_some_and(|&first| first != b'0')
+            }
+        }
     }
 
     /// Calls `f` with the text of the key.
@@ -65,13 +89,48 @@ impl fmt::Display for KeyRef<'_> {
     }
 }
 
-/// A key in eight bytes: a number inline, or a place in the [`TextArena`] it was made with.
+impl IdRef<'_> {
+    /// Whether nobody gave it.
+    #[inline]
+    pub fn is_made(self) -> bool {
+        matches!(self, Self::Made(_))
+    }
+
+    /// Calls `f` with its text, which does not tell whether it was given or made.
+    pub fn with_text<R>(self, f: impl FnOnce(&str) -> R) -> R {
+        match self {
+            Self::Given(key) => key.with_text(f),
+            Self::Made(number) => KeyRef::Number(number).with_text(f),
+        }
+    }
+}
+
+impl fmt::Display for IdRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with_text(|text| f.write_str(text))
+    }
+}
+
+impl Hash for IdRef<'_> {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Given(key) => key.hash(state),
+            Self::Made(number) => state.write_u64(!number),
+        }
+    }
+}
+
+/// A key or an id in eight bytes: a number inline, given or made, or a place in the [`TextArena`] it was made with.
 ///
+/// The lowest bit tells texts from numbers, the highest one numbers that were made from those that were given.
 /// Not comparable: two keys of different arenas, or of equal texts stored twice, differ. Compare [`KeyRef`]s.
 #[derive(Clone, Copy, Debug)]
 pub struct Key(u64);
 
 const LENGTH_BITS: u32 = 24;
+
+const MADE: u64 = 1 << 63;
 
 /// Longest text a key can hold, in bytes.
 pub const MAX_TEXT: usize = (1 << LENGTH_BITS) - 1;
@@ -79,6 +138,16 @@ pub const MAX_TEXT: usize = (1 << LENGTH_BITS) - 1;
 impl Key {
     /// The empty text.
     pub const EMPTY: Self = Self(1);
+
+    /// The id of a record that has none but its number; None if it is past [`MADE_LIMIT`].
+    pub(crate) fn made(number: u64) -> Option<Self> {
+        (number < MADE_LIMIT).then_some(Self(MADE | number << 1))
+    }
+
+    /// Whether this is an id that was made.
+    pub(crate) fn is_made(self) -> bool {
+        self.0 & (MADE | 1) == MADE
+    }
 
     /// The eight bytes, for a copy of the arena it was made with.
     pub(crate) fn bits(self) -> u64 {
@@ -111,11 +180,26 @@ impl TextArena {
     #[inline]
     pub fn get(&self, key: Key) -> KeyRef<'_> {
         if key.0 & 1 == 0 {
-            return KeyRef::Number(key.0 >> 1);
+            return KeyRef::Number((key.0 & !MADE) >> 1);
         }
         let length = (key.0 >> 1) as usize & MAX_TEXT;
         let offset = (key.0 >> (LENGTH_BITS + 1)) as usize;
         KeyRef::Text(&self.text[offset..offset + length])
+    }
+
+    /// Stores an id, as [`insert`](Self::insert) stores keys.
+    #[inline]
+    pub fn insert_id(&mut self, id: IdRef<'_>) -> Key {
+        match id {
+            IdRef::Given(key) => self.insert(key),
+            IdRef::Made(number) => Key(MADE | number << 1),
+        }
+    }
+
+    /// Reads an id that this arena made.
+    #[inline]
+    pub fn get_id(&self, id: Key) -> IdRef<'_> {
+        if id.is_made() { IdRef::Made((id.0 & !MADE) >> 1) } else { IdRef::Given(self.get(id)) }
     }
 
     /// The key of these bits, if this arena, or the one it is a copy of, can have made it.
@@ -160,6 +244,33 @@ mod tests {
     fn a_text_that_only_looks_like_a_number_stays_a_text() {
         for text in ["", "007", "-1", "1.5", "+3", "1234567890123456789", "12a"] {
             assert_eq!(KeyRef::parse(text), KeyRef::Text(text));
+        }
+    }
+
+    #[test]
+    fn an_id_that_was_made_is_none_that_was_given() {
+        let mut arena = TextArena::default();
+        for number in [0, 7, MADE_LIMIT - 1] {
+            let made = IdRef::Made(number);
+            let key = arena.insert_id(made);
+            assert_eq!((arena.get_id(key), Key::made(number).map(Key::bits)), (made, Some(key.bits())));
+            let text = number.to_string();
+            let given = IdRef::Given(KeyRef::parse(&text));
+            let key = arena.insert_id(given);
+            assert_eq!(arena.get_id(key), given);
+            assert_ne!(made, given);
+            assert_eq!((made.to_string(), given.to_string()), (text.clone(), text));
+        }
+        assert!(Key::made(MADE_LIMIT).is_none());
+    }
+
+    #[test]
+    fn a_number_is_any_text_that_a_made_id_might_have() {
+        for text in ["0", "7", "999999999999999999", "1234567890123456789", "99999999999999999999999"] {
+            assert!(KeyRef::parse(text).is_number(), "{text}");
+        }
+        for text in ["", "007", "-1", "1.5", "+3", "12a", "\u{663}"] {
+            assert!(!KeyRef::parse(text).is_number(), "{text}");
         }
     }
 

@@ -302,7 +302,7 @@ impl Sequencer {
 mod tests {
     use super::*;
     use crate::batch::{Operation, Row};
-    use crate::key::KeyRef;
+    use crate::key::{IdRef, KeyRef};
     use crate::symbol::Symbol;
 
     fn batch(first_ordinal: u64, times: &[Time]) -> Arc<EdgeBatch> {
@@ -318,7 +318,7 @@ mod tests {
                 label: Symbol(2),
                 source_label: Symbol::ABSENT,
                 target_label: Symbol::ABSENT,
-                id: KeyRef::Number(ordinal),
+                id: IdRef::Made(ordinal),
                 raw: b"",
             };
             batch.push(&row, []);

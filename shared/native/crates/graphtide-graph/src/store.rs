@@ -10,7 +10,7 @@ use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
 use crate::Time;
-use crate::key::KeyRef;
+use crate::key::{IdRef, KeyRef};
 use crate::value::{OwnedValue, ValueRef};
 use crate::vertex::Vertex;
 
@@ -31,11 +31,20 @@ pub struct StoredEdge {
     pub class: u32,
     /// The id where it is a number, else the place of its text.
     id: u64,
-    /// Length of the id's text, or [`NUMBER`].
+    /// Length of the id's text, or [`NUMBER`], or [`MADE`].
     id_length: u32,
 }
 
 const NUMBER: u32 = u32::MAX;
+const MADE: u32 = NUMBER - 1;
+
+impl StoredEdge {
+    /// Whether the store holds a text for the id.
+    #[inline]
+    fn has_text(&self) -> bool {
+        self.id_length < MADE
+    }
+}
 
 /// Edges of the window with their ids and the attributes that later edges are compared with.
 #[derive(Debug, Default)]
@@ -62,12 +71,13 @@ impl EdgeStore {
         &mut self,
         (ts, class): (Time, u32),
         (source, target): (Vertex, Vertex),
-        id: KeyRef<'_>,
+        id: IdRef<'_>,
         attributes: impl IntoIterator<Item = ValueRef<'v>>,
     ) -> EdgeRef {
         let (id, id_length) = match id {
-            KeyRef::Number(number) => (number, NUMBER),
-            KeyRef::Text(text) => {
+            IdRef::Given(KeyRef::Number(number)) => (number, NUMBER),
+            IdRef::Made(number) => (number, MADE),
+            IdRef::Given(KeyRef::Text(text)) => {
                 let place = self.text_start + self.text.len() as u64;
                 self.text.push_str(text);
                 (place, text.len() as u32)
@@ -83,7 +93,7 @@ impl EdgeStore {
     /// Takes back the edge appended last.
     pub fn pop_back(&mut self) {
         if let Some(edge) = self.edges.pop_back() {
-            if edge.id_length != NUMBER {
+            if edge.has_text() {
                 self.text.truncate((edge.id - self.text_start) as usize);
             }
             self.attributes.truncate(self.edges.len() * self.width);
@@ -130,7 +140,7 @@ impl EdgeStore {
         }
         self.first += 1;
         self.attributes.drain(..self.width);
-        if edge.id_length != NUMBER {
+        if edge.has_text() {
             let garbage = (edge.id - self.text_start) as usize + edge.id_length as usize;
             if garbage == self.text.len() || (garbage > 4096 && garbage * 2 > self.text.len()) {
                 self.text.drain(..garbage);
@@ -153,13 +163,14 @@ impl EdgeStore {
 
     /// Returns the id of an edge of the window.
     #[inline]
-    pub fn id(&self, edge: EdgeRef) -> KeyRef<'_> {
+    pub fn id(&self, edge: EdgeRef) -> IdRef<'_> {
         let stored = self.get(edge);
-        if stored.id_length == NUMBER {
-            return KeyRef::Number(stored.id);
+        if !stored.has_text() {
+            let given = || IdRef::Given(KeyRef::Number(stored.id));
+            return if stored.id_length == MADE { IdRef::Made(stored.id) } else { given() };
         }
         let start = (stored.id - self.text_start) as usize;
-        KeyRef::Text(&self.text[start..start + stored.id_length as usize])
+        IdRef::Given(KeyRef::Text(&self.text[start..start + stored.id_length as usize]))
     }
 
     /// Returns an attribute kept for an edge of the window.
@@ -222,7 +233,7 @@ mod tests {
     use super::*;
 
     fn push(store: &mut EdgeStore, ts: Time, id: &str) -> EdgeRef {
-        store.push((ts, 0), (Vertex(0), Vertex(1)), KeyRef::parse(id), [])
+        store.push((ts, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::parse(id)), [])
     }
 
     #[test]
@@ -233,7 +244,7 @@ mod tests {
         assert_eq!(store.len(), 1000);
         assert!(!store.contains(edges[3999]));
         for (n, &edge) in edges.iter().enumerate().skip(4000) {
-            assert_eq!(store.id(edge), KeyRef::Text(&format!("flow-{n}")));
+            assert_eq!(store.id(edge), IdRef::Given(KeyRef::Text(&format!("flow-{n}"))));
             assert_eq!(usize::try_from(store.get(edge).ts), Ok(n));
         }
         assert!(store.text.len() < 5000 * 9, "texts of expired ids are given back");
@@ -252,11 +263,11 @@ mod tests {
     #[test]
     fn taking_back_the_last_edge_leaves_no_trace() {
         let mut store = EdgeStore::new(1);
-        let kept = store.push((1, 0), (Vertex(0), Vertex(1)), KeyRef::Text("kept"), [ValueRef::Int(1)]);
-        store.push((2, 0), (Vertex(0), Vertex(1)), KeyRef::Text("gone"), [ValueRef::Int(2)]);
+        let kept = store.push((1, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("kept")), [ValueRef::Int(1)]);
+        store.push((2, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("gone")), [ValueRef::Int(2)]);
         store.pop_back();
-        let next = store.push((2, 0), (Vertex(0), Vertex(1)), KeyRef::Text("next"), [ValueRef::Int(3)]);
-        assert_eq!((store.id(kept), store.id(next)), (KeyRef::Text("kept"), KeyRef::Text("next")));
+        let next = store.push((2, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("next")), [ValueRef::Int(3)]);
+        assert_eq!((store.id(kept), store.id(next)), (IdRef::Given(KeyRef::Text("kept")), IdRef::Given(KeyRef::Text("next"))));
         assert_eq!((store.attribute(kept, 0), store.attribute(next, 0)), (ValueRef::Int(1), ValueRef::Int(3)));
     }
 }

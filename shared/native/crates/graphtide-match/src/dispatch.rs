@@ -9,13 +9,14 @@
 use std::hash::BuildHasher;
 
 use graphtide_graph::batch::EdgeBatch;
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
 use crate::expression::{Bindings, Expression, LABEL};
+use crate::meter::Meter;
 use crate::plan::PatternSpec;
 use crate::search::gate::Gate;
 use crate::trace::Reason;
@@ -43,6 +44,8 @@ pub struct Signature {
     target_key: Option<Box<str>>,
     /// Over edge 0, vertices 0 (source) and 1 (target).
     predicates: Vec<Expression>,
+    /// Steps that it takes to test.
+    steps: u32,
 }
 
 /// A query edge of a pattern.
@@ -64,6 +67,8 @@ struct Class {
     free: Vec<SignatureId>,
     by_source: FixedEnds,
     by_target: FixedEnds,
+    /// Whether testing all of them is so much work that it may have to pause.
+    is_long: bool,
 }
 
 /// Signatures by the vertex they fix, so that thousands of patterns on thousands of addresses cost one look-up.
@@ -111,6 +116,8 @@ pub struct Dispatch {
 pub const NO_CLASS: u32 = 0;
 const UNKNOWN: u32 = u32::MAX;
 const DENSE_CELLS: usize = 1 << 20;
+/// Steps of a class's tests that are taken without a pause.
+const SHORT: u64 = 64;
 
 impl Dispatch {
     /// Adds the query edges of a pattern; returns the signature of each.
@@ -128,10 +135,11 @@ impl Dispatch {
             .map(|(edge, (part, predicates))| {
                 let [source, target] = [part.source, part.target].map(|vertex| &spec.vertices[usize::from(vertex)]);
                 let mut intern = |label: &Option<String>| label.as_deref().map(|label| symbols.intern(label));
-                let predicates = predicates
+                let predicates: Vec<Expression> = predicates
                     .iter()
                     .map(|predicate| predicate.renamed(&|_| 0, &|vertex| u8::from(vertex != part.source)))
                     .collect();
+                let steps = 1 + predicates.iter().map(Expression::steps).sum::<u32>();
                 let signature = Signature {
                     labels: [intern(&source.label), intern(&part.label), intern(&target.label)],
                     loops: match (part.source == part.target, spec.vertices_may_coincide) {
@@ -142,6 +150,7 @@ impl Dispatch {
                     source_key: source.key.as_deref().map(Into::into),
                     target_key: target.key.as_deref().map(Into::into),
                     predicates,
+                    steps,
                 };
                 let id = self.signature(signature);
                 self.targets[id as usize].push(Target { pattern, edge: edge as u8, is_wanted: true, gates: [None; 2] });
@@ -240,7 +249,7 @@ impl Dispatch {
     #[cold]
     fn new_class(&mut self, labels: [Symbol; 3], codes: [u32; 3]) -> u32 {
         let mut class = Class::default();
-        let mut found = false;
+        let (mut found, mut steps) = (false, 0);
         for wildcards in 0..8_u8 {
             let asked: [Option<Symbol>; 3] =
                 std::array::from_fn(|position| (wildcards >> position & 1 == 0).then_some(labels[position]));
@@ -250,6 +259,7 @@ impl Dispatch {
             }
             for &id in self.by_labels.get(&asked).map_or(&[][..], Vec::as_slice) {
                 found = true;
+                steps += u64::from(self.signatures[id as usize].steps);
                 let signature = &self.signatures[id as usize];
                 match (&signature.source_key, &signature.target_key) {
                     (Some(key), _) => class.by_source.add(key, id),
@@ -261,19 +271,37 @@ impl Dispatch {
         if !found {
             return NO_CLASS;
         }
+        class.is_long = steps > SHORT;
         self.class_list.push(class);
         self.class_list.len() as u32 - 1
     }
 
     /// Calls `f` with every signature of the class that the record satisfies whole.
     #[inline]
-    pub fn satisfied(&self, class: u32, record: &Record<'_>, mut f: impl FnMut(SignatureId)) {
+    pub fn satisfied(&self, class: u32, record: &Record<'_>, meter: &mut Meter<'_>, mut f: impl FnMut(SignatureId)) {
         let Record { batch, row, .. } = *record;
         let class = &self.class_list[class as usize];
         let (source, target) = (batch.source(row), batch.target(row));
+        if class.is_long {
+            return self.satisfied_slowly(class, record, meter, f);
+        }
         let fixed = [class.by_source.get(source), class.by_target.get(target)];
         for &id in class.free.iter().chain(fixed[0]).chain(fixed[1]) {
             if self.signatures[id as usize].misfit(record, source, target).is_none() {
+                f(id);
+            }
+        }
+    }
+
+    /// As [`satisfied`](Self::satisfied), where the tests are so much work that it may have to pause between them.
+    #[inline(never)]
+    fn satisfied_slowly(&self, class: &Class, record: &Record<'_>, meter: &mut Meter<'_>, mut f: impl FnMut(SignatureId)) {
+        let (source, target) = (record.batch.source(record.row), record.batch.target(record.row));
+        let fixed = [class.by_source.get(source), class.by_target.get(target)];
+        for &id in class.free.iter().chain(fixed[0]).chain(fixed[1]) {
+            let signature = &self.signatures[id as usize];
+            meter.tick(signature.steps);
+            if signature.misfit(record, source, target).is_none() {
                 f(id);
             }
         }
@@ -352,7 +380,7 @@ impl Bindings for Record<'_> {
         self.batch.ts()[self.row]
     }
 
-    fn id(&self, _: u8) -> KeyRef<'_> {
+    fn id(&self, _: u8) -> IdRef<'_> {
         self.batch.id(self.row)
     }
 

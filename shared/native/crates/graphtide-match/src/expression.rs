@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::value::ValueRef;
 use serde::Deserialize;
 
@@ -103,7 +103,7 @@ pub trait Bindings {
     /// Event time of a bound edge.
     fn ts(&self, edge: u8) -> i64;
     /// Id of a bound edge.
-    fn id(&self, edge: u8) -> KeyRef<'_>;
+    fn id(&self, edge: u8) -> IdRef<'_>;
     /// Name of a bound vertex.
     fn vertex(&self, vertex: u8) -> KeyRef<'_>;
 }
@@ -149,6 +149,15 @@ impl<'a> From<KeyRef<'a>> for Operand<'a> {
         match key {
             KeyRef::Number(number) => Self::Digits(number),
             KeyRef::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+impl<'a> From<IdRef<'a>> for Operand<'a> {
+    fn from(id: IdRef<'a>) -> Self {
+        match id {
+            IdRef::Given(key) => key.into(),
+            IdRef::Made(number) => Self::Digits(number),
         }
     }
 }
@@ -225,6 +234,19 @@ impl Expression {
             | Self::In(operand, _)
             | Self::StartsWith(operand, _)
             | Self::IsNull(operand) => operand.reads(),
+        }
+    }
+
+    /// Steps that it takes to evaluate: its parts.
+    pub fn steps(&self) -> u32 {
+        1 + match self {
+            Self::Literal(_) | Self::Attribute(..) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) => 0,
+            Self::Compare(_, operands) | Self::Compute(_, operands) => operands.0.steps() + operands.1.steps(),
+            Self::And(operands) | Self::Or(operands) => operands.iter().map(Self::steps).sum(),
+            Self::In(operand, options) => operand.steps() + options.len() as u32,
+            Self::Negate(operand) | Self::Not(operand) | Self::StartsWith(operand, _) | Self::IsNull(operand) => {
+                operand.steps()
+            }
         }
     }
 

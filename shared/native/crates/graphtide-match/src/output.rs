@@ -6,10 +6,11 @@
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
 use graphtide_graph::Time;
-use graphtide_graph::key::{Key, KeyRef, TextArena};
+use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
+use crate::meter::{MATCH, Meter};
 use crate::plan::PatternSpec;
 
 /// What a match record says.
@@ -132,30 +133,42 @@ pub struct MatchRef<'a> {
     pub first_ts: Time,
     /// Latest edge.
     pub last_ts: Time,
-    keys: &'a [Key],
+    edges: &'a [Key],
+    vertices: &'a [Key],
     text: &'a TextArena,
 }
 
 impl<'a> MatchRef<'a> {
-    /// Ids of the edges, then names of the vertices, by query position.
-    pub fn keys(&self) -> impl Iterator<Item = KeyRef<'a>> + use<'a> {
+    /// Ids of the edges, by query position.
+    pub fn edges(&self) -> impl Iterator<Item = IdRef<'a>> + use<'a> {
         let text = self.text;
-        self.keys.iter().map(|&key| text.get(key))
+        self.edges.iter().map(|&id| text.get_id(id))
+    }
+
+    /// Names of the vertices, by query position.
+    pub fn vertices(&self) -> impl Iterator<Item = KeyRef<'a>> + use<'a> {
+        let text = self.text;
+        self.vertices.iter().map(|&name| text.get(name))
     }
 }
 
 impl MatchBatch {
-    /// Appends a match: `edges` and `vertices` by query position.
+    /// Appends a match: ids of the edges and names of the vertices by query position.
     pub fn push<'k>(
         &mut self,
         (pattern, kind, shed): (u32, Kind, bool),
         (detected_at, first_ts, last_ts): (Time, Time, Time),
-        keys: impl Iterator<Item = KeyRef<'k>>,
+        edges: impl Iterator<Item = IdRef<'k>>,
+        vertices: impl Iterator<Item = KeyRef<'k>>,
     ) {
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, keys: self.keys.len() });
-        for key in keys {
-            let key = self.text.insert(key);
-            self.keys.push(key);
+        for id in edges {
+            let id = self.text.insert_id(id);
+            self.keys.push(id);
+        }
+        for name in vertices {
+            let name = self.text.insert(name);
+            self.keys.push(name);
         }
     }
 
@@ -167,12 +180,15 @@ impl MatchBatch {
         shed: impl Fn(u32) -> bool,
         store: &EdgeStore,
         names: &VertexTable,
+        meter: &mut Meter<'_>,
     ) {
         rows.each(0, patterns, |pattern, detected_at, edges, vertices| {
+            meter.tick(MATCH);
             let times = edges.iter().map(|&edge| store.get(edge).ts);
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
-            let keys = edges.iter().map(|&edge| store.id(edge)).chain(vertices.iter().map(|&vertex| names.name(vertex)));
-            self.push((pattern, Kind::Match, shed(pattern)), (detected_at, first, last), keys);
+            let edges = edges.iter().map(|&edge| store.id(edge));
+            let vertices = vertices.iter().map(|&vertex| names.name(vertex));
+            self.push((pattern, Kind::Match, shed(pattern)), (detected_at, first, last), edges, vertices);
         });
         rows.clear();
     }
@@ -190,7 +206,8 @@ impl MatchBatch {
     /// Reads a match.
     pub fn get(&self, index: usize, patterns: &[PatternNames]) -> MatchRef<'_> {
         let found = self.matches[index];
-        let width = patterns[found.pattern as usize].width();
+        let names = &patterns[found.pattern as usize];
+        let (edges, vertices) = self.keys[found.keys..found.keys + names.width()].split_at(names.edges.len());
         MatchRef {
             pattern: found.pattern,
             kind: found.kind,
@@ -198,7 +215,8 @@ impl MatchBatch {
             detected_at: found.detected_at,
             first_ts: found.first_ts,
             last_ts: found.last_ts,
-            keys: &self.keys[found.keys..found.keys + width],
+            edges,
+            vertices,
             text: &self.text,
         }
     }
@@ -278,7 +296,11 @@ impl PatternNames {
         let mut identity = self.identity.clone();
         for &edge in &self.sorted_edges {
             hash_part(&mut identity, &self.edges[edge]);
-            found.text.get(found.keys[edge]).with_text(|id| hash_part(&mut identity, id));
+            let id = found.text.get_id(found.edges[edge]);
+            if matches!(id, IdRef::Given(key) if key.is_number()) {
+                hash_part(&mut identity, GIVEN);
+            }
+            id.with_text(|id| hash_part(&mut identity, id));
         }
         let mut hex = [0; 32];
         for (digits, byte) in hex.chunks_exact_mut(2).zip(identity.finalize()) {
@@ -305,14 +327,15 @@ impl PatternNames {
             out.extend_from_slice(digits.format(ts).as_bytes());
         }
         out.extend_from_slice(b",\"edges\":{");
-        for (part, key) in found.keys().enumerate() {
-            if part == self.edges.len() {
-                out.extend_from_slice(b"},\"vertices\":{");
-            } else if part > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(&self.json_parts[part]);
-            key.with_text(|text| write_string(text, out));
+        let (edge_names, vertex_names) = self.json_parts.split_at(self.edges.len());
+        for (number, (name, id)) in edge_names.iter().zip(found.edges()).enumerate() {
+            begin_member(number, name, out);
+            id.with_text(|text| write_string(text, out));
+        }
+        out.extend_from_slice(b"},\"vertices\":{");
+        for (number, (name, vertex)) in vertex_names.iter().zip(found.vertices()).enumerate() {
+            begin_member(number, name, out);
+            vertex.with_text(|text| write_string(text, out));
         }
         out.push(b'}');
         if found.shed {
@@ -322,9 +345,19 @@ impl PatternNames {
     }
 }
 
+/// Part before an id that was given and might have been made; no id is empty.
+const GIVEN: &str = "";
+
 fn hash_part(identity: &mut Blake2b<U16>, part: &str) {
     identity.update((part.len() as u32).to_le_bytes());
     identity.update(part.as_bytes());
+}
+
+fn begin_member(number: usize, name: &[u8], out: &mut Vec<u8>) {
+    if number > 0 {
+        out.push(b',');
+    }
+    out.extend_from_slice(name);
 }
 
 fn write_string(text: &str, out: &mut Vec<u8>) {

@@ -31,7 +31,7 @@ pub struct PatternSpec {
     pub vertices_may_coincide: bool,
     /// How to match.
     pub plan: PlanSpec,
-    /// Bounds on state.
+    /// Bounds on state and work.
     #[serde(default)]
     pub limits: Limits,
 }
@@ -125,7 +125,7 @@ pub enum Locking {
     All,
 }
 
-/// Bounds on a pattern's state, and what happens at them.
+/// Bounds on a pattern's state and work, and what happens at them.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -133,6 +133,8 @@ pub struct Limits {
     pub partial_matches: Option<u64>,
     /// Bytes of state.
     pub state_bytes: Option<u64>,
+    /// Steps of work a record of the stream, on average.
+    pub work: Option<u64>,
     /// What happens at a bound.
     #[serde(default)]
     pub policy: LimitPolicy,
@@ -147,7 +149,7 @@ pub enum LimitPolicy {
     Fail,
     /// The pattern stops matching, the others go on.
     Pause,
-    /// New partial matches are given up while the bound holds, and matches say so from then on.
+    /// New partial matches, or the search under way, are given up while the bound holds, and matches say so from then on.
     Shed,
 }
 

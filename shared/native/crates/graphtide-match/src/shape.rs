@@ -1,11 +1,12 @@
 //! A pattern compiled: what every engine asks of it, as bit sets and lists.
 
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
 use crate::expression::{Bindings, Expression};
+use crate::meter::Meter;
 use crate::plan::PatternSpec;
 
 /// A predicate with the edges and vertices it reads.
@@ -13,8 +14,19 @@ use crate::plan::PatternSpec;
 pub struct Across {
     /// The predicate.
     pub predicate: Expression,
+    /// Steps that it takes to evaluate.
+    pub steps: u32,
     edges: u64,
     vertices: u128,
+}
+
+impl Across {
+    /// Whether it is true of what is bound; its evaluation is work.
+    #[inline]
+    pub fn holds(&self, bound: &impl Bindings, meter: &mut Meter<'_>) -> bool {
+        meter.tick(self.steps);
+        self.predicate.holds(bound)
+    }
 }
 
 /// A pattern's graph, order and predicates across edges.
@@ -50,7 +62,7 @@ impl Shape {
             .into_iter()
             .map(|predicate| {
                 let (edges, vertices) = predicate.reads();
-                Across { predicate, edges, vertices }
+                Across { steps: predicate.steps(), predicate, edges, vertices }
             })
             .collect();
         Self {
@@ -77,6 +89,7 @@ impl Shape {
             predicate: across.predicate.renamed(&|edge| edge_place[usize::from(edge)], &|v| vertex_place[usize::from(v)]),
             edges: moved(across.edges),
             vertices: moved_vertices(across.vertices),
+            steps: across.steps,
         });
         let ends = edges.iter().map(|&edge| {
             let (source, target) = self.ends[usize::from(edge)];
@@ -151,6 +164,12 @@ impl Shape {
         self.newly_decided(bound, new).filter(|&index| !self.decides(new, index)).map(|index| index as u16).collect()
     }
 
+    /// Whether the predicates at these positions are true of what is bound.
+    #[inline]
+    pub fn hold(&self, predicates: &[u16], bound: &impl Bindings, meter: &mut Meter<'_>) -> bool {
+        predicates.iter().all(|&index| self.across[usize::from(index)].holds(bound, meter))
+    }
+
     /// Positions of the predicates across edges that a set of edges decides only with the new ones.
     pub fn newly_decided(&self, bound: u64, new: u64) -> impl Iterator<Item = usize> {
         (0..self.across.len()).filter(move |&index| self.decides(bound | new, index) && !self.decides(bound, index))
@@ -205,7 +224,7 @@ impl Bindings for Bound<'_> {
         self.store.get(self.edges[usize::from(edge)]).ts
     }
 
-    fn id(&self, edge: u8) -> KeyRef<'_> {
+    fn id(&self, edge: u8) -> IdRef<'_> {
         self.store.id(self.edges[usize::from(edge)])
     }
 

@@ -10,6 +10,7 @@ use graphtide_graph::key::KeyRef;
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_match::concurrent::wait_list::{Mode, WaitList};
 use graphtide_match::matcher::{Matcher, Options};
+use graphtide_match::meter::{Meter, Unhurried};
 use graphtide_match::plan::PatternSpec;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::{Arc, Mutex};
@@ -69,7 +70,7 @@ fn stream(symbols: &SharedSymbols) -> EdgeBatch {
 fn matches(threads: usize, locking: &str) -> Vec<String> {
     let symbols = SharedSymbols::default();
     let mut matcher = Matcher::new(spec(threads, locking), &symbols, Options::default()).unwrap();
-    let found = matcher.push(&stream(&symbols), 0, usize::MAX).matches;
+    let found = matcher.push(&stream(&symbols), 0, usize::MAX, &mut Meter::unbounded(&Unhurried)).matches;
     let lines = String::from_utf8(found.to_json_lines(&matcher.names())).unwrap();
     // Matches of one edge may come in any order.
     let mut lines: Vec<String> = lines.lines().map(str::to_owned).collect();

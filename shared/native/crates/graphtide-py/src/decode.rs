@@ -65,13 +65,26 @@ impl PyDecoder {
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
-    fn decode_pieces(&mut self, py: Python<'_>, pieces: Vec<PyBackedBytes>, line: u64) -> PyResult<(PyEdgeBatch, Vec<Piece>)> {
+    #[pyo3(signature = (pieces, line, latest = None))]
+    fn decode_pieces(
+        &mut self,
+        py: Python<'_>,
+        pieces: Vec<PyBackedBytes>,
+        line: u64,
+        latest: Option<Vec<i64>>,
+    ) -> PyResult<(PyEdgeBatch, Vec<Piece>)> {
+        if latest.as_ref().is_some_and(|latest| latest.len() != pieces.len()) {
+            return Err(PyValueError::new_err("each piece has a latest time, or none has"));
+        }
         let mut ends = Vec::with_capacity(pieces.len());
         let batch = self.run(py, |decoder, batch, dead| {
             let mut line = line;
-            for piece in &pieces {
+            for (number, piece) in pieces.iter().enumerate() {
                 let first = batch.len();
                 decoder.begin_piece(line);
+                if let Some(latest) = &latest {
+                    decoder.accept_until(latest[number]);
+                }
                 decoder.feed(piece, batch, dead)?;
                 decoder.finish(batch, dead)?;
                 let newest = batch.ts()[first..].iter().copied().max();
@@ -110,6 +123,10 @@ impl PyDecoder {
     fn start_at(&mut self, ordinal: u64) {
         self.inner.start_at(ordinal);
     }
+
+    fn accept_until(&mut self, latest: i64) {
+        self.inner.accept_until(latest);
+    }
 }
 
 /// Decoder of CSV.
@@ -119,18 +136,19 @@ pub(crate) struct PyCsvDecoder;
 #[pymethods]
 impl PyCsvDecoder {
     #[new]
-    #[pyo3(signature = (symbols, attributes, columns, delimiter = ",", *, keep_raw = false))]
+    #[pyo3(signature = (symbols, attributes, columns, delimiter = ",", *, keep_raw = false, substitutes = false))]
     fn new(
         symbols: &PySymbols,
         attributes: Vec<String>,
         columns: HashMap<String, String>,
         delimiter: &str,
         keep_raw: bool,
+        substitutes: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let &[delimiter] = delimiter.as_bytes() else {
             return Err(PyValueError::new_err(format!("delimiter {delimiter:?} is not one ASCII character")));
         };
-        let options = options(&attributes, columns, keep_raw)?;
+        let options = Options { keep_raw, substitutes, ..options(&attributes, columns)? };
         let decoder = CsvDecoder::new(options, delimiter, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
@@ -143,15 +161,16 @@ pub(crate) struct PyJsonLinesDecoder;
 #[pymethods]
 impl PyJsonLinesDecoder {
     #[new]
-    #[pyo3(signature = (symbols, attributes, columns, *, keep_raw = false, discover = false))]
+    #[pyo3(signature = (symbols, attributes, columns, *, keep_raw = false, substitutes = false, discover = false))]
     fn new(
         symbols: &PySymbols,
         attributes: Vec<String>,
         columns: HashMap<String, String>,
         keep_raw: bool,
+        substitutes: bool,
         discover: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let options = Options { discover, ..options(&attributes, columns, keep_raw)? };
+        let options = Options { keep_raw, substitutes, discover, ..options(&attributes, columns)? };
         let decoder = JsonLinesDecoder::new(options, symbols.inner.clone());
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
@@ -171,16 +190,16 @@ impl PyArrowDecoder {
         columns: HashMap<String, String>,
         ticks_per_second: i64,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let options = options(&attributes, columns, false)?;
+        let options = options(&attributes, columns)?;
         let decoder =
             ArrowDecoder::new(options, ticks_per_second, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
 }
 
-fn options(attributes: &[String], columns: HashMap<String, String>, keep_raw: bool) -> PyResult<Options> {
+fn options(attributes: &[String], columns: HashMap<String, String>) -> PyResult<Options> {
     let columns = ColumnNames::new(columns).map_err(|error| from_decode(&error))?;
-    Ok(Options { attributes: attributes.to_vec(), columns, keep_raw, discover: false })
+    Ok(Options { attributes: attributes.to_vec(), columns, ..Options::default() })
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

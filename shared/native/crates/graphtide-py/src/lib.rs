@@ -7,6 +7,7 @@ mod matcher;
 mod order;
 mod records;
 mod statistics;
+mod turns;
 
 use pyo3::prelude::*;
 

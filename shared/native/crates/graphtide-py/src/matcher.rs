@@ -1,64 +1,160 @@
 //! The matcher and its matches as Python sees them.
 
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::LocalKey;
+use std::time::Duration;
 
-use graphtide_match::matcher::{Matcher, Options};
+use graphtide_graph::batch::EdgeBatch;
+use graphtide_match::matcher::{Matcher, Options, Progress, Registered};
+use graphtide_match::meter::Meter;
 use graphtide_match::output::{Kind, MatchBatch, PatternNames};
-use graphtide_match::plan::PatternSpec;
-use pyo3::exceptions::PyValueError;
+use graphtide_match::plan::{InvalidPlan, PatternSpec};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::records::{PyEdgeBatch, PySymbols};
+use crate::turns::{self, InTurns, Paused, Turn, UnderWay};
 
-/// A matcher of many patterns.
+/// A matcher of many patterns, and what it has under way.
+///
+/// Long work is done in turns: what begins it says whether it is done, as does `go_on`; then its answer is there to be taken.
 #[pyclass(name = "Matcher", module = "graphtide_native._native")]
 pub(crate) struct PyMatcher {
-    inner: Matcher,
+    inner: State,
+    answer: Option<Answer>,
+    turn: Duration,
+    stop: Arc<AtomicBool>,
+}
+
+/// Where the matcher is.
+enum State {
+    /// Here.
+    Ready(Box<Matcher>),
+    /// With work that paused.
+    UnderWay(Paused),
+    /// Lost by a panic.
+    Lost,
+}
+
+/// What came of long work.
+enum Answer {
+    Pushed(Progress),
+    Replanned(Result<bool, InvalidPlan>),
+    Selected(EdgeBatch),
+}
+
+/// Work on a matcher: it comes back with the answer.
+struct Work(Box<Matcher>, Answer);
+
+thread_local! {
+    static UNDER_WAY: UnderWay<Work> = RefCell::default();
+}
+
+impl InTurns for Work {
+    fn under_way() -> &'static LocalKey<UnderWay<Self>> {
+        &UNDER_WAY
+    }
 }
 
 /// A limit that stopped a run: pattern and bound.
 type Stopped = Option<(String, String)>;
 
+/// Matches, records taken, the limit that stopped the run, whether it ended before it was done, steps taken.
+type Pushed = (PyMatchBatch, usize, Stopped, bool, u64);
+
 #[pymethods]
 impl PyMatcher {
     #[new]
-    fn new(patterns: &[u8], symbols: &PySymbols, deletions: bool, adaptive: bool, traced: Option<usize>) -> PyResult<Self> {
-        let options = Options { deletions, adaptive, traced };
+    fn new(
+        patterns: &[u8],
+        symbols: &PySymbols,
+        deletions: bool,
+        adaptive: bool,
+        traced: Option<usize>,
+        work: Option<u64>,
+        turn_seconds: f64,
+    ) -> PyResult<Self> {
+        let options = Options { deletions, adaptive, traced, work };
         let specs: Vec<PatternSpec> =
             serde_json::from_slice(patterns).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let inner = Matcher::new(specs, &symbols.inner, options).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self { inner })
+        let turn = Duration::try_from_secs_f64(turn_seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self { inner: State::Ready(Box::new(inner)), answer: None, turn, stop: Arc::default() })
     }
 
-    fn push(&mut self, py: Python<'_>, batch: &PyEdgeBatch, start: usize, most: usize) -> (PyMatchBatch, usize, Stopped) {
-        let (matcher, records) = (&mut self.inner, &*batch.inner);
-        let progress = py.detach(|| matcher.push(records, start, most));
+    fn push(&mut self, py: Python<'_>, batch: &PyEdgeBatch, start: usize, most: usize, budget: Option<u64>) -> PyResult<bool> {
+        let records = Arc::clone(&batch.inner);
+        self.begin(py, budget, move |matcher, meter| Answer::Pushed(matcher.push(&records, start, most, meter)))
+    }
+
+    fn pushed(&mut self) -> PyResult<Option<Pushed>> {
+        let Some(Answer::Pushed(progress)) = self.answer.take() else { return Ok(None) };
         let stopped = progress.stopped.map(|limit| (limit.pattern, limit.limit));
-        (PyMatchBatch { inner: progress.matches, names: self.inner.names() }, progress.consumed, stopped)
+        let matches = PyMatchBatch { inner: progress.matches, names: self.ready()?.names() };
+        Ok(Some((matches, progress.consumed, stopped, progress.ended.is_some(), progress.work)))
     }
 
     fn replan(&mut self, py: Python<'_>, number: usize, pattern: &[u8]) -> PyResult<bool> {
         let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let matcher = &mut self.inner;
-        py.detach(|| matcher.replan(number, spec.plan)).map_err(|error| PyValueError::new_err(error.to_string()))
+        self.begin(py, None, move |matcher, meter| Answer::Replanned(matcher.replan(number, spec.plan, meter)))
     }
 
-    fn select(&mut self, py: Python<'_>, batch: &PyEdgeBatch) -> PyEdgeBatch {
-        let (matcher, records) = (&mut self.inner, &*batch.inner);
-        batch.with(py.detach(|| matcher.select(records)))
+    fn replanned(&mut self) -> PyResult<bool> {
+        match self.answer.take() {
+            Some(Answer::Replanned(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
+            Some(Answer::Pushed(_) | Answer::Selected(_)) | None => Ok(false),
+        }
     }
 
-    fn forget_reported(&mut self, number: usize) {
-        self.inner.forget_reported(number);
+    fn select(&mut self, py: Python<'_>, batch: &PyEdgeBatch) -> PyResult<bool> {
+        let records = Arc::clone(&batch.inner);
+        self.begin(py, None, move |matcher, meter| Answer::Selected(matcher.select(&records, meter)))
     }
 
-    fn mark_shed(&mut self, number: usize) {
-        self.inner.mark_shed(number);
+    fn selected(&mut self, batch: &PyEdgeBatch) -> Option<PyEdgeBatch> {
+        match self.answer.take() {
+            Some(Answer::Selected(records)) => Some(batch.with(records)),
+            Some(Answer::Pushed(_) | Answer::Replanned(_)) | None => None,
+        }
+    }
+
+    fn go_on(&mut self, py: Python<'_>) -> PyResult<bool> {
+        let State::UnderWay(paused) = self.inner else { return Ok(true) };
+        self.inner = State::Lost;
+        let Some(turn) = py.detach(|| turns::go_on(paused)) else {
+            self.inner = State::UnderWay(paused);
+            return Err(PyRuntimeError::new_err("another thread has work under way with this matcher"));
+        };
+        Ok(self.settle(turn))
+    }
+
+    fn stop(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.stop.store(true, Ordering::Relaxed);
+        while !self.go_on(py)? {}
+        Ok(())
+    }
+
+    fn grant(&mut self, records: u64) -> PyResult<()> {
+        self.ready_mut()?.grant(records);
+        Ok(())
+    }
+
+    fn forget_reported(&mut self, number: usize) -> PyResult<()> {
+        self.ready_mut()?.forget_reported(number);
+        Ok(())
+    }
+
+    fn mark_shed(&mut self, number: usize) -> PyResult<()> {
+        self.ready_mut()?.mark_shed(number);
+        Ok(())
     }
 
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let totals = self.inner.totals();
+        let matcher = self.ready()?;
+        let totals = matcher.totals();
         let dict = PyDict::new(py);
         dict.set_item("records", totals.records)?;
         dict.set_item("relevant", totals.relevant)?;
@@ -66,40 +162,111 @@ impl PyMatcher {
         dict.set_item("deletions", totals.deletions)?;
         dict.set_item("peak_partial_matches", totals.peak_partial_matches)?;
         dict.set_item("peak_state_bytes", totals.peak_state_bytes)?;
-        dict.set_item("state_bytes", self.inner.state_bytes())?;
+        dict.set_item("state_bytes", matcher.state_bytes())?;
         Ok(dict)
     }
 
     fn patterns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let describe = |pattern| self.describe(py, pattern);
-        self.inner.patterns().iter().map(describe).collect()
+        let matcher = self.ready()?;
+        matcher.patterns().iter().map(|pattern| describe(py, matcher, pattern)).collect()
     }
 
     fn funnels<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
-        let funnels: Option<Vec<_>> = self.inner.patterns().iter().map(|pattern| self.inner.funnel(pattern)).collect();
+        let matcher = self.ready()?;
+        let funnels: Option<Vec<_>> = matcher.patterns().iter().map(|pattern| matcher.funnel(pattern)).collect();
         funnels.map(|funnels| funnels.iter().map(|funnel| crate::funnel::to_dict(py, funnel)).collect()).transpose()
     }
 }
 
 impl PyMatcher {
-    fn describe<'py>(&self, py: Python<'py>, pattern: &graphtide_match::matcher::Registered) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        dict.set_item("name", &pattern.names.name)?;
-        let hits = self.inner.hits(pattern);
-        dict.set_item("candidates", hits.iter().sum::<u64>())?;
-        dict.set_item("hits", hits)?;
-        dict.set_item("discarded", pattern.counts.discarded)?;
-        dict.set_item("matches", pattern.counts.matches)?;
-        dict.set_item("retractions", pattern.counts.retractions)?;
-        dict.set_item("limited", pattern.counts.limited)?;
-        dict.set_item("paused", pattern.paused)?;
-        dict.set_item("partial_matches", pattern.live())?;
-        dict.set_item("peak_partial_matches", pattern.peak())?;
-        dict.set_item("state_bytes", self.inner.pattern_bytes(pattern))?;
-        let items = pattern.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
-        dict.set_item("items", items.collect::<Vec<_>>())?;
-        Ok(dict)
+    fn ready(&self) -> PyResult<&Matcher> {
+        match &self.inner {
+            State::Ready(matcher) => Ok(matcher),
+            state => Err(state.refused()),
+        }
     }
+
+    fn ready_mut(&mut self) -> PyResult<&mut Matcher> {
+        match &mut self.inner {
+            State::Ready(matcher) => Ok(matcher),
+            state => Err(state.refused()),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        py: Python<'_>,
+        budget: Option<u64>,
+        work: impl FnOnce(&mut Matcher, &mut Meter<'_>) -> Answer + Send + 'static,
+    ) -> PyResult<bool> {
+        self.ready()?;
+        let State::Ready(mut matcher) = std::mem::replace(&mut self.inner, State::Lost) else { return Ok(true) };
+        self.answer = None;
+        self.stop.store(false, Ordering::Relaxed);
+        let (length, stop) = (self.turn, Arc::clone(&self.stop));
+        let turn = py.detach(|| {
+            turns::begin(length, stop, move |pace| {
+                let answer = work(&mut matcher, &mut Meter::new(pace, budget.unwrap_or(u64::MAX)));
+                Work(matcher, answer)
+            })
+        })?;
+        Ok(self.settle(turn))
+    }
+
+    fn settle(&mut self, turn: Turn<Work>) -> bool {
+        match turn {
+            Turn::Paused(paused) => {
+                self.inner = State::UnderWay(paused);
+                false
+            }
+            Turn::Done(Work(matcher, answer)) => {
+                self.inner = State::Ready(matcher);
+                self.answer = Some(answer);
+                true
+            }
+        }
+    }
+}
+
+impl State {
+    fn refused(&self) -> PyErr {
+        PyRuntimeError::new_err(match self {
+            Self::Ready(_) => "it may be used",
+            Self::UnderWay(_) => "the matcher has work under way: let it go on, or stop it",
+            Self::Lost => "the matcher was lost when its work panicked",
+        })
+    }
+}
+
+/// Work that nobody waits for any more is ended where it may be: in its thread.
+impl Drop for PyMatcher {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let State::UnderWay(paused) = self.inner {
+            let _ = turns::go_on::<Work>(paused);
+        }
+    }
+}
+
+fn describe<'py>(py: Python<'py>, matcher: &Matcher, pattern: &Registered) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &pattern.names.name)?;
+    let hits = matcher.hits(pattern);
+    dict.set_item("candidates", hits.iter().sum::<u64>())?;
+    dict.set_item("hits", hits)?;
+    dict.set_item("discarded", pattern.counts.discarded)?;
+    dict.set_item("matches", pattern.counts.matches)?;
+    dict.set_item("retractions", pattern.counts.retractions)?;
+    dict.set_item("limited", pattern.counts.limited)?;
+    dict.set_item("limit", pattern.limit.as_deref())?;
+    dict.set_item("work", pattern.counts.work)?;
+    dict.set_item("paused", pattern.paused)?;
+    dict.set_item("partial_matches", pattern.live())?;
+    dict.set_item("peak_partial_matches", pattern.peak())?;
+    dict.set_item("state_bytes", matcher.pattern_bytes(pattern))?;
+    let items = pattern.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
+    dict.set_item("items", items.collect::<Vec<_>>())?;
+    Ok(dict)
 }
 
 /// Matches in order of detection.
@@ -109,8 +276,8 @@ pub(crate) struct PyMatchBatch {
     names: Arc<[PatternNames]>,
 }
 
-/// Pattern, kind, shed, times of detection, first and last edge, ids of edges, names of vertices.
-type MatchTuple = (u32, &'static str, bool, i64, i64, i64, Vec<String>, Vec<String>);
+/// Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those that were made, names of vertices.
+type MatchTuple = (u32, &'static str, bool, i64, i64, i64, Vec<String>, Vec<usize>, Vec<String>);
 
 #[pymethods]
 impl PyMatchBatch {
@@ -139,9 +306,10 @@ impl PyMatchBatch {
             .map(|index| {
                 let found = self.inner.get(index, &self.names);
                 let kind = kind_name(found.kind);
-                let mut edges: Vec<String> = found.keys().map(|key| key.to_string()).collect();
-                let vertices = edges.split_off(self.names[found.pattern as usize].edges.len());
-                (found.pattern, kind, found.shed, found.detected_at, found.first_ts, found.last_ts, edges, vertices)
+                let edges = found.edges().map(|id| id.to_string()).collect();
+                let vertices = found.vertices().map(|name| name.to_string()).collect();
+                let made = found.edges().enumerate().filter(|(_, id)| id.is_made()).map(|(place, _)| place).collect();
+                (found.pattern, kind, found.shed, found.detected_at, found.first_ts, found.last_ts, edges, made, vertices)
             })
             .collect()
     }

@@ -125,8 +125,8 @@ impl PyEdgeBatch {
         Self { inner: Arc::new(bare), symbols: self.symbols.clone(), attributes: Arc::default() }
     }
 
-    fn pack<'py>(&self, py: Python<'py>, first: u64) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| block::pack(&self.inner, &self.symbols.lock(), &self.attributes, first)))
+    fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| block::pack(&self.inner, &self.symbols.lock(), &self.attributes)))
     }
 
     #[staticmethod]
@@ -153,9 +153,11 @@ impl PyEdgeBatch {
             Operation::Delete => "delete",
         };
         record.set_item("op", operation)?;
-        for (name, key) in [("src", row.source), ("dst", row.target), ("id", row.id)] {
+        for (name, key) in [("src", row.source), ("dst", row.target)] {
             record.set_item(name, key.to_string())?;
         }
+        record.set_item("id", row.id.to_string())?;
+        record.set_item("made", row.id.is_made())?;
         let symbols = self.symbols.lock();
         for (name, symbol) in [("label", row.label), ("src_label", row.source_label), ("dst_label", row.target_label)] {
             record.set_item(name, symbols.name(symbol))?;

@@ -1,7 +1,7 @@
 //! A batch as bytes, for another process or for later: nothing of it is lost, and reading is mostly copying.
 //!
-//! Labels and attributes travel by name, so that the reader's tables may differ from the writer's. Ordinals travel relative to a
-//! first one that the reader may set anew; an id that is its record's ordinal moves with it. So records can be decoded before it
+//! Labels and attributes travel by name, so that the reader's tables may differ from the writer's. The reader may move ordinals on
+//! by what is known to come before; an id that was made of its record's ordinal moves with it. So records can be decoded before it
 //! is known how many there were before them.
 //!
 //! Invariant: bytes that are no block give an error, never a batch with a key outside its arena. Cost: O(bytes).
@@ -11,14 +11,15 @@ use std::collections::HashMap;
 use thiserror::Error;
 
 use super::{EdgeBatch, Operation};
-use crate::key::{Key, KeyRef, TextArena};
+use crate::key::{IdRef, Key, TextArena};
 use crate::symbol::{Symbol, SymbolTable};
 use crate::value::Value;
 
-/// Number of the form; another is refused.
-const FORM: u32 = 1;
+/// Number of the form; later ones are refused. The first did not tell an id that was given from one that was made of the same
+/// ordinal: it is read as made.
+const FORM: u32 = 2;
 
-/// In place of an id that is the ordinal.
+/// In place of an id that was made of the ordinal.
 const OWN_ORDINAL: u64 = u64::MAX;
 
 /// Labels without a name have the first numbers of a block.
@@ -38,14 +39,14 @@ pub enum BlockError {
     Damaged,
 }
 
-/// Writes a batch whose values are called `names`, with ordinals relative to `first`, which is not past any of them.
-pub fn pack(batch: &EdgeBatch, symbols: &SymbolTable, names: &[String], first: u64) -> Vec<u8> {
+/// Writes a batch whose values are called `names`.
+pub fn pack(batch: &EdgeBatch, symbols: &SymbolTable, names: &[String]) -> Vec<u8> {
     let mut block = Vec::with_capacity(batch.len() * (96 + 9 * batch.width) + batch.text.bytes() + batch.raw.len());
     block.extend_from_slice(&FORM.to_le_bytes());
     put_texts(&mut block, names.iter().map(String::as_str));
     let (labels, texts) = numbered(batch, symbols);
     put_texts(&mut block, texts.into_iter());
-    put(&mut block, batch.ordinals.iter().map(|ordinal| ordinal.wrapping_sub(first).to_le_bytes()));
+    put(&mut block, batch.ordinals.iter().map(|ordinal| ordinal.to_le_bytes()));
     put(&mut block, batch.lines.iter().map(|line| line.to_le_bytes()));
     put(&mut block, batch.ts.iter().map(|ts| ts.to_le_bytes()));
     put(&mut block, batch.operations.iter().map(|operation| [u8::from(*operation == Operation::Delete)]));
@@ -59,11 +60,11 @@ pub fn pack(batch: &EdgeBatch, symbols: &SymbolTable, names: &[String], first: u
     block
 }
 
-/// Reads a batch; its values are those called `names`, others are left out, and its ordinals begin at `first`.
+/// Reads a batch; its values are those called `names`, others are left out, and its ordinals are moved on by `first`.
 pub fn unpack(block: &[u8], symbols: &mut SymbolTable, names: &[String], first: u64) -> Result<EdgeBatch, BlockError> {
     let mut rest = Rest(block);
     let form = u32::from_le_bytes(rest.one()?);
-    if form != FORM {
+    if !(1..=FORM).contains(&form) {
         return Err(BlockError::Form { found: form });
     }
     let own_names = rest.texts()?;
@@ -80,7 +81,7 @@ pub fn unpack(block: &[u8], symbols: &mut SymbolTable, names: &[String], first: 
     let text = TextArena::with_text(std::str::from_utf8(rest.bytes()?).map_err(|_| BlockError::Damaged)?.to_owned());
     let raw = rest.bytes()?.to_vec();
 
-    let key = |bits: u64| text.key(bits).ok_or(BlockError::Damaged);
+    let key = |bits: u64| text.key(bits).filter(|key| !key.is_made()).ok_or(BlockError::Damaged);
     let ends: Vec<Key> = ends.iter().map(|bits| key(u64::from_le_bytes(*bits))).collect::<Result<_, _>>()?;
     let label = |bytes: &[u8; 4]| labels.get(u32::from_le_bytes(*bytes) as usize).copied().ok_or(BlockError::Damaged);
     let numbers: Vec<Symbol> = numbers.iter().map(label).collect::<Result<_, _>>()?;
@@ -120,13 +121,13 @@ fn numbered<'s>(batch: &EdgeBatch, symbols: &'s SymbolTable) -> (Vec<u32>, Vec<&
 }
 
 fn id(batch: &EdgeBatch, row: usize) -> u64 {
-    if batch.id(row) == KeyRef::Number(batch.ordinal(row)) { OWN_ORDINAL } else { batch.ids[row].bits() }
+    if batch.id(row) == IdRef::Made(batch.ordinal(row)) { OWN_ORDINAL } else { batch.ids[row].bits() }
 }
 
 fn ids_of(ids: &[[u8; 8]], ordinals: &[u64], text: &TextArena) -> Result<Vec<Key>, BlockError> {
     let ids = ids.iter().zip(ordinals).map(|(bytes, ordinal)| {
         let bits = u64::from_le_bytes(*bytes);
-        text.key(if bits == OWN_ORDINAL { ordinal << 1 } else { bits })
+        if bits == OWN_ORDINAL { Key::made(*ordinal) } else { text.key(bits) }
     });
     ids.collect::<Option<_>>().ok_or(BlockError::Damaged)
 }
@@ -151,7 +152,7 @@ fn value(bytes: &[u8; 9], text: &TextArena) -> Result<Value, BlockError> {
         0 => Value::Null,
         1 => Value::Bool(bits != 0),
         2 => Value::Int(bits.cast_signed()),
-        3 => Value::Float(f64::from_bits(bits)),
+        3 => Some(f64::from_bits(bits)).filter(|number| !number.is_nan()).map(Value::Float).ok_or(BlockError::Damaged)?,
         4 => Value::Text(text.key(bits).ok_or(BlockError::Damaged)?),
         _ => return Err(BlockError::Damaged),
     })
@@ -236,9 +237,8 @@ impl<'b> Rest<'b> {
 mod tests {
     use super::*;
     use crate::batch::Row;
+    use crate::key::KeyRef;
     use crate::value::ValueRef;
-
-    const BASE: u64 = 1 << 50;
 
     fn names(of: &[&str]) -> Vec<String> {
         of.iter().map(ToString::to_string).collect()
@@ -248,7 +248,7 @@ mod tests {
         let mut batch = EdgeBatch::new(3);
         let http = symbols.intern("http");
         let own = Row {
-            ordinal: BASE + 4,
+            ordinal: 4,
             line: 7,
             ts: -5,
             operation: Operation::Insert,
@@ -257,11 +257,12 @@ mod tests {
             label: http,
             source_label: Symbol::ABSENT,
             target_label: Symbol::OTHER,
-            id: KeyRef::Number(BASE + 4),
+            id: IdRef::Made(4),
             raw: b"raw bytes",
         };
         batch.push(&own, [ValueRef::Text("S0"), ValueRef::Int(-3), ValueRef::Null]);
-        let named = Row { ordinal: BASE + 6, operation: Operation::Delete, id: KeyRef::parse("e\u{fc}"), raw: b"", ..own };
+        let named =
+            Row { ordinal: 6, operation: Operation::Delete, id: IdRef::Given(KeyRef::parse("e\u{fc}")), raw: b"", ..own };
         batch.push(&named, [ValueRef::Null, ValueRef::Float(0.5), ValueRef::Bool(true)]);
         batch
     }
@@ -271,25 +272,28 @@ mod tests {
         let (mut here, mut there) = (SymbolTable::default(), SymbolTable::default());
         there.intern("tcp");
         let batch = example(&mut here);
-        let block = pack(&batch, &here, &names(&["a", "b", "c"]), BASE);
+        let block = pack(&batch, &here, &names(&["a", "b", "c"]));
 
         let read = unpack(&block, &mut there, &names(&["c", "d", "a"]), 100).unwrap();
 
         let (first, second) = (read.row(0), read.row(1));
-        assert_eq!((first.ordinal, first.id, first.line, first.ts), (104, KeyRef::Number(104), 7, -5));
+        assert_eq!((first.ordinal, first.id, first.line, first.ts), (104, IdRef::Made(104), 7, -5));
         assert_eq!((first.source, first.target, first.raw), (KeyRef::Text("10.0.0.7"), KeyRef::Number(42), &b"raw bytes"[..]));
-        assert_eq!((second.ordinal, second.id, second.operation), (106, KeyRef::Text("e\u{fc}"), Operation::Delete));
+        assert_eq!(
+            (second.ordinal, second.id, second.operation),
+            (106, IdRef::Given(KeyRef::Text("e\u{fc}")), Operation::Delete)
+        );
         assert_eq!((there.name(first.label), first.source_label, first.target_label), ("http", NAMELESS[0], NAMELESS[1]));
         assert_eq!(read.attributes(0).collect::<Vec<_>>(), [ValueRef::Null, ValueRef::Null, ValueRef::Text("S0")]);
         assert_eq!(read.attributes(1).collect::<Vec<_>>(), [ValueRef::Bool(true), ValueRef::Null, ValueRef::Null]);
-        let bare = unpack(&pack(&batch.bare(), &here, &[], BASE), &mut there, &names(&["a"]), 0).unwrap();
+        let bare = unpack(&pack(&batch.bare(), &here, &[]), &mut there, &names(&["a"]), 0).unwrap();
         assert_eq!(bare.attributes(1).collect::<Vec<_>>(), [ValueRef::Null]);
     }
 
     #[test]
     fn a_block_that_is_cut_off_or_of_another_form_is_refused() {
         let mut symbols = SymbolTable::default();
-        let block = pack(&example(&mut symbols), &symbols, &names(&["a", "b", "c"]), BASE);
+        let block = pack(&example(&mut symbols), &symbols, &names(&["a", "b", "c"]));
         for length in 0..block.len() {
             assert_eq!(unpack(&block[..length], &mut symbols, &[], 0).err(), Some(BlockError::Damaged), "{length}");
         }
@@ -300,7 +304,7 @@ mod tests {
     #[test]
     fn a_damaged_block_is_refused_or_read_as_another_but_never_breaks_its_reader() {
         let mut symbols = SymbolTable::default();
-        let block = pack(&example(&mut symbols), &symbols, &names(&["a", "b", "c"]), BASE);
+        let block = pack(&example(&mut symbols), &symbols, &names(&["a", "b", "c"]));
         for place in 0..block.len() {
             let mut damaged = block.clone();
             damaged[place] ^= 0x55;
@@ -308,6 +312,15 @@ mod tests {
                 (0..read.len()).for_each(|row| _ = (read.row(row), read.attributes(row).count()));
             }
         }
+    }
+
+    #[test]
+    fn a_block_with_a_number_that_is_none_is_refused() {
+        let mut symbols = SymbolTable::default();
+        let mut block = pack(&example(&mut symbols), &symbols, &names(&["a", "b", "c"]));
+        let place = block.windows(8).position(|bytes| bytes == 0.5_f64.to_le_bytes()).unwrap();
+        block[place..place + 8].copy_from_slice(&f64::NAN.to_le_bytes());
+        assert_eq!(unpack(&block, &mut symbols, &names(&["b"]), 0).err(), Some(BlockError::Damaged));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A deleted edge is marked and leaves the store with its older neighbours; marked edges are never more than half. The first and the
 //! last edge of the store are never marked, so the first and last times are those of live edges.
-//! Invariant: an id names the edge it was given to last, while that is live. Cost: O(1) amortised an edge, and one hash look-up where the stream
+//! Invariant: an id that was given names the edge it was given to last, while that is live; one that was made names nothing. Cost: O(1) amortised an edge, and one hash look-up where the stream
 //! deletes.
 
 use std::hash::BuildHasher;
@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use crate::Time;
-use crate::key::KeyRef;
+use crate::key::IdRef;
 use crate::store::{EdgeRef, EdgeStore, StoredEdge};
 use crate::vertex::Vertex;
 
@@ -29,7 +29,7 @@ pub(super) struct LiveEdges {
 }
 
 #[inline]
-fn hash(id: KeyRef<'_>) -> u64 {
+fn hash(id: IdRef<'_>) -> u64 {
     FxBuildHasher.hash_one(id)
 }
 
@@ -41,9 +41,9 @@ impl LiveEdges {
 
     /// Appends an edge; its time is not before that of any other.
     #[inline]
-    pub(super) fn push(&mut self, ts: Time, code: u32, ends: (Vertex, Vertex), id: KeyRef<'_>) {
+    pub(super) fn push(&mut self, ts: Time, code: u32, ends: (Vertex, Vertex), id: IdRef<'_>) {
         if self.by_id.is_none() {
-            self.store.push((ts, code), ends, KeyRef::Number(0), []);
+            self.store.push((ts, code), ends, IdRef::Made(0), []);
             return;
         }
         let edge = self.store.push((ts, code), ends, id, []);
@@ -67,7 +67,7 @@ impl LiveEdges {
     }
 
     /// Removes the edge of an id, if one is live.
-    pub(super) fn delete(&mut self, id: KeyRef<'_>) -> Option<StoredEdge> {
+    pub(super) fn delete(&mut self, id: IdRef<'_>) -> Option<StoredEdge> {
         let store = &self.store;
         let found = self.by_id.as_mut()?.find_entry(hash(id), |edge| store.id(*edge) == id).ok()?;
         let (edge, _) = found.remove();
@@ -94,6 +94,9 @@ impl LiveEdges {
     fn name(&mut self, edge: EdgeRef) {
         let Some(by_id) = &mut self.by_id else { return };
         let (store, id) = (&self.store, self.store.id(edge));
+        if id.is_made() {
+            return;
+        }
         if let Some(known) = by_id.find_mut(hash(id), |known| store.id(*known) == id) {
             *known = edge;
         } else {
@@ -143,31 +146,35 @@ impl LiveEdges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::KeyRef;
 
     #[test]
     fn deleted_edges_in_the_middle_of_an_endless_window_are_swept() {
         let mut live = LiveEdges::new(true);
         for number in 0..50_000_u64 {
-            live.push(number.cast_signed(), 0, (Vertex(0), Vertex(1)), KeyRef::Text(&format!("id {number}")));
+            live.push(number.cast_signed(), 0, (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text(&format!("id {number}"))));
             if number > 1 {
-                assert!(live.delete(KeyRef::Text(&format!("id {}", number - 1))).is_some());
+                assert!(live.delete(IdRef::Given(KeyRef::Text(&format!("id {}", number - 1)))).is_some());
             }
             assert!(live.store.len() <= 2 * SLACK + 10);
         }
         assert_eq!(live.bounds(), Some((0, 49_999)));
-        assert!(live.delete(KeyRef::Text("id 7")).is_none());
-        assert_eq!(live.delete(KeyRef::Text("id 49999")).map(|edge| edge.ts), Some(49_999));
+        assert!(live.delete(IdRef::Given(KeyRef::Text("id 7"))).is_none());
+        assert_eq!(live.delete(IdRef::Given(KeyRef::Text("id 49999"))).map(|edge| edge.ts), Some(49_999));
         assert_eq!(live.bounds(), Some((0, 0)));
     }
 
     #[test]
     fn an_id_given_twice_names_the_later_edge_until_that_has_gone() {
         let mut live = LiveEdges::new(true);
-        live.push(1, 7, (Vertex(0), Vertex(1)), KeyRef::Number(5));
-        live.push(2, 8, (Vertex(0), Vertex(1)), KeyRef::Number(5));
+        live.push(1, 7, (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Number(5)));
+        live.push(2, 8, (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Number(5)));
+        live.push(2, 9, (Vertex(0), Vertex(1)), IdRef::Made(5));
         assert_eq!(live.pop_expired(2).map(|edge| edge.class), Some(7));
-        assert_eq!(live.delete(KeyRef::Number(5)).map(|edge| edge.class), Some(8));
-        assert!(live.delete(KeyRef::Number(5)).is_none());
+        assert_eq!(live.delete(IdRef::Given(KeyRef::Number(5))).map(|edge| edge.class), Some(8));
+        assert!(live.delete(IdRef::Given(KeyRef::Number(5))).is_none());
+        assert!(live.delete(IdRef::Made(5)).is_none());
+        assert_eq!(live.pop_expired(3).map(|edge| edge.class), Some(9));
         assert_eq!(live.bounds(), None);
     }
 }

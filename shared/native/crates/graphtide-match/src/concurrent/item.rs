@@ -14,6 +14,7 @@ use graphtide_graph::vertex::Vertex;
 
 use super::sync::Arc;
 use super::sync::atomic::{AtomicBool, Ordering};
+use crate::meter::Meter;
 
 /// A data edge, with what partial matches and predicates ask of it.
 #[derive(Debug)]
@@ -100,9 +101,10 @@ impl Nodes {
         self.buckets.entry(key).or_default().push(node);
     }
 
-    /// Nodes of a key, as they are now.
-    pub fn get(&self, key: u64) -> Vec<Arc<Node>> {
-        self.buckets.get(&key).cloned().unwrap_or_default()
+    /// Nodes of a key, as they are now; none if the meter refuses to copy them.
+    pub fn get(&self, key: u64, meter: &mut Meter<'_>) -> Vec<Arc<Node>> {
+        let found = self.buckets.get(&key).filter(|nodes| meter.charge(nodes.len() as u32));
+        found.cloned().unwrap_or_default()
     }
 
     /// Takes out the nodes whose oldest edge has that number; returns how many.

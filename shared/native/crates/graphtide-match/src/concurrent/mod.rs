@@ -21,6 +21,7 @@ use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::value::OwnedValue;
 
+use crate::meter::Meter;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{Limits, Locking, Storage};
 use crate::shape::Shape;
@@ -28,6 +29,7 @@ use crate::timing::{Arrival, Bounds, Compiled};
 use item::{Facts, SharedEdge};
 use pool::Pool;
 use sync::Arc;
+pub use transaction::Drained;
 use transaction::{Lists, Work};
 
 /// An edge that expiry has to look at: it begins a subquery somewhere.
@@ -79,8 +81,8 @@ impl Concurrent {
     }
 
     /// Queues the insertion of an edge as one query edge, after the expiry of what left the window.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8) {
-        self.expire(arrival.ts.saturating_sub(self.window - 1));
+    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, meter: &mut Meter<'_>) {
+        self.expire(arrival.ts.saturating_sub(self.window - 1), meter);
         let edge = self.hold(arrival);
         let (subquery, depth) = self.lists.plan.positions[usize::from(query_edge)];
         if depth == 0
@@ -88,7 +90,7 @@ impl Concurrent {
         {
             held.begins.push(subquery);
         }
-        self.pool.submit(Work::Insert { edge, query_edge });
+        self.pool.submit(Work::Insert { edge, query_edge }, meter);
     }
 
     fn hold(&mut self, arrival: &Arrival<'_>) -> Arc<SharedEdge> {
@@ -99,8 +101,11 @@ impl Concurrent {
         }
         let facts = self.keeps_facts.then(|| Facts {
             attributes: arrival.store.attributes(arrival.edge).map(OwnedValue::new).collect(),
-            texts: [arrival.store.id(arrival.edge), arrival.names.name(arrival.source), arrival.names.name(arrival.target)]
-                .map(|text| text.to_string().into()),
+            texts: [
+                arrival.store.id(arrival.edge).to_string().into(),
+                arrival.names.name(arrival.source).to_string().into(),
+                arrival.names.name(arrival.target).to_string().into(),
+            ],
         });
         let ends = (arrival.source, arrival.target);
         let edge = Arc::new(SharedEdge::new(self.next_edge, arrival.ts, ends, arrival.edge, facts));
@@ -110,36 +115,49 @@ impl Concurrent {
     }
 
     /// Queues the deletion of every edge from before `alive_from`.
-    pub fn expire(&mut self, alive_from: Time) {
+    pub fn expire(&mut self, alive_from: Time, meter: &mut Meter<'_>) {
         while self.held.front().is_some_and(|held| held.edge.ts < alive_from) {
             let Some(held) = self.held.pop_front() else { return };
             if !held.begins.is_empty() {
-                self.pool.submit(Work::Delete { oldest: held.edge.number, begins: held.begins });
+                self.pool.submit(Work::Delete { oldest: held.edge.number, begins: held.begins }, meter);
             }
         }
     }
 
     /// Lets a deleted edge take no further part; waits for the transactions before.
-    pub fn delete(&mut self, edge: EdgeRef) {
-        self.pool.wait();
+    pub fn delete(&mut self, edge: EdgeRef, meter: &mut Meter<'_>) {
+        self.pool.wait(meter);
         for held in self.held.iter().filter(|held| held.edge.edge == edge) {
             held.edge.delete();
         }
     }
 
-    /// Waits for every transaction and hands over the matches, in stream order. Says whether a partial match was given up.
-    pub fn drain(&mut self, rows: &mut Rows) -> Option<Bounds> {
-        for found in self.pool.drain() {
+    /// Waits for every transaction and hands over the matches, in stream order. Says which bound was reached.
+    pub fn drain(&mut self, rows: &mut Rows, meter: &mut Meter<'_>) -> Drained {
+        let is_done = self.pool.wait(meter);
+        for found in self.pool.take_found() {
+            meter.tick(1);
             rows.push(self.pattern, found.ts, &found.edges, &found.vertices);
         }
-        self.lists.take_limited()
+        let drained = self.lists.take_drained();
+        Drained { refused: drained.refused || !is_done, ..drained }
+    }
+
+    /// Steps that its transactions took since the last call.
+    pub fn taken(&self) -> u64 {
+        self.lists.take_taken()
+    }
+
+    /// Says how many steps its transactions may take from now on, all together.
+    pub fn allow(&self, steps: u64) {
+        self.lists.allow(steps);
     }
 
     /// Drops all state.
-    pub fn clear(&mut self) {
-        self.expire(Time::MAX);
+    pub fn clear(&mut self, meter: &mut Meter<'_>) {
+        self.expire(Time::MAX, meter);
         self.held.clear();
-        self.pool.wait();
+        self.pool.wait(meter);
     }
 
     /// Partial matches alive.

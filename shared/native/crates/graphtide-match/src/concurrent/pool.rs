@@ -1,13 +1,16 @@
 //! Workers that run transactions in the order of their queue, and the matches they find.
 //!
 //! Invariant: transactions start in order, each after its lock requests stand in the wait-lists; so the oldest transaction under
-//! way never waits for one that has not started. The queue is bounded: a dispatcher that runs ahead waits.
+//! way never waits for one that has not started. The queue is bounded: a dispatcher that runs ahead waits. Where it waits it looks at
+//! the pace of its own work. Told to end, it has the workers end theirs and waits no longer: to give back what a transaction has
+//! gathered takes up to a second. Whoever hands in work afterwards waits for them first.
 
 use std::collections::VecDeque;
 
-use super::sync::{Arc, Condvar, Mutex, lock, thread, wait};
+use super::sync::{Arc, Condvar, Mutex, lock, thread, wait, wait_briefly};
 use super::transaction::{Found, Lists, Work};
 use super::wait_list::Transaction;
+use crate::meter::Meter;
 
 const MOST_QUEUED: usize = 1024;
 
@@ -34,6 +37,8 @@ pub struct Pool {
     shared: Arc<Shared>,
     workers: Vec<thread::JoinHandle<()>>,
     next: Transaction,
+    /// Whether workers that were told to end were left to themselves.
+    left_alone: bool,
 }
 
 impl Pool {
@@ -46,38 +51,71 @@ impl Pool {
                 thread::spawn(move || work(&lists, &shared))
             })
             .collect();
-        Self { lists, shared, workers, next: 0 }
+        Self { lists, shared, workers, next: 0, left_alone: false }
     }
 
     /// Dispatches a transaction's lock requests and queues it.
-    pub fn submit(&mut self, work: Work) {
+    pub fn submit(&mut self, work: Work, meter: &mut Meter<'_>) {
+        if self.left_alone && meter.ended().is_none() {
+            self.wait(meter);
+        }
         let transaction = self.next;
         self.next += 1;
         self.lists.request(transaction, &work);
         let mut queue = lock(&self.shared.queue);
         while queue.waiting.len() >= MOST_QUEUED && !queue.failed {
-            queue = wait(&self.shared.finished, queue);
+            drop(queue);
+            let goes_on = self.rest(meter);
+            queue = lock(&self.shared.queue);
+            if !goes_on {
+                // Its locks stand in the wait-lists; what ends hands in little more.
+                break;
+            }
+            queue = wait_briefly(&self.shared.finished, queue);
         }
         queue.waiting.push_back((transaction, work));
         drop(queue);
         self.shared.arrived.notify_one();
     }
 
-    /// Waits until no transaction is queued or under way.
+    /// Waits until no transaction is queued or under way; says whether that is so. It is not where work is to end.
     ///
     /// # Panics
     /// If a worker panicked: its locks are never given back, and its matches are lost.
-    pub fn wait(&self) {
+    pub fn wait(&mut self, meter: &mut Meter<'_>) -> bool {
         let mut queue = lock(&self.shared.queue);
         while (!queue.waiting.is_empty() || queue.under_way > 0) && !queue.failed {
-            queue = wait(&self.shared.finished, queue);
+            drop(queue);
+            if !self.rest(meter) {
+                self.left_alone = true;
+                return false;
+            }
+            queue = lock(&self.shared.queue);
+            if (!queue.waiting.is_empty() || queue.under_way > 0) && !queue.failed {
+                queue = wait_briefly(&self.shared.finished, queue);
+            }
         }
         assert!(!queue.failed, "a worker of the timing engine panicked");
+        drop(queue);
+        self.lists.halt(false);
+        if self.left_alone {
+            self.lists.take_refused();
+            self.left_alone = false;
+        }
+        true
     }
 
-    /// Waits, and takes the matches found, in order of their transactions.
-    pub fn drain(&mut self) -> impl Iterator<Item = Found> + use<> {
-        self.wait();
+    /// Lets others have their turn; no lock is held. Says whether work goes on; if not, workers are told.
+    fn rest(&self, meter: &mut Meter<'_>) -> bool {
+        let goes_on = meter.rest();
+        if !goes_on {
+            self.lists.halt(true);
+        }
+        goes_on
+    }
+
+    /// Takes the matches found, in order of their transactions.
+    pub fn take_found(&mut self) -> impl Iterator<Item = Found> + use<> {
         let mut found = std::mem::take(&mut lock(&self.shared.queue).found);
         found.sort_unstable_by_key(|(transaction, _)| *transaction);
         found.into_iter().flat_map(|(_, found)| found)
@@ -86,6 +124,8 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        // Nobody asks any more for what they would find.
+        self.lists.halt(true);
         lock(&self.shared.queue).closed = true;
         self.shared.arrived.notify_all();
         for worker in self.workers.drain(..) {

@@ -20,3 +20,11 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Waits on a condition variable, some milliseconds at most where time is real.
+pub fn wait_briefly<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    let (guard, _) = condition.wait_timeout(guard, BRIEFLY).unwrap_or_else(PoisonError::into_inner);
+    guard
+}
+
+const BRIEFLY: std::time::Duration = std::time::Duration::from_millis(5);

@@ -4,7 +4,7 @@
 //! never change, so the join itself runs outside the lock.
 
 use graphtide_graph::Time;
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::Vertex;
@@ -14,6 +14,7 @@ use super::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use super::sync::{Arc, RwLock};
 use super::wait_list::{Mode, Transaction, WaitList};
 use crate::expression::Bindings;
+use crate::meter::{MATCH, Meter, Pace, Refusal};
 use crate::output::ItemReport;
 use crate::plan::Locking;
 use crate::shape::Shape;
@@ -74,6 +75,30 @@ pub struct Lists {
     peak: AtomicUsize,
     discarded: AtomicU64,
     limited: AtomicBool,
+    /// Whether transactions are to end as soon as they can.
+    halted: AtomicBool,
+    /// Steps that transactions may take, and those they took.
+    allowance: AtomicU64,
+    taken: AtomicU64,
+    refused: AtomicBool,
+}
+
+/// What transactions came to since the last time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// The bounds on state, if a partial match was given up.
+    pub limited: Option<Bounds>,
+    /// Steps taken.
+    pub taken: u64,
+    /// Whether a transaction was cut because the steps allowed were taken, or all work was to end.
+    pub refused: bool,
+}
+
+/// Workers end when they are told to, and never pause.
+impl Pace for Lists {
+    fn rest(&self) -> bool {
+        !self.halted.load(Ordering::Relaxed)
+    }
 }
 
 /// Edges and vertices by query position.
@@ -103,6 +128,10 @@ impl Lists {
             peak: AtomicUsize::new(0),
             discarded: AtomicU64::new(0),
             limited: AtomicBool::new(false),
+            halted: AtomicBool::new(false),
+            allowance: AtomicU64::new(u64::MAX),
+            taken: AtomicU64::new(0),
+            refused: AtomicBool::new(false),
         }
     }
 
@@ -161,17 +190,56 @@ impl Lists {
                 }
                 Vec::new()
             }
+            Work::Insert { .. } if !self.rest() => {
+                self.refused.store(true, Ordering::Relaxed);
+                Vec::new()
+            }
             Work::Insert { edge, query_edge } => {
-                let made = self.insert(&mut locks, &edge, query_edge);
+                let mut meter = Meter::unbounded(self);
+                meter.begin(self.allowance.load(Ordering::Relaxed));
+                let made = self.insert(&mut locks, &edge, query_edge, &mut meter);
+                meter.tick(MATCH * made.len() as u32);
+                self.settle(&mut meter);
                 made.iter().map(|made| Found::new(edge.ts, &made.binding)).collect()
             }
         }
     }
 
+    fn settle(&self, meter: &mut Meter<'_>) {
+        match meter.end() {
+            None => {}
+            Some(Refusal::Allowance | Refusal::Ended(_)) => self.refused.store(true, Ordering::Relaxed),
+        }
+        let taken = meter.taken();
+        self.taken.fetch_add(taken, Ordering::Relaxed);
+        let less = |allowance: u64| Some(allowance.saturating_sub(taken));
+        let _ = self.allowance.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// Steps taken since the last call.
+    pub fn take_taken(&self) -> u64 {
+        self.taken.swap(0, Ordering::Relaxed)
+    }
+
+    /// Whether a transaction was cut since this was asked last.
+    pub fn take_refused(&self) -> bool {
+        self.refused.swap(false, Ordering::Relaxed)
+    }
+
+    /// Has transactions end as soon as they can, or not any more.
+    pub fn halt(&self, halted: bool) {
+        self.halted.store(halted, Ordering::Relaxed);
+    }
+
+    /// Says how many steps transactions may take from now on.
+    pub fn allow(&self, steps: u64) {
+        self.allowance.store(steps, Ordering::Relaxed);
+    }
+
     /// Algorithm 1. Returns the complete matches.
-    fn insert(&self, locks: &mut Locks<'_>, edge: &Arc<SharedEdge>, query_edge: u8) -> Vec<Made> {
+    fn insert(&self, locks: &mut Locks<'_>, edge: &Arc<SharedEdge>, query_edge: u8, meter: &mut Meter<'_>) -> Vec<Made> {
         let (subquery, depth) = self.plan.positions[usize::from(query_edge)];
-        let extended = self.extend(locks, edge, query_edge);
+        let extended = self.extend(locks, edge, query_edge, meter);
         if extended.is_empty() {
             self.discarded.fetch_add(1, Ordering::Relaxed);
             return Vec::new();
@@ -190,19 +258,25 @@ impl Lists {
             return Vec::new();
         }
         if subquery > 0 {
-            made = self.join_left(locks, subquery, &made);
+            made = self.join_left(locks, subquery, &made, meter);
         }
         for level in subquery + 1..self.plan.subqueries.len() {
             if made.is_empty() {
                 break;
             }
-            made = self.join_right(locks, level, &made);
+            made = self.join_right(locks, level, &made, meter);
         }
         made
     }
 
     /// Joins the edge with the prefixes before it.
-    fn extend(&self, locks: &mut Locks<'_>, edge: &Arc<SharedEdge>, query_edge: u8) -> Vec<(Binding, Option<Arc<Node>>)> {
+    fn extend(
+        &self,
+        locks: &mut Locks<'_>,
+        edge: &Arc<SharedEdge>,
+        query_edge: u8,
+        meter: &mut Meter<'_>,
+    ) -> Vec<(Binding, Option<Arc<Node>>)> {
         let (subquery, depth) = self.plan.positions[usize::from(query_edge)];
         let Some(extension) = &self.plan.extensions[usize::from(query_edge)] else {
             let mut binding = Binding::new(&self.shape);
@@ -213,7 +287,10 @@ impl Lists {
         let key = pack(half(extension.bound.0, edge.source), half(extension.bound.1, edge.target));
         let last = usize::from(self.plan.subqueries[subquery][depth - 1]);
         let mut extended = Vec::new();
-        for node in locks.shared(extension.prefix, |nodes| nodes.get(key)) {
+        for node in locks.shared(extension.prefix, |nodes| nodes.get(key, meter)) {
+            if !meter.step() {
+                break;
+            }
             let mut binding = Binding::new(&self.shape);
             let alive = self.load_branch(subquery, depth - 1, &node, &mut binding);
             let taken = |vertex: Vertex| extension.differ.iter().any(|&other| binding.vertices[usize::from(other)] == vertex);
@@ -223,7 +300,7 @@ impl Lists {
                 && (extension.bound.1 || !taken(edge.target));
             if fits {
                 self.bind(&mut binding, query_edge, edge);
-                if self.predicates_hold(&extension.predicates, &binding) {
+                if self.predicates_hold(&extension.predicates, &binding, meter) {
                     extended.push((binding, Some(node)));
                 }
             }
@@ -232,17 +309,22 @@ impl Lists {
     }
 
     /// Joins new matches of a subquery with the unions before it.
-    fn join_left(&self, locks: &mut Locks<'_>, level: usize, leaves: &[Made]) -> Vec<Made> {
+    fn join_left(&self, locks: &mut Locks<'_>, level: usize, leaves: &[Made], meter: &mut Meter<'_>) -> Vec<Made> {
         let join = &self.plan.joins[level - 1];
         let unions: Vec<Vec<Arc<Node>>> =
-            locks.shared(join.left, |nodes| leaves.iter().map(|leaf| nodes.get(leaf.binding.key(join.key))).collect());
+            locks.shared(join.left, |nodes| leaves.iter().map(|leaf| nodes.get(leaf.binding.key(join.key), meter)).collect());
         let mut joined = Vec::new();
         for (leaf, unions) in leaves.iter().zip(unions) {
             for union in unions {
+                if !meter.step() {
+                    break;
+                }
                 let mut left = Binding::new(&self.shape);
                 if self.load_union(level - 1, &union, &mut left) && self.compatible(join, level, &left, &leaf.binding) {
                     self.merge(level, &mut left, &leaf.binding);
-                    joined.push((left, union, leaf.node.clone()));
+                    if self.predicates_hold(&join.predicates, &left, meter) {
+                        joined.push((left, union, leaf.node.clone()));
+                    }
                 }
             }
         }
@@ -250,20 +332,25 @@ impl Lists {
     }
 
     /// Joins new unions with the matches of the next subquery.
-    fn join_right(&self, locks: &mut Locks<'_>, level: usize, unions: &[Made]) -> Vec<Made> {
+    fn join_right(&self, locks: &mut Locks<'_>, level: usize, unions: &[Made], meter: &mut Meter<'_>) -> Vec<Made> {
         let join = &self.plan.joins[level - 1];
-        let leaves: Vec<Vec<Arc<Node>>> =
-            locks.shared(join.right, |nodes| unions.iter().map(|union| nodes.get(union.binding.key(join.key))).collect());
+        let leaves: Vec<Vec<Arc<Node>>> = locks
+            .shared(join.right, |nodes| unions.iter().map(|union| nodes.get(union.binding.key(join.key), meter)).collect());
         let mut joined = Vec::new();
         for (union, leaves) in unions.iter().zip(leaves) {
             let Some(parent) = &union.node else { continue };
             for leaf in leaves {
+                if !meter.step() {
+                    break;
+                }
                 let mut right = Binding::new(&self.shape);
                 let depth = self.plan.subqueries[level].len() - 1;
                 if self.load_branch(level, depth, &leaf, &mut right) && self.compatible(join, level, &union.binding, &right) {
                     let mut merged = union.binding.clone();
                     self.merge(level, &mut merged, &right);
-                    joined.push((merged, Arc::clone(parent), Some(leaf)));
+                    if self.predicates_hold(&join.predicates, &merged, meter) {
+                        joined.push((merged, Arc::clone(parent), Some(leaf)));
+                    }
                 }
             }
         }
@@ -276,12 +363,10 @@ impl Lists {
         level: usize,
         joined: Vec<(Binding, Arc<Node>, Option<Arc<Node>>)>,
     ) -> Vec<Made> {
-        let predicates = &self.plan.joins[level - 1].predicates;
-        let holding = joined.into_iter().filter(|(binding, ..)| self.predicates_hold(predicates, binding));
         let Some(item) = self.plan.unions[level] else {
-            return holding.map(|(binding, ..)| Made { binding, node: None }).collect();
+            return joined.into_iter().map(|(binding, ..)| Made { binding, node: None }).collect();
         };
-        let new = holding.filter_map(|(binding, parent, leaf)| {
+        let new = joined.into_iter().filter_map(|(binding, parent, leaf)| {
             let leaf = leaf?;
             let oldest = parent.oldest.min(leaf.oldest);
             Some((binding, Node { part: Part::Leaf(leaf), parent: Some(parent), oldest }))
@@ -377,9 +462,9 @@ impl Lists {
         }
     }
 
-    fn predicates_hold(&self, predicates: &[u16], binding: &Binding) -> bool {
+    fn predicates_hold(&self, predicates: &[u16], binding: &Binding, meter: &mut Meter<'_>) -> bool {
         let bound = Bound { shape: &self.shape, binding };
-        predicates.iter().all(|&index| self.shape.across[usize::from(index)].predicate.holds(&bound))
+        self.shape.hold(predicates, &bound, meter)
     }
 
     /// Partial matches alive.
@@ -397,9 +482,13 @@ impl Lists {
         self.discarded.load(Ordering::Relaxed)
     }
 
-    /// The bounds, if a partial match was given up since the last call.
-    pub fn take_limited(&self) -> Option<Bounds> {
-        self.limited.swap(false, Ordering::Relaxed).then_some(self.bounds)
+    /// What transactions came to since the last call.
+    pub fn take_drained(&self) -> Drained {
+        Drained {
+            limited: self.limited.swap(false, Ordering::Relaxed).then_some(self.bounds),
+            taken: self.take_taken(),
+            refused: self.take_refused(),
+        }
     }
 
     /// What each item holds and held.
@@ -517,8 +606,8 @@ impl Bindings for Bound<'_> {
         self.edge(edge).map_or(Time::MIN, |edge| edge.ts)
     }
 
-    fn id(&self, edge: u8) -> KeyRef<'_> {
-        Self::text(self.edge(edge), 0)
+    fn id(&self, edge: u8) -> IdRef<'_> {
+        IdRef::Given(Self::text(self.edge(edge), 0))
     }
 
     fn vertex(&self, vertex: u8) -> KeyRef<'_> {

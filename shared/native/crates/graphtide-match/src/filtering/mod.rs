@@ -15,6 +15,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
 use crate::dispatch::SignatureId;
+use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::search::gate::Gate;
 use crate::search::postings::{Access, Entry, Postings, RingId};
@@ -110,7 +111,15 @@ impl Filtering {
     }
 
     /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows, tracer: impl Tracer) {
+    pub fn insert(
+        &mut self,
+        arrival: &Arrival<'_>,
+        query_edge: u8,
+        postings: &Postings,
+        rows: &mut Rows,
+        tracer: impl Tracer,
+        meter: &mut Meter<'_>,
+    ) {
         let number = usize::from(query_edge);
         if !self.parts[number].completes() {
             return;
@@ -137,6 +146,7 @@ impl Filtering {
             postings,
             rows,
             tracer,
+            meter,
             alive_from: arrival.ts.saturating_sub(self.shape.window - 1),
         };
         let bound = 1 << number;
@@ -189,7 +199,7 @@ struct Choice {
     latest: Time,
 }
 
-struct Run<'r, 'a, T> {
+struct Run<'r, 'a, 'p, T> {
     pattern: u32,
     start: u8,
     shape: &'r Shape,
@@ -205,10 +215,11 @@ struct Run<'r, 'a, T> {
     postings: &'r Postings,
     rows: &'r mut Rows,
     tracer: T,
+    meter: &'r mut Meter<'p>,
     alive_from: Time,
 }
 
-impl<T: Tracer> Run<'_, '_, T> {
+impl<T: Tracer> Run<'_, '_, '_, T> {
     #[inline]
     fn node(&self, edge: usize) -> Node {
         Node::Search { start: self.start, edge: edge as u8 }
@@ -334,6 +345,7 @@ impl<T: Tracer> Run<'_, '_, T> {
 
     fn descend(&mut self, bound: u64) {
         if bound == self.all {
+            self.meter.tick(MATCH);
             self.tracer.matched(self.arrival.ts, self.edges);
             self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
             return;
@@ -356,9 +368,15 @@ impl<T: Tracer> Run<'_, '_, T> {
         let part = &parts[edge];
         let kept = (self.vertex(part.ends.0), self.vertex(part.ends.1));
         let bound = bound | 1 << edge;
-        let mut next =
-            if newest.ts > latest { postings.older_until(part.ring, access, &newest, latest) } else { Some(&newest) };
+        let mut next = if newest.ts > latest {
+            postings.older_until(part.ring, access, &newest, latest, self.meter)
+        } else {
+            Some(&newest)
+        };
         while let Some(entry) = next {
+            if !self.meter.step() {
+                return;
+            }
             self.tracer.look(told);
             if entry.ts < earliest {
                 self.tracer.refuse(told, too_old(entry, self.alive_from), None);
@@ -415,12 +433,13 @@ impl<T: Tracer> Run<'_, '_, T> {
         (!is_distinct).then_some(Reason::Distinct)
     }
 
-    fn predicates_hold(&self, bound: u64, edge: usize) -> bool {
+    fn predicates_hold(&mut self, bound: u64, edge: usize) -> bool {
         if self.shape.across.is_empty() {
             return true;
         }
+        self.meter.tick(self.shape.across.len() as u32);
         let found = Bound { store: self.arrival.store, names: self.arrival.names, edges: self.edges, vertices: self.vertices };
         let new = 1 << edge;
-        self.shape.newly_decided(bound & !new, new).all(|index| self.shape.across[index].predicate.holds(&found))
+        self.shape.newly_decided(bound & !new, new).all(|index| self.shape.across[index].holds(&found, self.meter))
     }
 }

@@ -4,7 +4,10 @@
 //! it, then list it for later searches. What no pattern kept is taken back at once.
 //! Invariant: the store holds the kept edges of the longest window, and at least until the rows that name them are handed over.
 //! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
+//! Work is counted on a meter, which may pause it anywhere, and end it: then the patterns that were not done with the record say so
+//! as under `shed`. A pattern's work may be bounded ([`allowances`]).
 
+mod allowances;
 mod recovery;
 mod registered;
 mod replan;
@@ -16,7 +19,7 @@ use std::sync::Arc;
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::vertex::VertexTable;
@@ -28,6 +31,7 @@ use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, LABEL};
 use crate::filtering::Filtering;
+use crate::meter::{Ended, Meter, Refusal};
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::search::Search;
@@ -37,6 +41,7 @@ use crate::shape::Shape;
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 use crate::trace::{Tally, Trace, Untraced};
+use allowances::{Allowances, Bounded};
 pub use registered::{Counts, Engine, LimitReached, Registered};
 use replan::{Replay, postings_for, set_gates};
 use reported::Reported;
@@ -44,6 +49,9 @@ pub use traced::{Funnel, FunnelStep};
 
 /// Records between two hand-overs of rows and expiries of the store.
 const CHUNK: usize = 4096;
+
+/// Steps that the records of a chunk take if no pattern wants them.
+const CHUNK_STEPS: u32 = 512;
 
 /// Counts over the whole pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +79,21 @@ pub struct Progress {
     pub consumed: usize,
     /// The limit that stopped the run.
     pub stopped: Option<LimitReached>,
+    /// Why the meter ended the run, if it did.
+    pub ended: Option<Ended>,
+    /// Steps taken.
+    pub work: u64,
+}
+
+/// What a record leads to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The next one.
+    Record,
+    /// The end: all work ends.
+    End,
+    /// The end: a limit was reached, which the matcher keeps.
+    Limit,
 }
 
 /// What a matcher is to be ready for.
@@ -82,6 +105,8 @@ pub struct Options {
     pub adaptive: bool,
     /// Patterns are traced, each with so many near misses; plans must then not change.
     pub traced: Option<usize>,
+    /// Steps of work a record that all patterns share.
+    pub work: Option<u64>,
 }
 
 /// Patterns and what they share.
@@ -108,6 +133,9 @@ pub struct Matcher {
     chunks: u64,
     has_threads: bool,
     replay: Option<Replay>,
+    allowances: Option<Allowances>,
+    /// The limit that the last record reached.
+    limit: Option<LimitReached>,
     /// For every signature, the insertions seen; if patterns are traced.
     seen: Option<Vec<Tally>>,
 }
@@ -115,7 +143,7 @@ pub struct Matcher {
 impl Matcher {
     /// Makes a matcher of checked patterns.
     pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
-        let Options { deletions, adaptive, traced } = options;
+        let Options { deletions, adaptive, traced, work } = options;
         let mut table = symbols.lock();
         let mut reads_labels = false;
         let mut dispatch = Dispatch::default();
@@ -152,6 +180,7 @@ impl Matcher {
         let hits = vec![0; dispatch.len()];
         let seen = traced.map(|_| vec![Tally::default(); dispatch.len()]);
         let has_threads = patterns.iter().any(Registered::has_threads);
+        let works: Vec<Option<u64>> = patterns.iter().map(|pattern| pattern.limits.work).collect();
         Ok(Self {
             symbols: symbols.clone(),
             labels: reads_labels.then(Vec::new),
@@ -174,71 +203,108 @@ impl Matcher {
             chunks: 0,
             has_threads,
             replay: adaptive.then_some(replay),
+            allowances: Allowances::new(&works, work),
+            limit: None,
             seen,
         })
     }
 
-    /// Takes records from number `from` until the batch ends, `most` matches were found, or a limit stops the run.
+    /// Takes records from number `from` until the batch ends, `most` matches were found, or a limit or the meter ends the run.
     ///
-    /// Records come in order of time over all calls: the sequencer's work.
-    pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize) -> Progress {
-        if self.seen.is_some() { self.take_all::<true>(batch, from, most) } else { self.take_all::<false>(batch, from, most) }
+    /// Records come in order of time over all calls: the sequencer's work. What the meter ended was taken as far as `consumed` says,
+    /// the last record perhaps in part; patterns that lost something by it say so from then on.
+    pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize, meter: &mut Meter<'_>) -> Progress {
+        match (self.seen.is_some(), self.allowances.is_some()) {
+            (false, false) => self.take_all::<false, false>(batch, from, most, meter),
+            (false, true) => self.take_all::<false, true>(batch, from, most, meter),
+            (true, false) => self.take_all::<true, false>(batch, from, most, meter),
+            (true, true) => self.take_all::<true, true>(batch, from, most, meter),
+        }
     }
 
-    fn take_all<const TRACED: bool>(&mut self, batch: &EdgeBatch, from: usize, most: usize) -> Progress {
+    /// Grants every pattern the work that so many records are worth, for time that passed without them.
+    pub fn grant(&mut self, records: u64) {
+        if let Some(allowances) = &mut self.allowances {
+            allowances.grant(records);
+        }
+    }
+
+    fn take_all<const TRACED: bool, const BOUNDED: bool>(
+        &mut self,
+        batch: &EdgeBatch,
+        from: usize,
+        most: usize,
+        meter: &mut Meter<'_>,
+    ) -> Progress {
         if let Some(labels) = &mut self.labels {
             self.symbols.lock().copy_new_names(labels);
         }
         let mut progress = Progress::default();
         let mut row = from;
-        while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() {
+        while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
             let end = batch.len().min(row + CHUNK);
             while row < end && self.rows.len() < most {
-                if let Err(limit) = self.take::<TRACED>(batch, row, &mut progress.matches) {
-                    progress.stopped = Some(limit);
-                    break;
+                match self.take::<TRACED, BOUNDED>(batch, row, &mut progress.matches, meter) {
+                    Next::Record => row += 1,
+                    Next::End => {
+                        row += 1;
+                        break;
+                    }
+                    Next::Limit => {
+                        progress.stopped = self.limit.take();
+                        break;
+                    }
                 }
-                row += 1;
             }
-            let drained = self.drain();
-            self.hand_over(&mut progress.matches);
-            self.end_chunk();
-            progress.stopped = progress.stopped.or(drained.err());
+            meter.tick(CHUNK_STEPS);
+            let drained = self.drain(meter);
+            self.hand_over(&mut progress.matches, meter);
+            let ended = self.end_chunk(meter);
+            progress.stopped = progress.stopped.or(drained.err()).or(ended.err());
         }
         progress.consumed = row - from;
+        progress.ended = meter.ended();
+        progress.work = meter.taken();
         progress
     }
 
     #[inline]
-    fn take<const TRACED: bool>(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch) -> Result<(), LimitReached> {
+    fn take<const TRACED: bool, const BOUNDED: bool>(
+        &mut self,
+        batch: &EdgeBatch,
+        row: usize,
+        out: &mut MatchBatch,
+        meter: &mut Meter<'_>,
+    ) -> Next {
         self.totals.records += 1;
         let ts = batch.ts()[row];
         self.now = self.now.max(ts);
         if batch.operations()[row] == Operation::Delete {
-            self.delete(batch.id(row), ts, out);
-            return Ok(());
+            self.delete(batch.id(row), ts, out, meter);
+            return Next::Record;
         }
         if TRACED {
             self.see(batch, row);
         }
         let class = self.dispatch.class(batch.labels()[row]);
         if class == NO_CLASS {
-            return Ok(());
+            return Next::Record;
         }
         self.totals.relevant += 1;
         let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
-        self.dispatch.satisfied(class, &record, |signature| satisfied.push(signature));
-        if satisfied.is_empty() { Ok(()) } else { self.insert::<TRACED>(batch, row, class, &satisfied) }
+        self.dispatch.satisfied(class, &record, meter, |signature| satisfied.push(signature));
+        if satisfied.is_empty() { Next::Record } else { self.insert::<TRACED, BOUNDED>(batch, row, class, &satisfied, meter) }
     }
 
-    fn insert<const TRACED: bool>(
+    fn insert<const TRACED: bool, const BOUNDED: bool>(
         &mut self,
         batch: &EdgeBatch,
         row: usize,
         class: u32,
         satisfied: &[SignatureId],
-    ) -> Result<(), LimitReached> {
+        meter: &mut Meter<'_>,
+    ) -> Next {
         let ts = batch.ts()[row];
         let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
@@ -246,10 +312,12 @@ impl Matcher {
         let edge = self.store.push((ts, class), ends, batch.id(row), kept);
         let arrival = Arrival { ts, source: ends.0, target: ends.1, edge, store: &self.store, names: &self.vertices };
         let mut held = false;
-        let mut outcome = Ok(());
+        let mut next = Next::Record;
         'patterns: for &signature in satisfied {
             self.hits[signature as usize] += 1;
-            for target in self.dispatch.targets(signature) {
+            let targets = self.dispatch.targets(signature);
+            meter.tick(targets.len() as u32);
+            for target in targets {
                 let is_shut = |gate: Gate| !gate.is_open(&self.postings, ends.0, ends.1);
                 // A traced search says itself what it lacks.
                 if !target.is_wanted || (!TRACED && target.gates.iter().any(|gate| gate.is_some_and(is_shut))) {
@@ -257,11 +325,25 @@ impl Matcher {
                 }
                 let pattern = &mut self.patterns[target.pattern as usize];
                 let before = pattern.live();
-                let inserted = if TRACED {
-                    pattern.insert_traced(&arrival, target.edge, &self.postings, &mut self.rows)
+                let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
+                    allowances.take_record(self.totals.records);
+                    begin(allowances, target.pattern, meter)
+                });
+                let mut inserted = if TRACED {
+                    pattern.insert_traced(&arrival, target.edge, &self.postings, &mut self.rows, meter)
                 } else {
-                    pattern.insert(&arrival, target.edge, &self.postings, &mut self.rows, Untraced)
+                    pattern.insert(&arrival, target.edge, &self.postings, &mut self.rows, Untraced, meter)
                 };
+                let refusal = if BOUNDED || meter.is_refused() { meter.end() } else { None };
+                if let (Some(allowances), Some((taken, _))) = (&mut self.allowances, lent) {
+                    spend(allowances, pattern, target.pattern, meter.taken() - taken);
+                }
+                if let Some(refusal) = refusal {
+                    if refusal != Refusal::Allowance {
+                        next = Next::End;
+                    }
+                    inserted = inserted.and(pattern.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
+                }
                 // Patterns on other threads are counted when they are drained.
                 if !self.has_threads {
                     self.live = self.live + pattern.live() - before;
@@ -270,7 +352,8 @@ impl Matcher {
                     Ok(used) => held |= used,
                     Err(limit) => {
                         held = true;
-                        outcome = Err(limit);
+                        self.limit = Some(limit);
+                        next = Next::Limit;
                         break 'patterns;
                     }
                 }
@@ -278,7 +361,7 @@ impl Matcher {
         }
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(self.live as u64);
         for &signature in satisfied {
-            held |= self.postings.add(signature, ts, ends, edge);
+            held |= self.postings.add(signature, ts, ends, edge, meter);
         }
         if TRACED {
             self.patterns.iter_mut().for_each(|pattern| pattern.trace_kept(satisfied, edge, &self.postings));
@@ -292,8 +375,10 @@ impl Matcher {
             if let Some(ids) = &mut self.ids {
                 let store = &self.store;
                 // An id may come again once its first edge has left the window, which the store may still hold.
+                // What was made is never deleted.
                 let id = batch.id(row);
                 match ids.find_mut(hash(id), |&edge| store.id(edge) == id) {
+                    _ if id.is_made() => {}
                     Some(known) => *known = edge,
                     None => {
                         ids.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
@@ -305,10 +390,10 @@ impl Matcher {
             self.vertices.release(ends.0);
             self.vertices.release(ends.1);
         }
-        outcome
+        next
     }
 
-    fn delete(&mut self, id: KeyRef<'_>, ts: Time, out: &mut MatchBatch) {
+    fn delete(&mut self, id: IdRef<'_>, ts: Time, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         let Some(ids) = &mut self.ids else { return };
         let Ok(entry) = ids.find_entry(hash(id), |&edge| self.store.id(edge) == id) else { return };
         let (edge, _) = entry.remove();
@@ -325,14 +410,15 @@ impl Matcher {
         self.dispatch.signatures_of_class(class, |signature| {
             self.postings.delete(signature, edge);
             for target in self.dispatch.targets(signature) {
-                self.patterns[target.pattern as usize].delete(edge);
+                meter.tick(1);
+                self.patterns[target.pattern as usize].delete(edge, meter);
             }
         });
         // A limit that a drained transaction reached is found again at the end of the chunk.
-        let _ = self.drain();
-        self.hand_over(out);
+        let _ = self.drain(meter);
+        self.hand_over(out, meter);
         let Some(reported) = &mut self.reported else { return };
-        reported.retract(edge, |found| {
+        reported.retract(edge, meter, |found| {
             let pattern = &mut self.patterns[found.pattern as usize];
             let alive_from = ts.saturating_sub(pattern.window - 1);
             let times = found.edges.iter().map(|&edge| self.store.contains(edge).then(|| self.store.get(edge).ts));
@@ -343,19 +429,35 @@ impl Matcher {
             };
             pattern.counts.retractions += 1;
             let ids = found.edges.iter().map(|&edge| self.store.id(edge));
-            let keys = ids.chain(found.vertices.iter().map(|&vertex| self.vertices.name(vertex)));
-            out.push((found.pattern, Kind::Retract, pattern.shed), (ts, first, last), keys);
+            let names = found.vertices.iter().map(|&vertex| self.vertices.name(vertex));
+            out.push((found.pattern, Kind::Retract, pattern.shed), (ts, first, last), ids, names);
             true
         });
     }
 
     /// Waits for patterns that work on other threads, and puts the rows of all patterns in order of detection.
-    fn drain(&mut self) -> Result<(), LimitReached> {
+    fn drain(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         if !self.has_threads {
             return Ok(());
         }
         let from = self.rows.len();
-        let outcomes: Vec<_> = self.patterns.iter_mut().map(|pattern| pattern.drain(&mut self.rows)).collect();
+        let mut outcomes = Vec::new();
+        for (number, pattern) in self.patterns.iter_mut().enumerate() {
+            let drained = pattern.drain(&mut self.rows, meter);
+            let mut bounded = None;
+            if let Some(allowances) = &mut self.allowances {
+                allowances.spend(number, drained.taken);
+                pattern.counts.work += drained.taken;
+                bounded = Some(allowances.lend(number).1);
+            }
+            if let Some(bounds) = drained.limited {
+                outcomes.push(pattern.at_limit(&bounds.to_string(), meter));
+            }
+            if drained.refused {
+                let refusal = meter.ended().map_or(Refusal::Allowance, Refusal::Ended);
+                outcomes.push(pattern.refused(refusal, bounded, meter).map(|_| ()));
+            }
+        }
         self.live = self.patterns.iter().map(Registered::live).sum();
         // Peaks of patterns that run side by side need not fall together: their sum bounds the common peak.
         let peak: usize = self.patterns.iter().map(Registered::peak).sum();
@@ -367,7 +469,7 @@ impl Matcher {
     }
 
     /// Turns the rows found into matches that own their texts.
-    fn hand_over(&mut self, out: &mut MatchBatch) {
+    fn hand_over(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         let patterns = &mut self.patterns;
         let mut reported = self.reported.as_mut();
         self.rows.each(0, &self.names, |pattern, detected_at, edges, vertices| {
@@ -381,23 +483,27 @@ impl Matcher {
             let pattern = &self.patterns[pattern as usize];
             pattern.shed || pattern.lists.iter().any(|&ring| self.postings.has_shed(ring))
         };
-        out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices);
+        out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices, meter);
     }
 
-    /// Lets go of what left the longest window.
-    fn end_chunk(&mut self) {
+    /// Lets go of what left the longest window, and looks at the bytes that patterns take.
+    fn end_chunk(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         self.chunks += 1;
+        let mut outcome = Ok(());
         let alive_from = self.now.saturating_sub(self.window - 1);
         if self.seen.is_some() {
             self.expire_traces();
         }
         if self.swept < alive_from {
-            self.sweep();
+            self.sweep(meter);
         }
         if self.patterns.len() <= 64 || self.chunks.is_multiple_of(64) {
             self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
+            let postings = &self.postings;
+            outcome = self.patterns.iter_mut().try_for_each(|pattern| pattern.check_bytes(postings, meter));
         }
         loop {
+            meter.tick(1);
             // The id is read while the store still has the edge.
             if let Some(ids) = &mut self.ids
                 && let Some((edge, stored)) = self.store.oldest()
@@ -414,17 +520,19 @@ impl Matcher {
             self.vertices.release(edge.target);
         }
         if let Some(reported) = &mut self.reported {
-            reported.expire(alive_from);
+            reported.expire(alive_from, meter);
         }
+        outcome
     }
 
     /// Expires what no edge has touched for a window, so that quiet patterns hold nothing for ever.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, meter: &mut Meter<'_>) {
         self.swept = self.now;
         for pattern in &mut self.patterns {
-            pattern.expire(self.now);
+            meter.tick(1);
+            pattern.expire(self.now, meter);
         }
-        self.postings.advance(self.now);
+        self.postings.advance(self.now, meter);
         self.live = self.patterns.iter().map(Registered::live).sum();
     }
 
@@ -464,7 +572,20 @@ impl Matcher {
     }
 }
 
-fn hash(id: KeyRef<'_>) -> u64 {
+/// Lends a pattern what it may spend on an insertion; returns the steps counted before, and whose account bounds it.
+fn begin(allowances: &mut Allowances, pattern: u32, meter: &mut Meter<'_>) -> (u64, Bounded) {
+    let (allowance, bounded) = allowances.lend(pattern as usize);
+    meter.begin(allowance);
+    (meter.taken(), bounded)
+}
+
+fn spend(allowances: &mut Allowances, pattern: &mut Registered, number: u32, taken: u64) {
+    let taken = taken + pattern.taken_elsewhere();
+    pattern.counts.work += taken;
+    allowances.spend(number as usize, taken);
+}
+
+fn hash(id: IdRef<'_>) -> u64 {
     FxBuildHasher.hash_one(id)
 }
 
@@ -495,6 +616,7 @@ fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures:
         limits: spec.limits,
         counts: Counts::default(),
         paused: false,
+        limit: None,
         shed: false,
         trace: None,
     }

@@ -8,10 +8,11 @@ use graphtide_graph::batch::{EdgeBatch, Operation};
 
 use super::{Matcher, NO_CLASS};
 use crate::dispatch::Record;
+use crate::meter::Meter;
 
 impl Matcher {
     /// Returns the records of a batch that the patterns' state can depend on. Cost: that of dispatching the batch.
-    pub fn select(&mut self, batch: &EdgeBatch) -> EdgeBatch {
+    pub fn select(&mut self, batch: &EdgeBatch, meter: &mut Meter<'_>) -> EdgeBatch {
         if let Some(labels) = &mut self.labels {
             self.symbols.lock().copy_new_names(labels);
         }
@@ -22,7 +23,7 @@ impl Matcher {
                 let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
                 let mut found = false;
                 if class != NO_CLASS {
-                    self.dispatch.satisfied(class, &record, |_| found = true);
+                    self.dispatch.satisfied(class, &record, meter, |_| found = true);
                 }
                 found
             };

@@ -3,9 +3,11 @@
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 
-use crate::concurrent::Concurrent;
+use super::allowances::Bounded;
+use crate::concurrent::{Concurrent, Drained};
 use crate::dispatch::SignatureId;
 use crate::filtering::Filtering;
+use crate::meter::{Meter, Refusal};
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
@@ -39,8 +41,10 @@ pub struct Counts {
     pub matches: u64,
     /// Matches retracted.
     pub retractions: u64,
-    /// Times that a partial match was given up at a limit.
+    /// Times that a partial match or a search was given up at a limit.
     pub limited: u64,
+    /// Steps of work, if work is bounded.
+    pub work: u64,
 }
 
 /// A registered pattern.
@@ -62,6 +66,8 @@ pub struct Registered {
     pub counts: Counts,
     /// Whether a limit stopped it.
     pub paused: bool,
+    /// The limit that was reached last; none if none was.
+    pub limit: Option<String>,
     /// Whether a limit made it give up partial matches.
     pub shed: bool,
     /// What is told of it, if it is traced.
@@ -88,36 +94,33 @@ impl Registered {
         postings: &Postings,
         rows: &mut Rows,
         tracer: T,
+        meter: &mut Meter<'_>,
     ) -> Result<bool, LimitReached> {
         if self.paused {
             return Ok(false);
         }
         match &mut self.engine {
             Engine::Search(search) => {
-                search.insert(arrival, query_edge, postings, rows, tracer);
-                self.check_bytes(postings)?;
+                search.insert(arrival, query_edge, postings, rows, tracer, meter);
                 Ok(false)
             }
             Engine::Filtering(filtering) => {
-                filtering.insert(arrival, query_edge, postings, rows, tracer);
-                self.check_bytes(postings)?;
+                filtering.insert(arrival, query_edge, postings, rows, tracer, meter);
                 Ok(false)
             }
             // Whether the edge is of use is known when the transaction has run; until then it is held.
             Engine::Concurrent(lists) => {
-                lists.insert(arrival, query_edge);
+                lists.allow(meter.remaining());
+                lists.insert(arrival, query_edge, meter);
                 Ok(true)
             }
             Engine::Timing(timing) => {
-                let outcome = timing.insert(arrival, query_edge, rows, tracer);
-                self.settle(outcome)
+                let outcome = timing.insert(arrival, query_edge, rows, tracer, meter);
+                self.settle(outcome, meter)
             }
             Engine::SjTree(tree) => {
-                let outcome = tree.insert(arrival, query_edge, postings, rows, tracer);
-                if self.limits.state_bytes.is_some() {
-                    self.check_bytes(postings)?;
-                }
-                self.settle(outcome)
+                let outcome = tree.insert(arrival, query_edge, postings, rows, tracer, meter);
+                self.settle(outcome, meter)
             }
         }
     }
@@ -129,13 +132,14 @@ impl Registered {
         query_edge: u8,
         postings: &Postings,
         rows: &mut Rows,
+        meter: &mut Meter<'_>,
     ) -> Result<bool, LimitReached> {
         let Some(mut trace) = self.trace.take() else {
-            return self.insert(arrival, query_edge, postings, rows, Untraced);
+            return self.insert(arrival, query_edge, postings, rows, Untraced, meter);
         };
         trace.expire(arrival.ts, arrival.store, arrival.names);
         let (discarded, was_paused) = (self.counts.discarded, self.paused);
-        let inserted = self.insert(arrival, query_edge, postings, rows, &mut *trace);
+        let inserted = self.insert(arrival, query_edge, postings, rows, &mut *trace, meter);
         let is_remembered = trace.arrived(arrival.store);
         if self.counts.discarded > discarded {
             trace.discard(query_edge);
@@ -176,7 +180,7 @@ impl Registered {
     }
 
     #[inline]
-    fn settle(&mut self, outcome: Outcome) -> Result<bool, LimitReached> {
+    fn settle(&mut self, outcome: Outcome, meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
         match outcome {
             Outcome::Discarded => {
                 self.counts.discarded += 1;
@@ -184,7 +188,7 @@ impl Registered {
             }
             Outcome::Used => Ok(true),
             Outcome::Limited(bound) => {
-                self.at_limit(&bound.to_string())?;
+                self.at_limit(&bound.to_string(), meter)?;
                 Ok(true)
             }
         }
@@ -202,8 +206,6 @@ impl Registered {
     /// pattern.
     pub fn gates(&self, query_edge: u8) -> (bool, [Option<Gate>; 2]) {
         match &self.engine {
-            // A bound on bytes is checked in the pattern, at every edge.
-            _ if self.limits.state_bytes.is_some() => (true, [None; 2]),
             Engine::Search(search) => (true, [search.gate(query_edge), None]),
             Engine::Filtering(filtering) => (filtering.completes(query_edge), filtering.gates(query_edge)),
             _ => (true, [None; 2]),
@@ -245,26 +247,47 @@ impl Registered {
         }
     }
 
-    fn check_bytes(&mut self, postings: &Postings) -> Result<(), LimitReached> {
+    /// Whether there is nothing more to be done about its state.
+    fn gave_up(&self) -> bool {
+        self.paused || (self.shed && self.limits.policy == LimitPolicy::Shed)
+    }
+
+    /// Does as the policy says if the pattern takes more bytes than it may, with the lists that it reads.
+    pub fn check_bytes(&mut self, postings: &Postings, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         match self.limits.state_bytes {
-            Some(bound) if !self.shed && self.bytes(postings) as u64 >= bound => {
-                self.at_limit(&format!("{bound} bytes of state"))
+            Some(bound) if !self.gave_up() && self.bytes(postings) as u64 >= bound => {
+                self.at_limit(&format!("{bound} bytes of state"), meter)
             }
             _ => Ok(()),
         }
     }
 
-    fn at_limit(&mut self, limit: &str) -> Result<(), LimitReached> {
+    /// Does as the policy says, now that an insertion was cut; where all work ends it is only noted that matches may be missing.
+    #[cold]
+    pub fn refused(&mut self, refusal: Refusal, bounded: Option<Bounded>, meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
+        match (refusal, bounded) {
+            (Refusal::Allowance, Some(bounded)) => self.at_limit(&bounded.to_string(), meter)?,
+            (Refusal::Allowance, None) | (Refusal::Ended(_), _) => self.shed = true,
+        }
+        Ok(true)
+    }
+
+    /// Does as the policy says, now that a limit was reached.
+    #[cold]
+    pub fn at_limit(&mut self, limit: &str, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         self.counts.limited += 1;
+        if self.limit.as_deref() != Some(limit) {
+            self.limit = Some(limit.to_owned());
+        }
         match self.limits.policy {
             LimitPolicy::Fail => Err(LimitReached { pattern: self.names.name.clone(), limit: limit.to_owned() }),
             LimitPolicy::Pause => {
                 self.paused = true;
                 self.shed = true;
                 match &mut self.engine {
-                    Engine::Timing(timing) => timing.clear(),
-                    Engine::Concurrent(lists) => lists.clear(),
-                    Engine::SjTree(tree) => tree.clear(),
+                    Engine::Timing(timing) => timing.clear(meter),
+                    Engine::Concurrent(lists) => lists.clear(meter),
+                    Engine::SjTree(tree) => tree.clear(meter),
                     Engine::Search(_) | Engine::Filtering(_) => {}
                 }
                 Ok(())
@@ -277,32 +300,41 @@ impl Registered {
     }
 
     /// Drops the state that left the window.
-    pub fn expire(&mut self, now: Time) {
+    pub fn expire(&mut self, now: Time, meter: &mut Meter<'_>) {
         let alive_from = now.saturating_sub(self.window - 1);
         match &mut self.engine {
-            Engine::Timing(timing) => timing.expire(alive_from),
-            Engine::Concurrent(lists) => lists.expire(alive_from),
-            Engine::SjTree(tree) => tree.expire(alive_from),
+            Engine::Timing(timing) => timing.expire(alive_from, meter),
+            Engine::Concurrent(lists) => lists.expire(alive_from, meter),
+            Engine::SjTree(tree) => tree.expire(alive_from, meter),
             Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
     /// Lets a deleted edge take no further part.
-    pub fn delete(&mut self, edge: EdgeRef) {
+    pub fn delete(&mut self, edge: EdgeRef, meter: &mut Meter<'_>) {
         match &mut self.engine {
             Engine::Timing(timing) => timing.delete(edge),
-            Engine::Concurrent(lists) => lists.delete(edge),
+            Engine::Concurrent(lists) => lists.delete(edge, meter),
             // They read the marks of the store and of the postings.
             Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
-    /// Waits for work on other threads and hands over the matches it found.
-    pub fn drain(&mut self, rows: &mut Rows) -> Result<(), LimitReached> {
-        let Engine::Concurrent(lists) = &mut self.engine else { return Ok(()) };
-        let limited = lists.drain(rows);
+    /// Waits for work on other threads, hands over the matches it found, and says what else came of it.
+    pub fn drain(&mut self, rows: &mut Rows, meter: &mut Meter<'_>) -> Drained {
+        let Engine::Concurrent(lists) = &mut self.engine else { return Drained::default() };
+        let drained = lists.drain(rows, meter);
         self.counts.discarded = lists.discarded();
-        limited.map_or(Ok(()), |bound| self.at_limit(&bound.to_string()))
+        drained
+    }
+
+    /// Steps that other threads took since the last time.
+    #[inline]
+    pub fn taken_elsewhere(&self) -> u64 {
+        match &self.engine {
+            Engine::Concurrent(lists) => lists.taken(),
+            Engine::Timing(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => 0,
+        }
     }
 
     /// Partial matches alive.

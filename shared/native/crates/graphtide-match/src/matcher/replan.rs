@@ -11,9 +11,11 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::allowances::SAVED;
 use super::{Matcher, Postings, Registered, register};
 use crate::dispatch::{Dispatch, SignatureId};
 use crate::expression::Expression;
+use crate::meter::Meter;
 use crate::output::Rows;
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::timing::Arrival;
@@ -78,9 +80,9 @@ pub struct Replay {
 }
 
 impl Matcher {
-    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed is refused, and the
-    /// old one goes on.
-    pub fn replan(&mut self, number: usize, plan: PlanSpec) -> Result<bool, InvalidPlan> {
+    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter does
+    /// not let be warmed, is refused, and the old one goes on.
+    pub fn replan(&mut self, number: usize, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         let Some((spec, across)) = self.replay.as_ref().and_then(|replay| replay.blueprints.get(number)) else {
             return Err(InvalidPlan { pattern: number.to_string(), reason: "its matcher keeps no edges to replay".into() });
         };
@@ -94,9 +96,10 @@ impl Matcher {
         let old = &self.patterns[number];
         new.paused = old.paused;
         new.shed = old.shed || old.lists.iter().any(|&ring| self.postings.has_shed(ring));
+        new.limit.clone_from(&old.limit);
         let counts = old.counts;
         let old = std::mem::replace(&mut self.patterns[number], new);
-        let Some(postings) = self.warmed(number) else {
+        let Some(postings) = self.warmed(number, meter) else {
             self.patterns[number] = old;
             self.patterns.iter_mut().for_each(|pattern| pattern.attach(&mut self.postings));
             return Ok(false);
@@ -110,14 +113,18 @@ impl Matcher {
     }
 
     /// Replays the window into the pattern's new engine; returns the lists as all patterns need them now, none at a limit.
-    fn warmed(&mut self, number: usize) -> Option<Postings> {
+    fn warmed(&mut self, number: usize, meter: &mut Meter<'_>) -> Option<Postings> {
         let mut postings = postings_for(&self.dispatch, &mut self.patterns);
         let mut known = Rows::default();
         let replay = self.replay.as_ref()?;
         let pattern = &mut self.patterns[number];
         let alive_from = self.now.saturating_sub(pattern.window - 1);
+        // What the window's records granted when they came, and what may have been saved before.
+        let records = SAVED.saturating_add(self.store.len() as u64);
+        meter.begin(pattern.limits.work.map_or(u64::MAX, |work| work.saturating_mul(records)));
         for (edge, satisfied) in self.store.refs().zip(replay.satisfied.iter()) {
             let stored = self.store.get(edge);
+            meter.tick(1);
             if self.store.is_deleted(edge) {
                 continue;
             }
@@ -127,16 +134,21 @@ impl Matcher {
             for &signature in satisfied {
                 let targets = self.dispatch.targets(signature).iter();
                 for target in targets.filter(|target| target.pattern as usize == number && stored.ts >= alive_from) {
-                    pattern.insert(&arrival, target.edge, &postings, &mut known, Untraced).ok()?;
+                    pattern.insert(&arrival, target.edge, &postings, &mut known, Untraced, meter).ok()?;
+                    if meter.is_refused() {
+                        meter.end();
+                        return None;
+                    }
                 }
             }
             for &signature in satisfied {
-                postings.add(signature, stored.ts, ends, edge);
+                postings.add(signature, stored.ts, ends, edge, meter);
             }
             known.clear();
         }
-        pattern.drain(&mut known).ok()?;
-        Some(postings)
+        meter.end();
+        let drained = pattern.drain(&mut known, meter);
+        (drained.limited.is_none() && !drained.refused).then_some(postings)
     }
 }
 

@@ -12,6 +12,8 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
+use crate::meter::{MATCH, Meter};
+
 /// A match reported before.
 #[derive(Debug)]
 pub struct ReportedMatch {
@@ -25,7 +27,7 @@ pub struct ReportedMatch {
     retracted: bool,
 }
 
-/// Matches reported, by the edges they hold.
+/// Matches reported, by the edges they hold; a list may begin with numbers that were forgotten.
 #[derive(Debug, Default)]
 pub struct Reported {
     matches: VecDeque<ReportedMatch>,
@@ -45,9 +47,10 @@ impl Reported {
     }
 
     /// Calls `f` with every match that holds the edge and was not retracted yet, oldest first; `f` says whether it is now.
-    pub fn retract(&mut self, edge: EdgeRef, mut f: impl FnMut(&ReportedMatch) -> bool) {
+    pub fn retract(&mut self, edge: EdgeRef, meter: &mut Meter<'_>, mut f: impl FnMut(&ReportedMatch) -> bool) {
         let Some(numbers) = self.by_edge.get(&edge.0) else { return };
-        for number in numbers {
+        for number in numbers.iter().filter(|&&number| number >= self.first) {
+            meter.tick(MATCH);
             let found = &mut self.matches[(number - self.first) as usize];
             if !found.retracted && f(found) {
                 found.retracted = true;
@@ -63,15 +66,14 @@ impl Reported {
     }
 
     /// Forgets the matches detected before `alive_from`.
-    pub fn expire(&mut self, alive_from: Time) {
+    pub fn expire(&mut self, alive_from: Time, meter: &mut Meter<'_>) {
         while self.matches.front().is_some_and(|found| found.detected_at < alive_from) {
             let Some(found) = self.matches.pop_front() else { return };
+            meter.tick(found.edges.len() as u32);
             for edge in &found.edges {
-                if let Some(numbers) = self.by_edge.get_mut(&edge.0) {
-                    numbers.retain(|number| *number != self.first);
-                    if numbers.is_empty() {
-                        self.by_edge.remove(&edge.0);
-                    }
+                // Numbers ascend: the list goes with the edge's last match.
+                if self.by_edge.get(&edge.0).is_some_and(|numbers| numbers.last() == Some(&self.first)) {
+                    self.by_edge.remove(&edge.0);
                 }
             }
             self.first += 1;

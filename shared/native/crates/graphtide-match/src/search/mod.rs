@@ -16,6 +16,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
 use crate::dispatch::SignatureId;
+use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::shape::{Bound, Shape};
 use crate::timing::Arrival;
@@ -67,7 +68,15 @@ impl Search {
     }
 
     /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, postings: &Postings, rows: &mut Rows, tracer: impl Tracer) {
+    pub fn insert(
+        &mut self,
+        arrival: &Arrival<'_>,
+        query_edge: u8,
+        postings: &Postings,
+        rows: &mut Rows,
+        tracer: impl Tracer,
+        meter: &mut Meter<'_>,
+    ) {
         let (source, target) = self.shape.ends[usize::from(query_edge)];
         self.vertices.fill(Vertex::NONE);
         self.vertices[usize::from(source)] = arrival.source;
@@ -86,6 +95,7 @@ impl Search {
             postings,
             rows,
             tracer,
+            meter,
             alive_from: arrival.ts.saturating_sub(self.shape.window - 1),
         };
         let started = run.node(query_edge).arrival(query_edge);
@@ -105,7 +115,7 @@ fn steps(shape: &Shape, order: &[u8], signatures: &[SignatureId]) -> Vec<Step> {
         .collect()
 }
 
-struct Run<'r, 'a, T> {
+struct Run<'r, 'a, 'p, T> {
     pattern: u32,
     start: u8,
     shape: &'r Shape,
@@ -117,10 +127,11 @@ struct Run<'r, 'a, T> {
     postings: &'r Postings,
     rows: &'r mut Rows,
     tracer: T,
+    meter: &'r mut Meter<'p>,
     alive_from: Time,
 }
 
-impl<T: Tracer> Run<'_, '_, T> {
+impl<T: Tracer> Run<'_, '_, '_, T> {
     #[inline]
     fn node(&self, edge: u8) -> Node {
         Node::Search { start: self.start, edge }
@@ -129,6 +140,7 @@ impl<T: Tracer> Run<'_, '_, T> {
     fn descend(&mut self, depth: usize) {
         let steps = self.steps;
         let Some(step) = steps.get(depth) else {
+            self.meter.tick(MATCH);
             self.tracer.matched(self.arrival.ts, self.edges);
             self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
             return;
@@ -151,6 +163,9 @@ impl<T: Tracer> Run<'_, '_, T> {
         let Some((earliest, latest)) = step.range(self.alive_from, |edge| self.times[usize::from(edge)]) else { return };
         let mut next = lists.newest(step.signature, step.access, self.vertices[source], self.vertices[target]);
         while let Some(entry) = next {
+            if !self.meter.step() {
+                return;
+            }
             self.tracer.look(told);
             if entry.ts < earliest {
                 self.tracer.refuse(told, too_old(entry, self.alive_from), None);
@@ -176,11 +191,11 @@ impl<T: Tracer> Run<'_, '_, T> {
         }
     }
 
-    fn predicates_hold(&self, predicates: &[u16]) -> bool {
+    fn predicates_hold(&mut self, predicates: &[u16]) -> bool {
         if predicates.is_empty() {
             return true;
         }
         let bound = Bound { store: self.arrival.store, names: self.arrival.names, edges: self.edges, vertices: self.vertices };
-        predicates.iter().all(|&index| self.shape.across[usize::from(index)].predicate.holds(&bound))
+        self.shape.hold(predicates, &bound, self.meter)
     }
 }

@@ -17,6 +17,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use crate::dispatch::SignatureId;
+use crate::meter::Meter;
 use crate::search::gate::Gate;
 use crate::search::jumps::Jumps;
 
@@ -176,27 +177,41 @@ impl Postings {
 
     /// Lists an edge under a signature; says whether anyone reads it there.
     #[inline]
-    pub fn add(&mut self, signature: SignatureId, ts: Time, ends: (Vertex, Vertex), edge: EdgeRef) -> bool {
+    pub fn add(
+        &mut self,
+        signature: SignatureId,
+        ts: Time,
+        ends: (Vertex, Vertex),
+        edge: EdgeRef,
+        meter: &mut Meter<'_>,
+    ) -> bool {
         let mut kept = false;
         // From the newest: an edge is no gate to itself.
         for place in (0..self.narrowed[signature as usize].len()).rev() {
             let Narrowed { ring, ref gates } = self.narrowed[signature as usize][place];
             let alive_from = ts.saturating_sub(self.ring(ring).window - 1);
             if gates.iter().all(|gate| gate.is_open_since(alive_from, self, ends.0, ends.1)) {
-                kept |= self.put(ring, ts, ends, edge);
+                kept |= self.put(ring, ts, ends, edge, meter);
             }
         }
-        self.put(signature, ts, ends, edge) || kept
+        self.put(signature, ts, ends, edge, meter) || kept
     }
 
     #[inline]
-    fn put(&mut self, number: RingId, ts: Time, (source, target): (Vertex, Vertex), edge: EdgeRef) -> bool {
+    fn put(
+        &mut self,
+        number: RingId,
+        ts: Time,
+        (source, target): (Vertex, Vertex),
+        edge: EdgeRef,
+        meter: &mut Meter<'_>,
+    ) -> bool {
         let Self { rings, heads, .. } = self;
         let ring = &mut rings[number as usize];
         if ring.window == 0 {
             return false;
         }
-        ring.expire(number, ts.saturating_sub(ring.window - 1), heads);
+        ring.expire(number, ts.saturating_sub(ring.window - 1), heads, meter);
         if ring.entries.len() >= ring.bound {
             ring.shed = true;
             ring.pop_front(number, heads);
@@ -225,10 +240,10 @@ impl Postings {
     }
 
     /// Removes the entries that left the longest window of their readers.
-    pub fn advance(&mut self, now: Time) {
+    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) {
         let Self { rings, heads, .. } = self;
         for (number, ring) in (0..).zip(rings) {
-            ring.expire(number, now.saturating_sub(ring.window.max(1) - 1), heads);
+            ring.expire(number, now.saturating_sub(ring.window.max(1) - 1), heads, meter);
         }
     }
 
@@ -265,10 +280,17 @@ impl Postings {
         (entry.previous[access as usize].wrapping_sub(ring.first) as usize) < ring.entries.len()
     }
 
-    /// Newest entry not after `latest`, of those older than this one in the same list.
+    /// Newest entry not after `latest`, of those older than this one in the same list; none if the meter refuses to look on.
     #[inline]
-    pub fn older_until(&self, ring: RingId, access: Access, entry: &Entry, latest: Time) -> Option<&Entry> {
-        self.ring(ring).older_until(access, entry, latest)
+    pub fn older_until(
+        &self,
+        ring: RingId,
+        access: Access,
+        entry: &Entry,
+        latest: Time,
+        meter: &mut Meter<'_>,
+    ) -> Option<&Entry> {
+        self.ring(ring).older_until(access, entry, latest, meter)
     }
 
     /// Marks an edge as deleted, if it is listed under the signature. Entries lie in stream order, as edges do.
@@ -322,13 +344,16 @@ impl Ring {
         }
     }
 
-    fn older_until(&self, access: Access, entry: &Entry, latest: Time) -> Option<&Entry> {
+    fn older_until(&self, access: Access, entry: &Entry, latest: Time, meter: &mut Meter<'_>) -> Option<&Entry> {
         let jumps = self.jumps.iter().find(|&&(other, _)| other == access).map(|(_, jumps)| jumps);
         let mut place = entry.previous[access as usize];
         loop {
             let entry = self.at(place)?;
             if entry.ts <= latest {
                 return Some(entry);
+            }
+            if !meter.step() {
+                return None;
             }
             let far = jumps.and_then(|jumps| jumps.target(place.wrapping_sub(self.first)));
             place = far
@@ -338,8 +363,9 @@ impl Ring {
     }
 
     #[inline]
-    fn expire(&mut self, number: RingId, alive_from: Time, heads: &mut HashTable<Head>) {
+    fn expire(&mut self, number: RingId, alive_from: Time, heads: &mut HashTable<Head>, meter: &mut Meter<'_>) {
         while self.entries.front().is_some_and(|entry| entry.ts < alive_from) {
+            meter.tick(1);
             self.pop_front(number, heads);
         }
     }
@@ -372,6 +398,12 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meter::Unhurried;
+
+    fn add(postings: &mut Postings, signature: SignatureId, ts: Time, (source, target): (u32, u32), edge: u32) -> bool {
+        let ends = (Vertex(source), Vertex(target));
+        postings.add(signature, ts, ends, EdgeRef(edge), &mut Meter::unbounded(&Unhurried))
+    }
 
     fn times(postings: &Postings, access: Access, source: u32, target: u32) -> Vec<Time> {
         let mut found = Vec::new();
@@ -386,19 +418,19 @@ mod tests {
     #[test]
     fn lists_are_newest_first_and_end_at_the_window() {
         let mut postings = Postings::new(2);
-        assert!(!postings.add(1, 0, (Vertex(1), Vertex(2)), EdgeRef(0)), "nobody reads it");
+        assert!(!add(&mut postings, 1, 0, (1, 2), 0), "nobody reads it");
         postings.serve(1, Access::Source, 10);
         postings.serve(1, Access::Both, 10);
         for (number, (source, target)) in (0..).zip([(1, 2), (1, 3), (2, 3), (1, 2)]) {
-            postings.add(1, Time::from(number), (Vertex(source), Vertex(target)), EdgeRef(number));
+            add(&mut postings, 1, Time::from(number), (source, target), number);
         }
         assert_eq!(times(&postings, Access::Source, 1, 0), [3, 1, 0]);
         assert_eq!(times(&postings, Access::Both, 1, 2), [3, 0]);
-        postings.add(1, 12, (Vertex(1), Vertex(2)), EdgeRef(4));
+        add(&mut postings, 1, 12, (1, 2), 4);
         assert_eq!(times(&postings, Access::Source, 1, 0), [12, 3]);
         assert!(times(&postings, Access::Source, 2, 0).is_empty());
         assert!(postings.has_any(1, Access::Source, Vertex(1), Vertex::NONE));
-        postings.advance(100);
+        postings.advance(100, &mut Meter::unbounded(&Unhurried));
         assert_eq!((postings.total_bytes(), postings.heads.len()), (0, 0));
     }
 
@@ -408,7 +440,7 @@ mod tests {
         postings.serve(1, Access::Target, 5);
         for number in 0..1000 {
             let ts = Time::from(number) * 10;
-            postings.add(1, ts, (Vertex(0), Vertex(1)), EdgeRef(number));
+            add(&mut postings, 1, ts, (0, 1), number);
             assert_eq!(times(&postings, Access::Target, 0, 1), [ts]);
         }
     }
@@ -421,8 +453,7 @@ mod tests {
         let narrowed = postings.narrow(1, vec![gate]);
         assert_eq!((narrowed, postings.narrow(1, vec![gate]), postings.narrow(1, Vec::new())), (2, 2, 1));
         postings.serve(narrowed, Access::Source, 10);
-        let mut arrive =
-            |signature, ts, source, target, edge| postings.add(signature, ts, (Vertex(source), Vertex(target)), EdgeRef(edge));
+        let mut arrive = |signature, ts, source, target, edge| add(&mut postings, signature, ts, (source, target), edge);
         assert!(!arrive(1, 0, 7, 8, 0), "nothing came into 7");
         assert!(arrive(0, 1, 6, 7, 1));
         assert!(arrive(1, 2, 7, 8, 2));
@@ -444,7 +475,7 @@ mod tests {
         }
         let mut lengths = Vec::new();
         for number in 0..3 {
-            postings.add(0, Time::from(number), (Vertex(1), Vertex(2 + number)), EdgeRef(number));
+            add(&mut postings, 0, Time::from(number), (1, 2 + number), number);
             lengths.push([0, second, third].map(|ring| postings.ring(ring).entries.len()));
         }
         assert_eq!(lengths, [[1, 0, 0], [2, 1, 0], [3, 2, 1]]);
@@ -460,12 +491,13 @@ mod tests {
             }
             for number in 0..1000 {
                 // Every third entry is of another list.
-                let source = Vertex(u32::from(number % 3 == 0));
-                postings.add(1, Time::from(number), (source, Vertex(2)), EdgeRef(number));
+                add(&mut postings, 1, Time::from(number), (u32::from(number % 3 == 0), 2), number);
             }
             let Some(newest) = postings.newest(1, Access::Source, Vertex(0), Vertex::NONE) else { panic!("it has entries") };
             for latest in 600..newest.ts {
-                let found = postings.older_until(1, Access::Source, newest, latest).map(|entry| entry.ts);
+                let found = postings
+                    .older_until(1, Access::Source, newest, latest, &mut Meter::unbounded(&Unhurried))
+                    .map(|entry| entry.ts);
                 let expected = (700..=latest).rev().find(|ts| ts % 3 != 0);
                 assert_eq!(found, expected, "{latest}");
             }

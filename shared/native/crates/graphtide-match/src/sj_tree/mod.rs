@@ -29,6 +29,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
 use crate::dispatch::SignatureId;
+use crate::meter::Meter;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::postings::{Access, Postings};
@@ -143,6 +144,7 @@ impl SjTree {
         postings: &Postings,
         rows: &mut Rows,
         tracer: impl Tracer,
+        meter: &mut Meter<'_>,
     ) -> Outcome {
         let edge = usize::from(self.plan.edge_places[usize::from(query_edge)]);
         let level = self.plan.leaf_of[edge];
@@ -152,7 +154,7 @@ impl SjTree {
             return Outcome::Discarded;
         }
         let alive_from = arrival.ts.saturating_sub(self.shape.window - 1);
-        self.state.expire(&self.plan, alive_from);
+        self.state.expire(&self.plan, alive_from, meter);
         self.state.limited = false;
         let (source, target) = self.shape.ends[edge];
         self.binding.edges[edge] = arrival.edge;
@@ -169,6 +171,7 @@ impl SjTree {
             postings,
             rows,
             tracer,
+            meter,
             alive_from,
             has_deleted: arrival.store.has_deleted(),
             used: false,
@@ -182,13 +185,13 @@ impl SjTree {
     }
 
     /// Removes the partial matches with an edge from before `alive_from`.
-    pub fn expire(&mut self, alive_from: Time) {
-        self.state.expire(&self.plan, alive_from);
+    pub fn expire(&mut self, alive_from: Time, meter: &mut Meter<'_>) {
+        self.state.expire(&self.plan, alive_from, meter);
     }
 
     /// Drops all state.
-    pub fn clear(&mut self) {
-        self.state.expire(&self.plan, Time::MAX);
+    pub fn clear(&mut self, meter: &mut Meter<'_>) {
+        self.state.expire(&self.plan, Time::MAX, meter);
     }
 
     /// Partial matches stored.
@@ -243,9 +246,10 @@ fn steps(plan: &Compiled) -> impl Iterator<Item = &Step> {
 
 impl State {
     #[inline]
-    fn expire(&mut self, plan: &Compiled, alive_from: Time) {
+    fn expire(&mut self, plan: &Compiled, alive_from: Time, meter: &mut Meter<'_>) {
         while let Some(mut chain) = self.wheel.pop_expired(alive_from) {
             while chain != NIL {
+                meter.tick(1);
                 let (table, node) = ((chain >> self.node_bits) as TableId, chain & ((1 << self.node_bits) - 1));
                 for &(slot, place) in &plan.tables[table].enables {
                     self.enabled.disable(slot, Vertex(self.tables[table].payload(node)[place]));

@@ -10,6 +10,7 @@ use graphtide_graph::vertex::Vertex;
 
 use super::compile::{Arrives, Compiled, Guard, Join, ROW_HEADER, TableId};
 use super::{Binding, State, time};
+use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::search::postings::Postings;
 use crate::search::step::{Step, too_old};
@@ -28,7 +29,7 @@ fn union(level: usize) -> Node {
 }
 
 /// One insertion under way.
-pub struct Run<'r, 'a, T> {
+pub struct Run<'r, 'a, 'p, T> {
     pub pattern: u32,
     pub shape: &'r Shape,
     pub plan: &'r Compiled,
@@ -39,13 +40,14 @@ pub struct Run<'r, 'a, T> {
     pub postings: &'r Postings,
     pub rows: &'r mut Rows,
     pub tracer: T,
+    pub meter: &'r mut Meter<'p>,
     pub alive_from: Time,
     pub has_deleted: bool,
     /// Whether something was stored or reported.
     pub used: bool,
 }
 
-impl<T: Tracer> Run<'_, '_, T> {
+impl<T: Tracer> Run<'_, '_, '_, T> {
     /// The arriving edge is bound as an edge of leaf `level`, that `query_edge` of the pattern: finds the matches of the leaf that it
     /// makes.
     #[inline]
@@ -99,6 +101,9 @@ impl<T: Tracer> Run<'_, '_, T> {
         let (source, target) = (usize::from(step.source), usize::from(step.target));
         let mut next = lists.newest(step.signature, step.access, self.binding.vertices[source], self.binding.vertices[target]);
         while let Some(entry) = next {
+            if !self.meter.step() {
+                return;
+            }
             self.tracer.look(told);
             if entry.ts < earliest {
                 self.tracer.refuse(told, too_old(entry, self.alive_from), None);
@@ -121,13 +126,13 @@ impl<T: Tracer> Run<'_, '_, T> {
         }
     }
 
-    fn predicates_hold(&self, predicates: &[u16]) -> bool {
+    fn predicates_hold(&mut self, predicates: &[u16]) -> bool {
         if predicates.is_empty() {
             return true;
         }
         let Binding { edges, vertices } = &*self.binding;
         let bound = Bound { store: self.arrival.store, names: self.arrival.names, edges, vertices };
-        predicates.iter().all(|&index| self.shape.across[usize::from(index)].predicate.holds(&bound))
+        self.shape.hold(predicates, &bound, self.meter)
     }
 
     /// A match of leaf `level` is bound: stores it, and joins it with the unions before it.
@@ -154,7 +159,7 @@ impl<T: Tracer> Run<'_, '_, T> {
         let step = union(level).step();
         self.tracer.enter(stored);
         let mut node = self.state.tables[left].first(key);
-        while node != NIL {
+        while node != NIL && self.meter.step() {
             let table = &self.state.tables[left];
             let (row, next) = (table.payload(node), table.next(node));
             let union_oldest = time(row);
@@ -286,7 +291,7 @@ impl<T: Tracer> Run<'_, '_, T> {
         let step = union(level + 1).step();
         let own = self.plan.leaves[level + 1].edges.len();
         let mut node = self.state.tables[right].first(self.binding.key(join.key));
-        while node != NIL {
+        while node != NIL && self.meter.step() {
             let table = &self.state.tables[right];
             let (row, next) = (table.payload(node), table.next(node));
             let leaf_oldest = time(row);
@@ -331,6 +336,7 @@ impl<T: Tracer> Run<'_, '_, T> {
 
     fn report(&mut self) {
         self.used = true;
+        self.meter.tick(MATCH);
         for (edge, &place) in self.found.edges.iter_mut().zip(&self.plan.edge_places) {
             *edge = self.binding.edges[usize::from(place)];
         }

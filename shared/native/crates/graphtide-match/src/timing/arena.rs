@@ -190,6 +190,11 @@ impl Item {
         self.stride * size_of::<u32>()
     }
 
+    /// Bytes that a node takes at most, with a bucket of its own.
+    pub fn most_node_bytes(&self) -> usize {
+        self.node_bytes() + size_of::<Bucket>() + size_of::<u32>() + 1
+    }
+
     /// Bytes that the live nodes and buckets take.
     pub fn bytes(&self) -> usize {
         self.live * self.node_bytes() + self.numbers.len() * (size_of::<Bucket>() + size_of::<u32>() + 1)

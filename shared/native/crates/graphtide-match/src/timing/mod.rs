@@ -19,6 +19,7 @@ use graphtide_graph::Time;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
+use crate::meter::Meter;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{Limits, Storage};
 use crate::shape::Shape;
@@ -137,6 +138,7 @@ pub struct Timing {
     peak: usize,
     bounds: Bounds,
     limited: bool,
+    most_node_bytes: usize,
     scratch: Option<Box<Scratch>>,
 }
 
@@ -145,6 +147,7 @@ impl Timing {
     pub fn new(pattern: u32, shape: Shape, subqueries: Vec<Vec<u8>>, storage: Storage, limits: &Limits) -> Self {
         let plan = Compiled::new(&shape, subqueries, storage);
         let items = plan.items.iter().map(|item| Item::new(item.payload, item.key.is_some())).collect::<Vec<_>>();
+        let most_node_bytes = items.iter().map(Item::most_node_bytes).max().unwrap_or(0);
         let item_bits = usize::BITS - items.len().leading_zeros();
         let node_bits = u32::BITS - item_bits.max(1);
         // The largest word marks no node, the highest bit a bucket.
@@ -167,18 +170,26 @@ impl Timing {
                 bytes: limits.state_bytes.unwrap_or(u64::MAX),
             },
             limited: false,
+            most_node_bytes,
             scratch: Some(Box::new(scratch)),
             shape,
         }
     }
 
     /// Inserts an edge as one query edge, reporting the matches it completes.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, rows: &mut Rows, tracer: impl Tracer) -> Outcome {
+    pub fn insert(
+        &mut self,
+        arrival: &Arrival<'_>,
+        query_edge: u8,
+        rows: &mut Rows,
+        tracer: impl Tracer,
+        meter: &mut Meter<'_>,
+    ) -> Outcome {
         let Some(mut scratch) = self.scratch.take() else { return Outcome::Discarded };
-        self.expire(arrival.ts.saturating_sub(self.shape.window - 1));
+        self.expire(arrival.ts.saturating_sub(self.shape.window - 1), meter);
         self.limited = false;
         let (local, fresh) = self.edges.hold(arrival.ts, arrival.source, arrival.target, arrival.edge);
-        let mut run = Run { engine: self, arrival, rows, tracer, local, used: false };
+        let mut run = Run { engine: self, arrival, rows, tracer, meter, local, used: false };
         run.insert(query_edge, &mut scratch);
         let used = run.used;
         if fresh && !used {
@@ -194,9 +205,10 @@ impl Timing {
 
     /// Removes every partial match with an edge from before `alive_from`.
     #[inline]
-    pub fn expire(&mut self, alive_from: Time) {
+    pub fn expire(&mut self, alive_from: Time, meter: &mut Meter<'_>) {
         while let Some(mut chain) = self.edges.pop_expired(alive_from) {
             while chain != NIL {
+                meter.tick(1);
                 let (item, node) = self.split(NodeRef(chain));
                 chain = self.items[item].remove(node);
                 self.live -= 1;
@@ -210,8 +222,8 @@ impl Timing {
     }
 
     /// Drops all state.
-    pub fn clear(&mut self) {
-        self.expire(Time::MAX);
+    pub fn clear(&mut self, meter: &mut Meter<'_>) {
+        self.expire(Time::MAX, meter);
         self.edges = HeldEdges::default();
     }
 
@@ -228,6 +240,12 @@ impl Timing {
     /// Bytes of state alive.
     pub fn bytes(&self) -> usize {
         self.items.iter().map(Item::bytes).sum::<usize>() + self.edges.bytes()
+    }
+
+    /// Bytes of state alive at most: cheaper to know than how many.
+    #[inline]
+    fn most_bytes(&self) -> u64 {
+        (self.live * self.most_node_bytes + self.edges.bytes()) as u64
     }
 
     /// What each item holds and held.
@@ -358,7 +376,7 @@ impl Timing {
         payload: impl IntoIterator<Item = u32>,
     ) -> Option<NodeRef> {
         let full = self.live as u64 >= self.bounds.partial_matches
-            || (self.bounds.bytes < u64::MAX && self.bytes() as u64 >= self.bounds.bytes);
+            || (self.most_bytes() >= self.bounds.bytes && self.bytes() as u64 >= self.bounds.bytes);
         if full {
             self.limited = true;
             return None;

@@ -8,6 +8,7 @@ use super::arena::NIL;
 use super::compile::{Extension, Join};
 use super::edges::LocalEdge;
 use super::{Arrival, Binding, NodeRef, Scratch, Timing, pack};
+use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::plan::Storage;
 use crate::shape::Bound;
@@ -22,16 +23,17 @@ fn union(level: usize) -> Node {
 }
 
 /// One insertion under way.
-pub struct Run<'r, 'a, T> {
+pub struct Run<'r, 'a, 'p, T> {
     pub engine: &'r mut Timing,
     pub arrival: &'r Arrival<'a>,
     pub rows: &'r mut Rows,
     pub tracer: T,
+    pub meter: &'r mut Meter<'p>,
     pub local: LocalEdge,
     pub used: bool,
 }
 
-impl<T: Tracer> Run<'_, '_, T> {
+impl<T: Tracer> Run<'_, '_, '_, T> {
     /// Algorithm 1, lines 1 to 10.
     pub fn insert(&mut self, query_edge: u8, scratch: &mut Scratch) {
         let (subquery, depth) = self.engine.plan.positions[usize::from(query_edge)];
@@ -42,9 +44,9 @@ impl<T: Tracer> Run<'_, '_, T> {
             self.extended(subquery, 0, None, scratch);
             return;
         }
-        let prefix_item = self.extension(query_edge).prefix;
+        let prefix_item = self.engine.extension(query_edge).prefix;
         let (mut source, mut target) = (self.arrival.source.0, self.arrival.target.0);
-        let bound = self.extension(query_edge).bound;
+        let bound = self.engine.extension(query_edge).bound;
         if !bound.0 {
             source = Vertex::NONE.0;
         }
@@ -52,7 +54,7 @@ impl<T: Tracer> Run<'_, '_, T> {
             target = Vertex::NONE.0;
         }
         let mut node = self.engine.items[prefix_item].first(pack(source, target));
-        while node != NIL {
+        while node != NIL && self.meter.step() {
             let next = self.engine.items[prefix_item].next(node);
             let parent = self.engine.join_ref(prefix_item, node);
             self.tracer.look(step);
@@ -71,23 +73,15 @@ impl<T: Tracer> Run<'_, '_, T> {
 
     /// Why the edge cannot extend the prefix; if it can, it is bound.
     #[inline]
-    fn refuses(&self, query_edge: u8, subquery: usize, depth: usize, prefix: &mut Binding) -> Option<Reason> {
+    fn refuses(&mut self, query_edge: u8, subquery: usize, depth: usize, prefix: &mut Binding) -> Option<Reason> {
         let refused = self.misfit(query_edge, subquery, depth, prefix);
         if refused.is_some() {
             return refused;
         }
         self.engine.bind(prefix, query_edge, self.local);
-        let hold = self.predicates_hold(&self.extension(query_edge).predicates, prefix);
+        let engine = &*self.engine;
+        let hold = engine.predicates_hold(&engine.extension(query_edge).predicates, self.arrival, prefix, self.meter);
         (!hold).then_some(Reason::Predicate)
-    }
-
-    #[inline]
-    fn extension(&self, query_edge: u8) -> &Extension {
-        // Every edge beyond the first of its subquery has one.
-        match &self.engine.plan.extensions[usize::from(query_edge)] {
-            Some(extension) => extension,
-            None => unreachable!("edge {query_edge} begins its subquery"),
-        }
     }
 
     /// Refuses an edge that is not later than the prefix's last, or brings a vertex that is not new.
@@ -97,19 +91,10 @@ impl<T: Tracer> Run<'_, '_, T> {
         if self.engine.edges.get(prefix.edges[usize::from(last)]).ts >= self.arrival.ts {
             return Some(Reason::Order);
         }
-        let extension = self.extension(query_edge);
+        let extension = self.engine.extension(query_edge);
         let taken = |vertex: Vertex| extension.differ.iter().any(|&other| prefix.vertices[usize::from(other)] == vertex);
         let is_new = (extension.bound.0 || !taken(self.arrival.source)) && (extension.bound.1 || !taken(self.arrival.target));
         (!is_new).then_some(Reason::Distinct)
-    }
-
-    fn predicates_hold(&self, predicates: &[u16], binding: &Binding) -> bool {
-        if predicates.is_empty() {
-            return true;
-        }
-        let bound =
-            Bound { store: self.arrival.store, names: self.arrival.names, edges: &binding.stored, vertices: &binding.vertices };
-        predicates.iter().all(|&index| self.engine.shape.across[usize::from(index)].predicate.holds(&bound))
     }
 
     /// `scratch.leaf` is a new match of a prefix: stores it, and joins it if the subquery is whole (lines 11 to 16).
@@ -170,7 +155,7 @@ impl<T: Tracer> Run<'_, '_, T> {
         let left = join.left;
         let mut node = self.engine.items[left].first(scratch.leaf.key(join.key));
         self.tracer.enter(Some(leaf.0));
-        while node != NIL {
+        while node != NIL && self.meter.step() {
             let next = self.engine.items[left].next(node);
             let parent = self.engine.join_ref(left, node);
             self.tracer.look(union(level).step());
@@ -199,7 +184,7 @@ impl<T: Tracer> Run<'_, '_, T> {
         let step = self::union(level + 1).step();
         let mut node = self.engine.items[right].first(scratch.unions[level].key(join.key));
         self.tracer.enter(Some(union.0));
-        while node != NIL {
+        while node != NIL && self.meter.step() {
             let next = self.engine.items[right].next(node);
             let leaf = self.engine.join_ref(right, node);
             self.tracer.look(step);
@@ -225,7 +210,9 @@ impl<T: Tracer> Run<'_, '_, T> {
     /// was stored before.
     fn joined(&mut self, level: usize, parts: (NodeRef, NodeRef), partner: NodeRef, scratch: &mut Scratch) {
         let at = union(level);
-        if !self.predicates_hold(&self.engine.plan.joins[level - 1].predicates, &scratch.unions[level]) {
+        let engine = &*self.engine;
+        let predicates = &engine.plan.joins[level - 1].predicates;
+        if !engine.predicates_hold(predicates, self.arrival, &scratch.unions[level], self.meter) {
             self.tracer.refuse(at.step(), Reason::Predicate, Some(partner.0));
         } else if level + 1 == self.engine.plan.subqueries.len() {
             self.tracer.pass(at.step());
@@ -285,12 +272,30 @@ impl<T: Tracer> Run<'_, '_, T> {
 
     fn report(&mut self, binding: &Binding) {
         self.used = true;
+        self.meter.tick(MATCH);
         self.tracer.matched(self.arrival.ts, &binding.stored);
         self.rows.push(self.engine.pattern, self.arrival.ts, &binding.stored, &binding.vertices);
     }
 }
 
 impl Timing {
+    #[inline]
+    fn extension(&self, query_edge: u8) -> &Extension {
+        // Every edge beyond the first of its subquery has one.
+        match &self.plan.extensions[usize::from(query_edge)] {
+            Some(extension) => extension,
+            None => unreachable!("edge {query_edge} begins its subquery"),
+        }
+    }
+
+    fn predicates_hold(&self, predicates: &[u16], arrival: &Arrival<'_>, binding: &Binding, meter: &mut Meter<'_>) -> bool {
+        if predicates.is_empty() {
+            return true;
+        }
+        let bound = Bound { store: arrival.store, names: arrival.names, edges: &binding.stored, vertices: &binding.vertices };
+        self.shape.hold(predicates, &bound, meter)
+    }
+
     /// Overlays subquery `level` of `right` on a union.
     #[inline]
     fn merge(&self, level: usize, union: &mut Binding, right: &Binding) {

@@ -1,0 +1,211 @@
+//! What patterns may spend: steps of work, granted by the records of the stream and by whoever watches a clock.
+//!
+//! Every pattern has an account, and the pass one that all share. A record of the stream grants each of them its steps, wanted or
+//! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time grants nothing: whoever
+//! sends the stream could move it. So a pass that nobody grants time takes the same records to the same end, wherever it runs.
+//! While the shared account is empty, the pattern that spent most of late is refused, if that was much, and no other.
+//! Cost: O(1) an insertion; the search for the one that spent most is O(patterns), once in [`PATIENCE`] records at most.
+
+/// Records' worth of work that an account saves.
+pub const SAVED: u64 = 4096;
+
+/// Of what an account saves, the part that a pattern may spend of late without being called to account for the others.
+const MODEST: u64 = 8;
+
+/// Records from one search for the pattern that spent most to the next.
+const PATIENCE: u64 = 64;
+
+/// Whose work is bounded by a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounded {
+    /// The pattern's: steps a record.
+    Pattern(u64),
+    /// That of all patterns of the pass: steps a record.
+    Pass(u64),
+}
+
+impl std::fmt::Display for Bounded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Pattern(work) => write!(f, "{work} steps of work a record"),
+            Self::Pass(work) => write!(f, "{work} steps of work a record, which all patterns of its shard share"),
+        }
+    }
+}
+
+/// Steps saved by the records granted.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    work: u64,
+    left: u64,
+    /// Records granted when `left` was true.
+    at: u64,
+}
+
+impl Account {
+    fn full(work: u64) -> Self {
+        Self { work, left: work.saturating_mul(SAVED), at: 0 }
+    }
+
+    fn left(&mut self, records: u64) -> u64 {
+        if self.at < records {
+            let granted = self.work.saturating_mul(records - self.at);
+            self.left = self.left.saturating_add(granted).min(self.work.saturating_mul(SAVED));
+            self.at = records;
+        }
+        self.left
+    }
+}
+
+/// What a pattern spent, halved every [`SAVED`] records.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lately {
+    steps: u64,
+    half_life: u64,
+}
+
+impl Lately {
+    fn steps(&mut self, records: u64) -> u64 {
+        let now = records / SAVED;
+        self.steps = self.steps.checked_shr((now - self.half_life).min(64) as u32).unwrap_or(0);
+        self.half_life = now;
+        self.steps
+    }
+}
+
+/// The accounts of a pass.
+#[derive(Debug)]
+pub struct Allowances {
+    own: Vec<Account>,
+    lately: Vec<Lately>,
+    shared: Option<Account>,
+    /// Records taken, and those granted for time.
+    records: u64,
+    taken: u64,
+    /// Who spent most of late, if that was much, and until when that is taken for true.
+    greediest: (Option<usize>, u64),
+}
+
+impl Allowances {
+    /// Opens accounts: steps a record of each pattern, and of all; none if nothing is bounded.
+    pub fn new(works: &[Option<u64>], shared: Option<u64>) -> Option<Self> {
+        (shared.is_some() || works.iter().any(Option::is_some)).then(|| Self {
+            own: works.iter().map(|work| Account::full(work.unwrap_or(u64::MAX))).collect(),
+            lately: vec![Lately::default(); works.len()],
+            shared: shared.map(Account::full),
+            records: 0,
+            taken: 0,
+            greediest: (None, 0),
+        })
+    }
+
+    /// Grants what so many records are worth.
+    #[inline]
+    pub fn grant(&mut self, records: u64) {
+        self.records = self.records.saturating_add(records);
+    }
+
+    /// Grants the records of the stream, of which so many were taken in all.
+    #[inline]
+    pub fn take_record(&mut self, taken: u64) {
+        self.grant(taken - self.taken);
+        self.taken = taken;
+    }
+
+    /// How many steps a pattern may take next, and which account says so.
+    #[inline]
+    pub fn lend(&mut self, pattern: usize) -> (u64, Bounded) {
+        let records = self.records;
+        let own = &mut self.own[pattern];
+        let (left, bounded) = (own.left(records), Bounded::Pattern(own.work));
+        let Some(shared) = &mut self.shared else { return (left, bounded) };
+        let work = shared.work;
+        let share = match shared.left(records) {
+            0 if self.greediest() == Some(pattern) => 0,
+            rest => rest.max(modest(work)),
+        };
+        if share < left { (share, Bounded::Pass(work)) } else { (left, bounded) }
+    }
+
+    /// Takes the steps that a pattern took out of its account and the shared one.
+    #[inline]
+    pub fn spend(&mut self, pattern: usize, steps: u64) {
+        if steps == 0 {
+            return;
+        }
+        let own = &mut self.own[pattern];
+        own.left = own.left.saturating_sub(steps);
+        if let Some(shared) = &mut self.shared {
+            shared.left = shared.left.saturating_sub(steps);
+            let lately = &mut self.lately[pattern];
+            lately.steps = lately.steps(self.records).saturating_add(steps);
+        }
+    }
+
+    #[cold]
+    fn greediest(&mut self) -> Option<usize> {
+        let (found, until) = self.greediest;
+        let records = self.records;
+        if records < until {
+            return found;
+        }
+        let floor = self.shared.as_ref().map_or(0, |shared| modest(shared.work));
+        let spent = self.lately.iter_mut().enumerate().map(|(pattern, lately)| (lately.steps(records), pattern));
+        let found = spent.max().filter(|&(steps, _)| steps > floor).map(|(_, pattern)| pattern);
+        self.greediest = (found, records.saturating_add(PATIENCE));
+        found
+    }
+}
+
+fn modest(work: u64) -> u64 {
+    work.saturating_mul(SAVED) / MODEST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_spent_is_saved_up_to_a_bound() {
+        let Some(mut allowances) = Allowances::new(&[Some(10)], None) else { panic!("it is bounded") };
+        let all = 10 * SAVED;
+        assert_eq!(allowances.lend(0), (all, Bounded::Pattern(10)));
+        allowances.grant(5);
+        assert_eq!(allowances.lend(0).0, all, "it is full");
+        allowances.spend(0, all + 7);
+        assert_eq!(allowances.lend(0).0, 0);
+        allowances.grant(3);
+        assert_eq!(allowances.lend(0).0, 30);
+        allowances.grant(2 * SAVED);
+        assert_eq!(allowances.lend(0).0, all);
+    }
+
+    #[test]
+    fn nothing_is_kept_where_nothing_is_bounded() {
+        assert!(Allowances::new(&[None, None], None).is_none());
+    }
+
+    #[test]
+    fn the_greediest_pays_for_all_and_a_modest_one_never_does() {
+        let Some(mut allowances) = Allowances::new(&[None, None, None], Some(100)) else { panic!("it is bounded") };
+        let all = 100 * SAVED;
+        allowances.spend(0, 10);
+        allowances.spend(1, all / 4);
+        allowances.spend(2, all);
+        assert_eq!(allowances.lend(2), (0, Bounded::Pass(100)));
+        for modest in [0, 1] {
+            assert_eq!(allowances.lend(modest), (all / MODEST, Bounded::Pass(100)));
+        }
+        allowances.grant(SAVED);
+        assert_eq!(allowances.lend(2).0, all, "it may go on once there is something again");
+    }
+
+    #[test]
+    fn nobody_is_refused_where_all_are_modest() {
+        let Some(mut allowances) = Allowances::new(&[None; 100], Some(100)) else { panic!("it is bounded") };
+        for pattern in 0..100 {
+            allowances.spend(pattern, 100 * SAVED / 50);
+        }
+        assert!((0..100).all(|pattern| allowances.lend(pattern).0 > 0));
+    }
+}

@@ -1,0 +1,213 @@
+//! Work, counted in steps, and who may do how much of it.
+//!
+//! A step is one candidate looked at: an entry of a list, a stored partial match, a joined row; some tens of nanoseconds. Engines
+//! count theirs on a [`Meter`], which is handed to them as the tracer is. It says whether to go on. Whoever is told not to
+//! unwinds at once: each loop on the way out asks again before its next candidate and hears the same, so that searches need no
+//! return values for it. What was stored until then stays, and all of it is true.
+//! Where work cannot be left half done, expiry for one, it is counted by [`Meter::tick`], which pauses but refuses nothing.
+//! Invariant: between two looks at the [`Pace`] lie at most [`SLICE`] steps, and an insertion gets exactly the steps it was
+//! allowed; neither changes what is found by insertions that are not refused.
+//! Cost: a subtraction and a branch a step; one look at the pace for every slice.
+
+/// Steps between two looks at the pace.
+pub const SLICE: u64 = 1024;
+
+/// Steps that a match takes to be handed over.
+pub const MATCH: u32 = 32;
+
+/// When to pause, and whether to go on at all; asked once a slice.
+pub trait Pace {
+    /// Takes as long as it likes; says whether the work is to go on.
+    fn rest(&self) -> bool;
+}
+
+/// Work that nobody pauses or stops.
+#[derive(Clone, Copy, Debug)]
+pub struct Unhurried;
+
+impl Pace for Unhurried {
+    fn rest(&self) -> bool {
+        true
+    }
+}
+
+/// Why work ended before it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Someone stopped it.
+    Stopped,
+    /// What it was to cost at most is spent.
+    Spent,
+}
+
+/// Why an insertion may not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its own allowance is spent.
+    Allowance,
+    /// All work ends.
+    Ended(Ended),
+}
+
+/// Counts steps.
+pub struct Meter<'p> {
+    /// Steps until the next look; negative once that is due.
+    left: i64,
+    /// What `left` was when it was filled last.
+    lent: i64,
+    /// Steps taken before it was filled last.
+    before: u64,
+    /// Steps at which the insertion under way is refused.
+    until: u64,
+    /// Steps at which everything is.
+    budget: u64,
+    refusal: Option<Refusal>,
+    pace: &'p dyn Pace,
+}
+
+impl std::fmt::Debug for Meter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meter").field("taken", &self.taken()).field("refusal", &self.refusal).finish_non_exhaustive()
+    }
+}
+
+impl<'p> Meter<'p> {
+    /// Starts at zero, for work of at most `budget` steps.
+    pub fn new(pace: &'p dyn Pace, budget: u64) -> Self {
+        let mut meter = Self { left: 0, lent: 0, before: 0, until: u64::MAX, budget, refusal: None, pace };
+        meter.fill(0);
+        meter
+    }
+
+    /// Starts at zero, for work without a bound.
+    pub fn unbounded(pace: &'p dyn Pace) -> Self {
+        Self::new(pace, u64::MAX)
+    }
+
+    /// Counts a step; says whether to take it.
+    #[inline]
+    pub fn step(&mut self) -> bool {
+        self.charge(1)
+    }
+
+    /// Counts steps; says whether to take them.
+    #[inline]
+    pub fn charge(&mut self, steps: u32) -> bool {
+        self.left -= i64::from(steps);
+        self.left >= 0 || self.look()
+    }
+
+    /// Counts steps that are taken in any case.
+    #[inline]
+    pub fn tick(&mut self, steps: u32) {
+        self.left -= i64::from(steps);
+        if self.left < 0 {
+            self.pause();
+        }
+    }
+
+    /// Steps counted.
+    #[inline]
+    pub fn taken(&self) -> u64 {
+        self.before + self.lent.wrapping_sub(self.left).cast_unsigned()
+    }
+
+    /// Steps that the insertion under way may still take.
+    pub fn remaining(&self) -> u64 {
+        self.until.saturating_sub(self.taken())
+    }
+
+    /// Begins an insertion that may take so many steps.
+    #[inline]
+    pub fn begin(&mut self, allowance: u64) {
+        let taken = self.taken();
+        self.until = taken.saturating_add(allowance);
+        if allowance < self.left.max(0).cast_unsigned() {
+            self.fill(taken);
+        }
+    }
+
+    /// Whether the insertion under way was told not to go on.
+    #[inline]
+    pub fn is_refused(&self) -> bool {
+        self.left < 0
+    }
+
+    /// Ends an insertion; says whether it was refused, and why.
+    #[inline]
+    pub fn end(&mut self) -> Option<Refusal> {
+        self.until = u64::MAX;
+        if self.left >= 0 {
+            return None;
+        }
+        self.settle()
+    }
+
+    /// Why all work ends, if it does.
+    #[inline]
+    pub fn ended(&self) -> Option<Ended> {
+        match self.refusal {
+            Some(Refusal::Ended(ended)) => Some(ended),
+            Some(Refusal::Allowance) | None => None,
+        }
+    }
+
+    /// Looks at the pace now; says whether to go on.
+    pub fn rest(&mut self) -> bool {
+        self.pause();
+        self.ended().is_none()
+    }
+
+    #[cold]
+    fn settle(&mut self) -> Option<Refusal> {
+        let refusal = self.refusal;
+        if refusal == Some(Refusal::Allowance) {
+            self.refusal = None;
+            self.fill(self.taken());
+        }
+        refusal
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self) -> bool {
+        if self.refusal.is_some() {
+            return false;
+        }
+        let taken = self.taken();
+        self.refusal = if taken > self.budget {
+            Some(Refusal::Ended(Ended::Spent))
+        } else if !self.pace.rest() {
+            Some(Refusal::Ended(Ended::Stopped))
+        } else if taken > self.until {
+            Some(Refusal::Allowance)
+        } else {
+            None
+        };
+        if self.refusal.is_some() {
+            return false;
+        }
+        self.fill(taken);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pause(&mut self) {
+        let taken = self.taken();
+        if self.ended().is_none() {
+            let ended = if taken > self.budget { Some(Ended::Spent) } else { (!self.pace.rest()).then_some(Ended::Stopped) };
+            self.refusal = ended.map(Refusal::Ended).or(self.refusal);
+        }
+        if self.refusal.is_none() {
+            self.fill(taken);
+        }
+    }
+
+    fn fill(&mut self, taken: u64) {
+        let most = (self.until.min(self.budget)).saturating_sub(taken).min(SLICE);
+        self.before = taken;
+        self.lent = most.cast_signed();
+        self.left = self.lent;
+    }
+}

@@ -1,0 +1,106 @@
+//! Long work in turns: after some milliseconds it pauses, wherever it is, and its caller has the word.
+//!
+//! The work runs on a stack of its own, on the thread of its caller: to pause is to leave that stack, to go on is to come back to
+//! it. So no engine has to know how to stop in the middle and go on later, work that is done within a turn costs some nanoseconds
+//! more, and there is no other thread to hand it to, to wait for or to forget.
+//! Invariant: work goes on in the thread that began it, which alone keeps it. Work that was told to stop pauses no more.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use graphtide_match::meter::Pace;
+
+/// Room of a stack: engines go as deep as a pattern has edges, of which there are 64, predicates as their text is nested, which is
+/// 128. It is reserved, and taken as it is used.
+const STACK_BYTES: usize = 1 << 20;
+
+/// Stacks that a thread keeps to use again.
+const MOST_STACKS: usize = 4;
+
+/// Work that paused, by which its thread finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Paused(u64);
+
+/// What came of a turn.
+pub(crate) enum Turn<T> {
+    /// The work is done.
+    Done(T),
+    /// It goes on.
+    Paused(Paused),
+}
+
+/// Work that is done in turns.
+pub(crate) trait InTurns: Sized + 'static {
+    /// Where this thread keeps what paused.
+    fn under_way() -> &'static std::thread::LocalKey<UnderWay<Self>>;
+}
+
+/// Work that paused in this thread.
+pub(crate) type UnderWay<T> = RefCell<HashMap<Paused, Coroutine<(), (), T>>>;
+
+thread_local! {
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Begins work whose turns are so long, and gives it its first.
+pub(crate) fn begin<T: InTurns>(
+    length: Duration,
+    stop: Arc<AtomicBool>,
+    work: impl FnOnce(&dyn Pace) -> T + 'static,
+) -> std::io::Result<Turn<T>> {
+    let kept = STACKS.with_borrow_mut(Vec::pop);
+    let stack = kept.map_or_else(|| DefaultStack::new(STACK_BYTES), Ok)?;
+    let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+        work(&Hourglass { yielder, begun: Cell::new(Instant::now()), length, stop: &stop })
+    });
+    Ok(turn(Paused(NEXT.fetch_add(1, Ordering::Relaxed)), coroutine))
+}
+
+/// Gives work its next turn; none if it is not this thread's.
+pub(crate) fn go_on<T: InTurns>(paused: Paused) -> Option<Turn<T>> {
+    let coroutine = T::under_way().with_borrow_mut(|under_way| under_way.remove(&paused))?;
+    Some(turn(paused, coroutine))
+}
+
+fn turn<T: InTurns>(paused: Paused, mut coroutine: Coroutine<(), (), T>) -> Turn<T> {
+    match coroutine.resume(()) {
+        CoroutineResult::Yield(()) => {
+            T::under_way().with_borrow_mut(|under_way| under_way.insert(paused, coroutine));
+            Turn::Paused(paused)
+        }
+        CoroutineResult::Return(done) => {
+            STACKS.with_borrow_mut(|stacks| {
+                if stacks.len() < MOST_STACKS {
+                    stacks.push(coroutine.into_stack());
+                }
+            });
+            Turn::Done(done)
+        }
+    }
+}
+
+/// Pauses when the turn is over, ends when it is told to.
+struct Hourglass<'y> {
+    yielder: &'y Yielder<(), ()>,
+    begun: Cell<Instant>,
+    length: Duration,
+    stop: &'y AtomicBool,
+}
+
+impl Pace for Hourglass<'_> {
+    fn rest(&self) -> bool {
+        let is_stopped = || self.stop.load(Ordering::Relaxed);
+        if !is_stopped() && self.begun.get().elapsed() >= self.length {
+            self.yielder.suspend(());
+            self.begun.set(Instant::now());
+        }
+        !is_stopped()
+    }
+}

@@ -1,0 +1,21 @@
+//! A CSV stream means the same whatever the blocks it comes in, and never breaks its decoder.
+
+#![no_main]
+
+use graphtide_decode::{CsvDecoder, Options};
+use graphtide_fuzz::{ATTRIBUTES, answer, sizes};
+use graphtide_graph::symbol::SharedSymbols;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let Some((sizes, stream)) = sizes(input) else { return };
+    let decoded = |sizes: &[usize]| {
+        let symbols = SharedSymbols::default();
+        let options = Options { attributes: ATTRIBUTES.map(str::to_owned).to_vec(), keep_raw: true, ..Options::default() };
+        let decoder = CsvDecoder::new(options, b',', symbols.clone()).expect("the delimiter is one");
+        answer(decoder, &symbols, stream, sizes)
+    };
+    let whole = decoded(&[usize::MAX]);
+    assert_eq!(decoded(&sizes), whole);
+    assert_eq!(decoded(&[1]), whole);
+});

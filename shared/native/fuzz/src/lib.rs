@@ -1,0 +1,49 @@
+//! What the targets share: a decoder's answer to a stream, whole, in a form that can be compared.
+
+use graphtide_decode::{DeadLetter, DecodeError, Decoder};
+use graphtide_graph::batch::EdgeBatch;
+use graphtide_graph::symbol::SharedSymbols;
+
+/// Names of the attributes that targets decode.
+pub const ATTRIBUTES: [&str; 2] = ["amount", "note"];
+
+/// What came of a stream: its records, its dead letters, and what refused it.
+pub type Answer = (Vec<String>, Vec<DeadLetter>, Option<DecodeError>);
+
+/// Decodes a stream that comes in blocks of these sizes, again and again.
+pub fn answer(mut decoder: impl Decoder, symbols: &SharedSymbols, stream: &[u8], sizes: &[usize]) -> Answer {
+    let (mut batch, mut dead) = (EdgeBatch::new(ATTRIBUTES.len()), Vec::new());
+    let mut rest = stream;
+    let mut refused = None;
+    for size in sizes.iter().cycle() {
+        if rest.is_empty() || refused.is_some() {
+            break;
+        }
+        let (block, after) = rest.split_at((*size).clamp(1, rest.len()));
+        refused = decoder.feed(block, &mut batch, &mut dead).err();
+        rest = after;
+    }
+    if refused.is_none() {
+        refused = decoder.finish(&mut batch, &mut dead).err();
+    }
+    (records(&batch, symbols), dead, refused)
+}
+
+/// Everything that a batch says of its records.
+pub fn records(batch: &EdgeBatch, symbols: &SharedSymbols) -> Vec<String> {
+    let symbols = symbols.lock();
+    (0..batch.len())
+        .map(|place| {
+            let row = batch.row(place);
+            let labels = [row.source_label, row.label, row.target_label].map(|label| symbols.name(label));
+            let values: Vec<_> = batch.attributes(place).collect();
+            format!("{row:?} {labels:?} {values:?}")
+        })
+        .collect()
+}
+
+/// Sizes of blocks from the first bytes of an input, and the rest of it.
+pub fn sizes(input: &[u8]) -> Option<([usize; 3], &[u8])> {
+    let (first, rest) = input.split_first_chunk::<3>()?;
+    Some((first.map(|byte| usize::from(byte) + 1), rest))
+}

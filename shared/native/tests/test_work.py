@@ -1,0 +1,282 @@
+"""Work takes turns, may be ended, and may be bounded, under every engine; what was not cut stays exact."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from graphtide_core.edge import Edge, Operation
+from graphtide_core.errors import CutShortError, LimitExceededError
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.match import Completeness, MatchKind
+from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.time import EventTime, TimeUnit
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
+from graphtide_native.spec import Concurrency, Limits, columns
+from graphtide_query import parse
+from graphtide_query.planner import plan
+from graphtide_testing.found import key
+from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.records import to_json_lines
+from graphtide_testing.strategies import PatternShape, StreamShape, random_pattern, random_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphtide_core.match import SubgraphMatch
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plan import Plan
+    from graphtide_native import _native
+    from graphtide_native.records import EdgeBatch
+
+WAYS: Final = [
+    *(("timing", {"storage": storage}, Concurrency()) for storage in Storage),
+    *(("sj-tree", {"strategy": strategy}, Concurrency()) for strategy in SjTreeStrategy),
+    ("re-search", {}, Concurrency()),
+    ("filtering", {}, Concurrency()),
+    ("timing", {}, Concurrency(2)),
+]
+"""Engine, variant and threads."""
+
+DENSE: Final = StreamShape(
+    nameless=False,
+    max_records=400,
+    vertices=6,
+    labels=("x",),
+    vertex_labels=("A",),
+    gaps=(0, 1),
+    self_loops=False,
+    negative_ts=False,
+)
+"""Everything is next to everything."""
+
+NEVER: Final = " WHERE e1.w + e8.w < 0"
+STAR: Final = "PATTERN star MATCH " + ", ".join(f"(h)-[e{i}:x]->(v{i})" for i in range(1, 9)) + NEVER + " ON s WINDOW 10m"
+CHAIN: Final = "PATTERN chain MATCH (a)-[f:x]->(b)-[g:y]->(c) ON s WINDOW 10m"
+
+
+def parsed(text: str) -> SubgraphPattern:
+    (pattern,) = parse(text)
+    return pattern
+
+
+def edge(number: int, source: str, target: str, label: str = "x") -> Edge:
+    return Edge(EdgeId(f"e{number}"), EventTime(number), VertexId(source), VertexId(target), label, attributes={"w": 1})
+
+
+def hub(edges: int, start: int = 0) -> list[Edge]:
+    """A hub that every edge leaves: the worst for a star."""
+    return [edge(start + number, "hub", f"v{number}") for number in range(edges)]
+
+
+def deletion(of: Edge, ts: int) -> Edge:
+    return Edge(of.id, EventTime(ts), of.source, of.target, of.label, operation=Operation.DELETE)
+
+
+class Pass:
+    """A matcher of some plans with the decoder of its stream."""
+
+    def __init__(self, plans: Sequence[Plan], **options: object) -> None:
+        symbols = Symbols()
+        projected = columns([plan.pattern for plan in plans])
+        self.matcher = Matcher(plans, symbols, projected, unit=TimeUnit.MILLISECOND, **options)  # type: ignore[arg-type]  # passed on
+        self._decoder = JsonLinesDecoder(symbols, projected, {})
+        window = max(plan.pattern.window.ticks_at_least(TimeUnit.MILLISECOND) for plan in plans)
+        self._duplicates = Duplicates(window)
+
+    def batch(self, edges: Iterable[Edge]) -> EdgeBatch:
+        return self._duplicates.filter(self._decoder.decode(to_json_lines(tuple(edges))))
+
+    def push(self, edges: Iterable[Edge]) -> list[SubgraphMatch]:
+        return [found for part in self.matcher.push(self.batch(edges)) for found in part]
+
+
+def planned(pattern: SubgraphPattern, engine: str, variant: dict[str, object]) -> Plan:
+    return plan(pattern, engine, unit=TimeUnit.MILLISECOND, **variant)  # type: ignore[arg-type]  # as `WAYS` has it
+
+
+@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
+def test_a_search_without_end_is_ended_at_once(engine: str, variant: dict[str, object], concurrency: Concurrency) -> None:
+    work = Pass([planned(parsed(STAR), engine, variant)], concurrency=concurrency)
+    started = time.monotonic()
+    with pytest.raises(CutShortError) as ended:
+        list(work.matcher.push(work.batch(hub(3_000)), is_cancelled=lambda: time.monotonic() - started > 0.2))
+    # Undisturbed it takes longer than anyone lives.
+    assert 0 < ended.value.records < 3_000
+    assert ended.value.work > 0
+
+
+@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
+def test_a_matcher_goes_on_after_it_was_stopped(engine: str, variant: dict[str, object], concurrency: Concurrency) -> None:
+    """Whatever still ends when `push` is back takes nothing from the records after."""
+    star, chain = planned(parsed(STAR), engine, variant), planned(parsed(CHAIN), engine, variant)
+    work = Pass([star, chain], concurrency=concurrency)
+    started = time.monotonic()
+    with pytest.raises(CutShortError):
+        list(work.matcher.push(work.batch(hub(3_000)), is_cancelled=lambda: time.monotonic() - started > 0.2))
+
+    later = [edge(700_000, "a", "b"), edge(700_001, "b", "c", "y")]
+    assert [match.query for match in work.push(later)] == ["chain"]
+
+
+@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
+def test_turns_change_nothing(engine: str, variant: dict[str, object], concurrency: Concurrency) -> None:
+    """Turns of no length: work pauses whenever it looks whether to."""
+    turns = 0
+
+    def counted() -> bool:
+        nonlocal turns
+        turns += 1
+        return False
+
+    for seed in range(6):
+        rng = random.Random(seed)
+        pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))
+        edges = random_stream(rng, DENSE)
+        whole = Pass([planned(pattern, engine, variant)], concurrency=concurrency, deletions=True)
+        turned = Pass([planned(pattern, engine, variant)], concurrency=concurrency, deletions=True, turn_seconds=0.0)
+        expected = whole.push(edges)
+        parts = turned.matcher.push(turned.batch(edges), most=50, is_cancelled=counted)
+        assert [found for part in parts for found in part] == expected
+        assert turned.matcher.totals() == whole.matcher.totals()
+    assert turns > 0 or engine == "filtering"
+
+
+@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
+def test_a_pattern_at_its_limit_sheds_and_the_others_stay_exact(
+    engine: str, variant: dict[str, object], concurrency: Concurrency
+) -> None:
+    star, chain = planned(parsed(STAR.replace(NEVER, "")), engine, variant), planned(parsed(CHAIN), engine, variant)
+    limits = [Limits(work=20, policy="shed", partial_matches=20_000), Limits(work=200)]
+    edges = [*hub(40), edge(40, "v3", "w", "y"), *hub(40, 41), edge(81, "v5", "w", "y")]
+    work = Pass([star, chain], concurrency=concurrency, limits=limits, deletions=True)
+    found = work.push(edges)
+    of_chain = [match for match in found if match.query == "chain"]
+    assert sorted(map(key, of_chain)) == sorted(SubgraphOracle(chain.pattern).run(edges))
+    assert {match.completeness for match in of_chain} == {Completeness.EXACT}
+    adversary, modest = work.matcher.patterns()
+    assert adversary.limited > 0
+    assert modest.limited == 0
+    assert (modest.limit, modest.paused, adversary.paused) == ("", False, False)
+    assert all(is_a_star(match, edges) for match in found if match.query == "star")
+    if adversary.matches:
+        assert Completeness.SHED in {match.completeness for match in found if match.query == "star"}
+
+
+def is_a_star(match: SubgraphMatch, edges: Sequence[Edge]) -> bool:
+    known = {each.id: each for each in edges}
+    targets = [known[each].target for each in match.edges.values()]
+    return all(known[each].source == "hub" for each in match.edges.values()) and len(set(targets)) == len(targets)
+
+
+@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
+def test_what_was_stored_before_a_cut_is_true_after_it(
+    engine: str, variant: dict[str, object], concurrency: Concurrency
+) -> None:
+    for seed in range(8):
+        rng = random.Random(seed)
+        pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))
+        edges = random_stream(rng, DENSE)
+        limits = Limits(work=1, policy="shed")
+        work = Pass([planned(pattern, engine, variant)], concurrency=concurrency, deletions=True, limits=limits)
+        reported: set[tuple[object, ...]] = set()
+        true = SubgraphOracle(pattern)
+        for each in edges:
+            allowed = set(true.push(each))
+            for match in work.push([each]):
+                # Whatever is reported is true, whatever is retracted was reported.
+                assert key(match) in allowed
+                identity = tuple(sorted(match.edges.items()))
+                if match.kind is MatchKind.RETRACT:
+                    assert identity in reported
+                else:
+                    reported.add(identity)
+
+
+def test_a_limit_of_work_ends_the_run_or_pauses_the_pattern() -> None:
+    pattern = parsed(STAR)
+    failing = Pass([plan(pattern, "re-search")], limits=Limits(work=50))
+    with pytest.raises(LimitExceededError, match="50 steps of work a record"):
+        failing.push(hub(3_000))
+    pausing = Pass([plan(pattern, "re-search")], limits=Limits(work=50, policy="pause"))
+    assert pausing.push(hub(3_000)) == []
+    (report,) = pausing.matcher.patterns()
+    assert (report.paused, report.limit, report.limited) == (True, "50 steps of work a record", 1)
+    # It had saved 4,096 records' worth and got some more.
+    assert 50 * 4_096 <= report.work <= 50 * (4_096 + 3_000)
+
+
+def test_time_granted_is_as_good_as_records() -> None:
+    """A quiet stream: each edge asks for more than a record grants, less than a second does."""
+    pattern = parsed(STAR.partition(", (h)-[e4")[0] + " WHERE e1.w + e3.w < 0 ON s WINDOW 10m")
+    edges = hub(300)
+    quiet, hasty = (Pass([plan(pattern, "re-search")], limits=Limits(work=500, policy="shed")) for _ in range(2))
+    for each in edges:
+        quiet.push([each])
+        quiet.matcher.grant(4_096)
+        hasty.push([each])
+    assert quiet.matcher.patterns()[0].limited == 0
+    assert hasty.matcher.patterns()[0].limited > 0
+
+
+def test_the_greediest_pays_for_what_the_shard_cannot_do() -> None:
+    star, chain = plan(parsed(STAR), "re-search"), plan(parsed(CHAIN), "timing")
+    edges = [*hub(200), *(edge(200 + number, f"v{number}", "w", "y") for number in range(200))]
+    work = Pass([star, chain], limits=Limits(policy="shed"), work=100)
+    found = work.push(edges)
+    assert sorted(map(key, found)) == sorted(SubgraphOracle(chain.pattern).run(edges))
+    greedy, modest = work.matcher.patterns()
+    assert greedy.limited > 0
+    assert "shard" in greedy.limit
+    assert modest.limited == 0
+
+
+def test_a_budget_ends_a_push_and_says_how_far_it_came() -> None:
+    work = Pass([plan(parsed(STAR), "filtering")])
+    with pytest.raises(CutShortError) as ended:
+        list(work.matcher.push(work.batch(hub(3_000)), budget=100_000))
+    assert 100_000 < ended.value.work < 102_000
+    assert 5 < ended.value.records < 100
+    # What was lost is said of what comes after; other work goes on.
+    work.push([edge(10**6, "a", "b", "y")])
+    assert work.matcher.totals().records == ended.value.records + 1
+
+
+def test_a_matcher_with_work_under_way_is_left_alone() -> None:
+    work = Pass([plan(parsed(STAR), "re-search")], turn_seconds=0.0)
+    native: _native.Matcher = work.matcher._native  # noqa: SLF001 - between two turns nobody else sees it
+    assert not native.push(work.batch(hub(3_000)), 0, 100, None)
+    with pytest.raises(RuntimeError, match="under way"):
+        native.totals()
+    refusals: list[str] = []
+
+    def meddle() -> None:
+        try:
+            native.go_on()
+        except RuntimeError as error:
+            refusals.append(str(error))
+
+    meddler = threading.Thread(target=meddle)
+    meddler.start()
+    meddler.join()
+    assert refusals == ["another thread has work under way with this matcher"]
+    assert not native.go_on()
+    native.stop()
+    pushed = native.pushed()
+    assert pushed is not None
+    assert pushed[3], "it was ended before it was done"
+    assert native.totals()["records"] == pushed[1]
+
+
+def test_a_change_of_plan_is_ended_too() -> None:
+    """Warming another engine over a hub takes for ever; nobody waits for it."""
+    pattern = parsed(STAR)
+    limits = Limits(work=1_000, policy="shed")
+    work = Pass([plan(pattern, "filtering")], adaptive=True, limits=limits)
+    work.push(hub(30))
+    assert not work.matcher.replan(0, plan(pattern, "timing", storage=Storage.INDEPENDENT))
+    assert work.push([edge(10**6, "a", "b", "y")]) == []
