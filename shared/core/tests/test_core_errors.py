@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from graphtide_core.errors import (
+    CutShortError,
     FatalError,
     FencedError,
     GraphtideError,
@@ -25,6 +26,7 @@ from graphtide_core.errors import (
         (PoisonRecordError("no ts", b"x,y", 7), GraphtideError, "line 7: no ts"),
         (InvalidQueryError("no"), GraphtideError, "no"),
         (InvalidPatternError("no"), InvalidQueryError, "no"),
+        (CutShortError(7, 90), GraphtideError, "matching was ended after 7 records and 90 steps of work"),
         (FatalError("stop"), GraphtideError, "stop"),
         (FencedError("id taken"), FatalError, "id taken"),
         (UnreadableStreamError("no header"), FatalError, "no header"),

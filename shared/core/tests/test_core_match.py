@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, PatternName, VertexId
 from graphtide_core.match import Completeness, MatchKind, SubgraphMatch, match_id
@@ -42,11 +43,12 @@ def test_a_record_says_when_matches_may_be_missing() -> None:
 
 def test_the_identity_never_changes() -> None:
     assert MATCH.match_id == match_id("exfiltration", 1, [("b", "21"), ("a", "17")])
-    assert match_id("p", 1, [("a", "1")]) == "2934cad3f834d789cb25650aae299914"
+    assert match_id("p", 1, [("a", "1")], made={"a"}) == "2934cad3f834d789cb25650aae299914"
 
 
 Key = tuple[str, int, dict[str, str]]
-PARTICIPANTS = st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=3)
+IDS = st.text(min_size=1, max_size=3) | st.sampled_from(["0", "7", "07", "12345678901234567890"])
+PARTICIPANTS = st.dictionaries(st.text(max_size=3), IDS, max_size=3)
 KEYS = st.tuples(st.text(max_size=3), st.integers(1, 12), PARTICIPANTS)
 
 
@@ -57,6 +59,17 @@ def test_identities_are_equal_only_for_equal_matches(
 ) -> None:
     same = match_id(one[0], one[1], one[2].items()) == match_id(other[0], other[1], other[2].items())
     assert same is (one == other)
+
+
+@pytest.mark.parametrize("text", ["0", "7", "10", "999999999999999999", "12345678901234567890"])
+def test_an_id_that_was_given_is_none_that_was_made(text: str) -> None:
+    given, made = match_id("p", 1, [("a", text), ("b", "x")]), match_id("p", 1, [("a", text), ("b", "x")], made={"a"})
+    assert given != made
+
+
+@pytest.mark.parametrize("text", ["07", "-1", "1.0", "e1", " 1", "\N{ARABIC-INDIC DIGIT THREE}"])
+def test_an_id_that_cannot_be_made_is_hashed_as_it_is(text: str) -> None:
+    assert match_id("p", 1, [("a", text)]) == match_id("p", 1, [("a", text)], made={"a"})
 
 
 def test_a_part_never_runs_into_the_next() -> None:

@@ -168,13 +168,15 @@ def test_ordered_edges_come_back_with_their_types() -> None:
         *["dictionary<values=string, indices=int32, ordered=0>"] * 3,
         "string",
         "dictionary<values=string, indices=int32, ordered=0>",
+        "bool",
         "int64",
     ]
 
 
-def test_a_batch_without_deletions_has_no_operations() -> None:
-    inserted = {name: values for name, values in COLUMNS.items() if name != "op"}
-    assert "op" not in ordered.decode_body(ordered.encode_body(inserted)).column_names
+@pytest.mark.parametrize("column", ["op", ordered.MADE])
+def test_a_batch_without_deletions_or_made_ids_does_not_speak_of_them(column: str) -> None:
+    others = {name: values for name, values in COLUMNS.items() if name != column}
+    assert ordered.decode_body(ordered.encode_body(others)).column_names == list(others)
 
 
 def test_a_writer_may_number_labels_its_own_way() -> None:
@@ -195,7 +197,14 @@ def test_ordered_edges_lack_no_column(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("graphtide-unit", b"h"), ("graphtide-records", b"-1"), ("graphtide-first-ts", b"10"), ("graphtide-ordinal", b"9" * 19)],
+    [
+        ("graphtide-unit", b"h"),
+        ("graphtide-epoch", b"-1"),
+        ("graphtide-epoch", b"x"),
+        ("graphtide-records", b"-1"),
+        ("graphtide-first-ts", b"10"),
+        ("graphtide-ordinal", b"9" * 19),
+    ],
 )
 def test_figures_that_cannot_be_are_refused(name: str, value: bytes) -> None:
     message = ordered.encode("t", FIGURES, b"")
@@ -212,3 +221,24 @@ def test_statistics_that_contradict_themselves_are_refused() -> None:
     value = statistics.encode_statistics(SNAPSHOT).replace(b'"paths": [[0', b'"paths": [[9')
     with pytest.raises(PoisonRecordError, match="damaged"):
         statistics.decode_statistics(value)
+
+
+def test_the_beginning_of_an_epoch_is_a_record_without_edges_that_readers_take() -> None:
+    message = ordered.encode_beginning("t", 3, 17, TimeUnit.SECOND)
+    found = ordered.figures(message.headers)
+    assert (found.epoch, found.records, found.ordinal, found.unit) == (3, 0, 17, TimeUnit.SECOND)
+    assert ordered.decode_body(message.value or b"").num_rows == 0
+
+
+def test_edges_of_the_first_epoch_are_written_as_by_versions_without_epochs() -> None:
+    names = {name for name, _ in ordered.encode("t", FIGURES, b"").headers}
+    assert "graphtide-epoch" not in names
+    assert ordered.epoch_of(ordered.encode("t", FIGURES, b"").headers) == 0
+
+
+def test_a_command_is_no_edges() -> None:
+    message = raw.encode_reset("t", raw.Reset(4))
+    record = sent(b"", *message.headers)
+    assert raw.parts(record)[0].reset == raw.Reset(4)
+    with pytest.raises(PoisonRecordError, match="a command in place of edges"):
+        raw.decode(record)

@@ -15,6 +15,9 @@ from graphtide_wire import ordered
 from graphtide_wire.schemas import schemas
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphtide_core.edge import Value
     from graphtide_core.ports.log import Headers
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -49,10 +52,17 @@ def test_there_is_no_vector_without_an_example() -> None:
     assert {path.stem for path in FIXTURES.glob("*.txt")} == {example.name for example in EXAMPLES}
 
 
-def test_ordered_edges_of_ever_are_read() -> None:
-    table = ordered.decode_body((FIXTURES / "ordered-body.arrow").read_bytes())
-    assert table.to_pydict() == COLUMNS
-    assert table.schema == ordered.decode_body(ordered.encode_body(COLUMNS)).schema
+@pytest.mark.parametrize(
+    ("fixture", "columns"),
+    [
+        ("ordered-body", {name: values for name, values in COLUMNS.items() if name != ordered.MADE}),
+        ("ordered-body-made", COLUMNS),
+    ],
+)
+def test_ordered_edges_of_ever_are_read(fixture: str, columns: Mapping[str, Sequence[Value]]) -> None:
+    table = ordered.decode_body((FIXTURES / f"{fixture}.arrow").read_bytes())
+    assert table.to_pydict() == columns
+    assert table.schema == ordered.decode_body(ordered.encode_body(columns)).schema
 
 
 def test_the_documented_schemas_are_those_of_the_code() -> None:

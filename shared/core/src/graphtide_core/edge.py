@@ -31,7 +31,8 @@ class Edge:
     """A directed, labelled interaction between two vertices at one instant.
 
     `source_label` and `target_label` are the types of the two vertices as this edge states them; None where it is silent.
-    A deletion carries the id of the edge it retracts; its other fields but `ts` mean nothing.
+    A deletion carries the id of the edge it retracts; its other fields but `ts` mean nothing. `made` tells that the source gave
+    no id, and the record's ordinal stands in its place: such an id is no other's, whatever its text, and no deletion names it.
     """
 
     id: EdgeId
@@ -43,3 +44,8 @@ class Edge:
     target_label: str | None = None
     attributes: Mapping[str, Value] = field(default_factory=lambda: _NO_ATTRIBUTES)
     operation: Operation = Operation.INSERT
+    made: bool = False
+
+    def shares_id(self, other: Edge) -> bool:
+        """Return whether both were given the same id."""
+        return not self.made and not other.made and self.id == other.id

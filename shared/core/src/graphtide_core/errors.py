@@ -3,6 +3,7 @@
 GraphtideError
 ├── TransientError              try again, with back-off
 ├── PoisonRecordError           dead-letter this record, go on
+├── CutShortError               take what was found so far
 ├── InvalidQueryError           tell the user where and why
 │   └── InvalidPatternError     with line, column, caret, expected tokens and a hint
 └── FatalError                  stop
@@ -43,6 +44,21 @@ class PoisonRecordError(GraphtideError):
         self.reason = reason
         self.raw = raw
         self.line = line
+
+
+class CutShortError(GraphtideError):
+    """A run over records was ended before it was done: it had cost what it might, or its caller did not want it any more.
+
+    Attributes:
+        records: taken, the last perhaps in part.
+        work: steps taken.
+    """
+
+    def __init__(self, records: int, work: int) -> None:
+        """Say how far it came."""
+        super().__init__(f"matching was ended after {records} records and {work} steps of work")
+        self.records = records
+        self.work = work
 
 
 class InvalidQueryError(GraphtideError):

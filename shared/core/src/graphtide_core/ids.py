@@ -6,7 +6,7 @@ VertexId = NewType("VertexId", str)
 """A data vertex, as the source names it (an address, an account)."""
 
 EdgeId = NewType("EdgeId", str)
-"""A record of a stream: the source's `id`, else the record's 0-based ordinal."""
+"""A record of a stream: the source's `id`, else the record's 0-based ordinal; two of one text may be two (see `Edge.made`)."""
 
 PatternName = NewType("PatternName", str)
 """The name a user gave a pattern; unique in a deployment."""

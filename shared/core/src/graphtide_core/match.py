@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import EdgeId, MatchId, PatternName, VertexId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from graphtide_core.time import EventTime
+
+
+_NUMBER: Final = re.compile("0|[1-9][0-9]*")
 
 
 class MatchKind(Enum):
@@ -43,7 +47,7 @@ class SubgraphMatch:
     """A match of the isomorphism family.
 
     `detected_at` is the event time of the edge (or deletion) that brought it about; `edges` and `vertices` map the pattern's
-    names to data.
+    names to data; `made` are the names of those edges whose ids were made, not given (see `Edge.made`).
     """
 
     query: PatternName
@@ -55,11 +59,12 @@ class SubgraphMatch:
     edges: Mapping[str, EdgeId]
     vertices: Mapping[str, VertexId]
     completeness: Completeness = Completeness.EXACT
+    made: frozenset[str] = frozenset()
 
     @property
     def match_id(self) -> MatchId:
         """Identity of the match."""
-        return match_id(self.query, self.version, self.edges.items())
+        return match_id(self.query, self.version, self.edges.items(), self.made)
 
     def to_json(self) -> str:
         """Return the match record: one JSON object without line breaks."""
@@ -78,14 +83,24 @@ class SubgraphMatch:
         return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
-def match_id(query: str, version: int, participants: Iterable[tuple[str, str]]) -> MatchId:
+def match_id(query: str, version: int, participants: Iterable[tuple[str, str]], made: Container[str] = frozenset()) -> MatchId:
     """Hash a pattern's name and version and the sorted (name, id) participants to 32 hexadecimal digits.
 
     BLAKE2b with a digest of 16 bytes over the parts, each preceded by its length in UTF-8 bytes as 4 bytes little-endian: no
-    two different lists of parts give the same bytes. The native engines compute the same.
+    two different lists of parts give the same bytes. Before an id that was given and reads like one that might be made stands
+    an empty part, which no id is. The native engines compute the same.
+
+    Args:
+        query: the pattern's name.
+        version: of the pattern.
+        participants: names and ids.
+        made: names of those whose ids were made.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for part in (query, str(version), *(text for pair in sorted(participants) for text in pair)):
+    parts = [query, str(version)]
+    for name, id in sorted(participants):
+        parts += [name, "", id] if name not in made and _NUMBER.fullmatch(id) else [name, id]
+    for part in parts:
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(4, "little"))
         digest.update(encoded)

@@ -17,11 +17,36 @@ PLAN_FORMAT: Final = 1
 
 
 class LimitsForm(msgspec.Struct, frozen=True):
-    """Bounds on a pattern's state; null does not bound."""
+    """Bounds on a pattern's state, and on its work in steps a record; what is missing is bounded as `SERVICE_LIMITS` says."""
 
     partial_matches: Count | None = None
     state_bytes: Count | None = None
     policy: Literal["fail", "pause", "shed"] = "fail"
+    work: Count | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def steps(self) -> int | None:
+        """The bound on work, if it says one."""
+        return None if isinstance(self.work, msgspec.UnsetType) else self.work
+
+    @property
+    def effective(self) -> LimitsForm:
+        """The bounds that hold."""
+        return LimitsForm(
+            SERVICE_LIMITS.partial_matches if self.partial_matches is None else self.partial_matches,
+            SERVICE_LIMITS.state_bytes if self.state_bytes is None else self.state_bytes,
+            self.policy,
+            SERVICE_LIMITS.work if self.work is msgspec.UNSET else self.work,
+        )
+
+
+SERVICE_LIMITS: Final = LimitsForm(partial_matches=1_000_000, state_bytes=256 * 1024 * 1024, work=1_000)
+"""Bounds of a pattern of which its user said nothing.
+
+A million partial matches take some tens of megabytes. Of the patterns of the benchmarks none takes 200 steps a record, and
+half of them take less than one; 1,000 are some tens of microseconds, and what is saved up of them lets other patterns wait
+for a tenth of a second or two.
+"""
 
 
 class PatternOptions(msgspec.Struct, frozen=True):
@@ -33,7 +58,8 @@ class PatternOptions(msgspec.Struct, frozen=True):
 class PatternRecord(msgspec.Struct, frozen=True):
     """A pattern as it was registered; `etag` changes with every change.
 
-    `start` is where the ordered stream ended then: matches are reported from there on.
+    `start` is where the ordered stream ended then: matches are reported from there on. `registration` is the version that the
+    name was registered with: texts that replace one another share it, and a pattern registered after a deletion has its own.
     """
 
     name: Name
@@ -47,6 +73,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
     limits: LimitsForm = LimitsForm()
     options: PatternOptions = PatternOptions()
     start: Count | None = None
+    registration: Count = 0
 
 
 class PatternText(msgspec.Struct, frozen=True):
@@ -70,7 +97,8 @@ class PlanRecord(msgspec.Struct, frozen=True):
     """How a pattern is to be matched, and by whom.
 
     `start` is the offset of the first ordered record whose matches are reported; null is from now on. `reported_to` is the
-    offset below which another host has reported them, where the plan moved.
+    offset below which another host has reported them, where the plan moved. `until` belongs to `stopped`: the plan ends at that
+    offset, or where its host is if that is later; null is at once. `registration` is that of the pattern.
     """
 
     name: Name
@@ -86,6 +114,8 @@ class PlanRecord(msgspec.Struct, frozen=True):
     limits: LimitsForm = LimitsForm()
     start: Count | None = None
     reported_to: Count | None = None
+    until: Count | None = None
+    registration: Count = 0
     format: Count = PLAN_FORMAT
 
 
@@ -102,7 +132,8 @@ class StatusRecord(msgspec.Struct, frozen=True):
     """What a host says of a plan: how far it is, and how large its state.
 
     `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
-    first whose are not. `position` is the offset that the host reads next. `items` tells of what the plan stores, item by item.
+    first whose are not. `reports_from` is, where it runs, the offset from which this host reports them: past `start` where
+    others did before. `position` is the offset that the host reads next. `items` tells of what the plan stores, item by item.
     """
 
     name: Name
@@ -118,7 +149,10 @@ class StatusRecord(msgspec.Struct, frozen=True):
     matches: Count = 0
     partial_matches: Count = 0
     state_bytes: Count = 0
+    work: Count | msgspec.UnsetType = msgspec.UNSET
     items: tuple[ItemStatus, ...] = ()
+    stream: str = ""
+    reports_from: Count | None = None
 
 
 def encode_pattern(record: PatternRecord) -> bytes:
@@ -146,8 +180,17 @@ def decode_plan(value: bytes | None) -> PlanRecord | PlanHead:
     Raises:
         PoisonRecordError: the value is no plan.
     """
-    head = decode(value, PlanHead, "plan")
+    head = decode_plan_head(value)
     return head if head.format > PLAN_FORMAT else decode(value, PlanRecord, "plan")
+
+
+def decode_plan_head(value: bytes | None) -> PlanHead:
+    """Return whose plan it is, which can be told of one whose rest is damaged.
+
+    Raises:
+        PoisonRecordError: the value is no plan.
+    """
+    return decode(value, PlanHead, "plan")
 
 
 def status_key(record: StatusRecord) -> bytes:

@@ -30,6 +30,7 @@ class ErrorCode(Enum):
 
     MALFORMED = "malformed"
     LATE = "late"
+    FUTURE = "future"
     TOO_LARGE = "too-large"
     UNKNOWN_OPERATION = "unknown-operation"
 

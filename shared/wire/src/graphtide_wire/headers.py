@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import PoisonRecordError
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 CONTENT_TYPE: Final = "content-type"
 TRACEPARENT: Final = "traceparent"
 """W3C Trace Context of what brought the record about."""
+
+EPOCH: Final = "graphtide-epoch"
+"""An epoch of a stream: times begin anew with each. 0 is the first, and is meant where the header is missing."""
 
 TRACEPARENT_FORM: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
 """What W3C Trace Context wants of such a value: trace, span and flags."""
@@ -40,6 +44,13 @@ def text(headers: Headers, name: str) -> str | None:
     except UnicodeDecodeError as error:
         reason = f"the header {name} is not UTF-8"
         raise PoisonRecordError(reason) from error
+
+
+def readable(headers: Headers, name: str) -> str | None:
+    """Return the last value of the header; None if it is not there, or not UTF-8."""
+    with suppress(PoisonRecordError):
+        return text(headers, name)
+    return None
 
 
 def required(headers: Headers, name: str) -> str:

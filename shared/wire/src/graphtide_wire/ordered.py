@@ -1,6 +1,7 @@
 """Ordered edges: many a record, column by column, as one Arrow IPC stream.
 
-The headers say what a reader decides by, so that it need not open the body. This is the form's reference; whoever writes it
+The headers say what a reader decides by, so that it need not open the body. Times never go back within an epoch; a record
+without edges tells that another has begun. This is the form's reference; whoever writes it
 faster must write what `encode_body` does, but for the order of a dictionary's labels.
 """
 
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message
-from graphtide_core.time import EventTime, TimeUnit
+from graphtide_core.time import MIN_EVENT_TIME, EventTime, TimeUnit
 
 from graphtide_wire import headers as names
-from graphtide_wire.headers import CONTENT_TYPE, TRACEPARENT
+from graphtide_wire.headers import CONTENT_TYPE, EPOCH, TRACEPARENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +40,9 @@ MOST_TRACES: Final = 64
 
 _TRACED = re.compile(rf"([0-9]{{1,9}})\+([0-9]{{1,9}})=({names.TRACEPARENT_FORM.pattern})")
 
+MADE: Final = "graphtide.made"
+"""Column that says which ids were made of places in the stream, because the sender gave none."""
+
 _LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
 _COLUMNS: Final = {
     "ts": pa.field("ts", pa.int64(), nullable=False),
@@ -49,8 +53,12 @@ _COLUMNS: Final = {
     "dst_label": pa.field("dst_label", _LABEL),
     "id": pa.field("id", pa.utf8(), nullable=False),
     "op": pa.field("op", _LABEL),
+    MADE: pa.field(MADE, pa.bool_(), nullable=False),
 }
-"""The columns that mean something, in their order; `op` only where something is deleted. Attributes follow."""
+"""The columns that mean something, in their order. Attributes follow."""
+
+_AT_TIMES: Final = frozenset({"op", MADE})
+"""Columns that are there only where something is deleted, and where an id was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +70,10 @@ class OrderedFigures:
         last_ts: time of its last edge.
         records: how many edges there are.
         ordinal: 0-based place of the first in the ordered stream.
-        watermark: no edge earlier than this will follow.
+        watermark: no edge earlier than this will follow in the epoch.
         unit: what one tick of a time counts.
         traceparent: span that put them in order, if one of them is in a trace that is sampled.
+        epoch: of the stream; from record to record (epoch, time) never goes back.
     """
 
     first_ts: EventTime
@@ -74,6 +83,7 @@ class OrderedFigures:
     watermark: EventTime
     unit: TimeUnit
     traceparent: str | None = None
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,7 @@ def encode_body(columns: Mapping[str, Sequence[Value]]) -> bytes:
     Raises:
         ValueError: a column is missing or of the wrong type, or columns differ in length.
     """
-    missing = [name for name in _COLUMNS if name not in columns and name != "op"]
+    missing = [name for name in _COLUMNS if name not in columns and name not in _AT_TIMES]
     if missing:
         message = f"ordered edges without {', '.join(missing)}"
         raise ValueError(message)
@@ -126,7 +136,7 @@ def decode_body(body: bytes) -> pa.Table:
         raise PoisonRecordError(reason, body) from error
     for name, field in _COLUMNS.items():
         if name not in table.column_names:
-            if name == "op":
+            if name in _AT_TIMES:
                 continue
             reason = f"ordered edges without the column {name}"
             raise PoisonRecordError(reason, body)
@@ -152,8 +162,29 @@ def encode(topic: str, figures: OrderedFigures, body: bytes, traces: Sequence[Tr
         (UNIT, figures.unit.value),
         (TRACEPARENT, figures.traceparent),
         (TRACES, named or None),
+        (EPOCH, figures.epoch or None),
     )
     return Message(topic, None, body, headers, partition=0)
+
+
+def encode_beginning(topic: str, epoch: int, ordinal: int, unit: TimeUnit) -> Message:
+    """Return the message without edges that tells that an epoch has begun, before the edge of this ordinal."""
+    first = MIN_EVENT_TIME
+    begun = OrderedFigures(first, first, records=0, ordinal=ordinal, watermark=first, unit=unit, epoch=epoch)
+    return encode(topic, begun, encode_body({name: () for name in _COLUMNS if name not in _AT_TIMES}))
+
+
+def epoch_of(headers: Headers) -> int:
+    """Return the epoch that a record belongs to.
+
+    Raises:
+        PoisonRecordError: the header is damaged.
+    """
+    epoch = names.integer(headers, EPOCH) or 0
+    if epoch < 0:
+        reason = f"there is no epoch {epoch}"
+        raise PoisonRecordError(reason)
+    return epoch
 
 
 def figures(headers: Headers) -> OrderedFigures:
@@ -178,6 +209,7 @@ def figures(headers: Headers) -> OrderedFigures:
         watermark=EventTime(names.required_integer(headers, WATERMARK)),
         unit=TimeUnit(unit),
         traceparent=names.text(headers, TRACEPARENT),
+        epoch=epoch_of(headers),
     )
     if found.records < 0 or found.ordinal < 0 or found.first_ts > found.last_ts:
         reason = "the headers of ordered edges contradict each other"

@@ -2,6 +2,8 @@
 
 A record says in `content-type` how its edges are written; one that does not is JSON, an edge a line. CloudEvents are understood
 in both modes: in binary mode the value is an edge, in structured mode `data` is one or a list of them.
+
+A record may be a command in place of edges: a header names it, and it has no value. Bodies are never looked at for commands.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message
 
 from graphtide_wire import headers as names
-from graphtide_wire.headers import CONTENT_TYPE, TRACEPARENT
+from graphtide_wire.headers import CONTENT_TYPE, EPOCH, TRACEPARENT
 from graphtide_wire.json_form import decode as decode_json
 
 if TYPE_CHECKING:
@@ -31,6 +33,14 @@ LINE: Final = "graphtide-line"
 
 COLUMNS: Final = "graphtide-columns"
 """Names of the columns, as a header line of CSV."""
+
+COMMAND: Final = "graphtide-command"
+"""What is to be done with the stream, in a record without edges."""
+
+REQUESTED_BY: Final = "graphtide-requested-by"
+"""Who asked for a command."""
+
+RESET_WATERMARK: Final = "reset-watermark"
 
 LONGEST_TRACEPARENT: Final = 100
 """Characters of a trace's name; a longer one is none."""
@@ -54,14 +64,25 @@ _MOST_REMEMBERED_BYTES: Final = 1024
 _AS_IT_IS: Final = frozenset({_JSON_LINES, _CSV})
 
 
+class Reset(NamedTuple):
+    """The command that ends an epoch of a stream: what waits goes out, and times begin anew.
+
+    It names the epoch, so that the same command sent again does nothing.
+    """
+
+    ends: int
+    requested_by: str | None = None
+
+
 class RawOrigin(NamedTuple):
-    """What is known of edges without looking at them; the fields are those of `RawEdges`."""
+    """What is known of a record without looking at its edges; all fields but the last are those of `RawEdges`."""
 
     format: RawFormat = RawFormat.JSON_LINES
     columns: str | None = None
     producer: str | None = None
     line: int | None = None
     traceparent: str | None = None
+    reset: Reset | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +125,41 @@ def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
     return Message(topic, key, edges.body, headers)
 
 
+def encode_reset(topic: str, reset: Reset) -> Message:
+    """Return the message that carries the command, for the topic's first partition."""
+    headers = names.given((COMMAND, RESET_WATERMARK), (EPOCH, reset.ends), (REQUESTED_BY, reset.requested_by))
+    return Message(topic, None, b"", headers, partition=0)
+
+
 def decode(record: Record) -> RawEdges:
     """Return the edges of a record; their bytes are looked at only in a CloudEvent in structured mode.
 
     Raises:
-        PoisonRecordError: the record has no value, a type of content that is no edges', or damaged headers.
+        PoisonRecordError: the record has no value, a type of content that is no edges', or damaged headers, or is a command.
     """
     origin, body = parts(record)
-    return RawEdges(body, *origin)
+    if origin.reset is not None:
+        reason = "a command in place of edges"
+        raise PoisonRecordError(reason, body)
+    return RawEdges(body, *origin[:-1])
 
 
 def parts(record: Record) -> tuple[RawOrigin, bytes]:
-    """Do as `decode`, for many records: those whose short headers are the same mostly have one origin between them.
+    """Return what is known of a record, and its edges; where short headers are the same, there is mostly one origin for all.
 
     Raises:
-        PoisonRecordError: as `decode`.
+        PoisonRecordError: as `decode`; or the record is a command that is not known, is damaged or comes with edges.
     """
     value, headers = record.value, record.headers
     if value is None:
         reason = "a record without a value"
         raise PoisonRecordError(reason)
     kind, is_event, origin = _remembered(headers) if _are_short(headers) else _declared(headers)
+    if origin.reset is not None:
+        if value:
+            reason = "a command with a value: it must have none"
+            raise PoisonRecordError(reason, value)
+        return origin, value
     if kind == _CSV and origin.columns is None:
         reason = f"edges as {kind} without the header {COLUMNS}"
         raise PoisonRecordError(reason, value)
@@ -167,8 +202,28 @@ def _declared(headers: Headers) -> _Declared:
         producer=names.text(headers, PRODUCER),
         line=names.integer(headers, LINE),
         traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
+        reset=_reset(headers),
     )
     return _Declared(kind, names.text(headers, _BINARY_MODE) is not None, origin)
+
+
+def _reset(headers: Headers) -> Reset | None:
+    """Return the command; None if there is none.
+
+    Raises:
+        PoisonRecordError: it is another, or damaged.
+    """
+    command = names.text(headers, COMMAND)
+    if command is None:
+        return None
+    if command != RESET_WATERMARK:
+        reason = f"there is no command {command[:40]!r}"
+        raise PoisonRecordError(reason)
+    ends = names.required_integer(headers, EPOCH)
+    if ends < 0:
+        reason = f"there is no epoch {ends}"
+        raise PoisonRecordError(reason)
+    return Reset(ends, names.text(headers, REQUESTED_BY))
 
 
 def _body(value: bytes, kind: str, *, is_event: bool) -> bytes:

@@ -26,7 +26,10 @@ MOST_ORDERED_BYTES: Final = 4 * 1024 * 1024
 MOST_ENVELOPED_BYTES: Final = MOST_ORDERED_BYTES + 64 * 1024
 """Bytes a record may have with key and headers around such a value."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+STREAM_NAME: Final = "[a-z0-9][a-z0-9_-]{0,99}"
+"""What a stream may be called, as a regular expression."""
+
+_NAME = re.compile(STREAM_NAME)
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
 
 
@@ -107,7 +110,7 @@ class Topics:
     ) -> tuple[TopicSpec, ...]:
         """Return the topics that a stream needs; `retention_ms` None keeps its records for ever."""
         return (
-            TopicSpec(self.raw(stream), partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
+            TopicSpec(self.raw(stream), partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES, stamped=True),
             TopicSpec(self.ordered(stream), 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             TopicSpec(self.dead_letters(stream), 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
         )

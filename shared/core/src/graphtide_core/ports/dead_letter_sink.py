@@ -21,3 +21,7 @@ class DeadLetterSink(Protocol):
     def write(self, letter: DeadLetter) -> None:
         """Keep the letter."""
         ...
+
+    def flush(self) -> None:
+        """Let others see what was written."""
+        ...

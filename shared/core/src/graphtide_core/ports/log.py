@@ -73,7 +73,8 @@ class TopicSpec:
     """A topic that shall be there.
 
     A compacted topic keeps at least the last record of every key. Another keeps records for `retention_ms`, or for ever if that
-    is None. `most_bytes` bounds a record with its key and headers; None leaves it to the log.
+    is None. `most_bytes` bounds a record with its key and headers; None leaves it to the log. The records of a `stamped` topic
+    have the time at which the log took them, whatever their producers say.
     """
 
     name: str
@@ -81,6 +82,7 @@ class TopicSpec:
     compacted: bool = False
     retention_ms: int | None = None
     most_bytes: int | None = None
+    stamped: bool = False
 
 
 class LogReader(Protocol):

@@ -133,6 +133,8 @@ class StatisticsSnapshot:
     in_degrees: DegreeMoments = DegreeMoments()
     _by_labels: dict[Labels, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     _meetings: dict[tuple[AskedEnd, AskedEnd], int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _paths: dict[tuple[AskedEnd, AskedEnd], int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _totals: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
     _indexes: list[_PathIndex] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
@@ -144,6 +146,13 @@ class StatisticsSnapshot:
     def rate(self) -> float:
         """Edges a tick of the window; 0.0 where nothing was looked at."""
         return self.edges / self.window.ticks if self.window is not None and self.window.ticks > 0 else 0.0
+
+    @property
+    def paths_in_all(self) -> int:
+        """2-edge paths of all types; 0 if they were not counted. Complexity: O(types of paths) once."""
+        if not self._totals:
+            self._totals.append(sum((self.paths or {}).values()))
+        return self._totals[0]
 
     def share(self, pattern: SubgraphPattern, edge: QueryEdge) -> float:
         """Return the share of edges whose labels fit the query edge (1.0 where nothing is known).
@@ -167,7 +176,8 @@ class StatisticsSnapshot:
 
         Raises:
             ValueError: the edges are one, or share no vertex.
-        Complexity: O(types of paths).
+        Complexity: O(types of paths) for the first call; O(types of paths that fit the one) for the first with its labels; O(1)
+        for later ones.
         """
         pairs = [pair for vertex in {edge.source, edge.target} for pair in _meeting_ends(pattern, vertex, edge, other)]
         if edge == other or not pairs:
@@ -175,15 +185,9 @@ class StatisticsSnapshot:
             raise ValueError(message)
         if self.edges == 0 or self.paths is None:
             return 1.0
-        total = sum(self.paths.values())
-        if total == 0:
+        if self.paths_in_all == 0:
             return 0.0
-
-        def fits(path: PathType, asked: AskedEnd, other_asked: AskedEnd) -> bool:
-            ends = ((path.first, path.second), (path.second, path.first))
-            return any(_fits(asked, one) and _fits(other_asked, two) for one, two in ends)
-
-        return min(sum(count for path, count in self.paths.items() if fits(path, *pair)) for pair in pairs) / total
+        return min(self._paths_of(*pair) for pair in pairs) / self.paths_in_all
 
     def meetings(self, pattern: SubgraphPattern, vertex: str, edge: QueryEdge, other: QueryEdge) -> int:
         """Return how often an edge that fits the one lies at one vertex with another that fits the other.
@@ -205,6 +209,19 @@ class StatisticsSnapshot:
                 if _fits(other, partner)
             )
         return self._meetings[asked, other]
+
+    def _paths_of(self, asked: AskedEnd, other: AskedEnd) -> int:
+        """Return how many paths have one end that fits the one and another that fits the other, each path once."""
+        if (asked, other) not in self._paths:
+            index = self._index()
+            halves = 0
+            for end in index.fitting.get(asked, ()):
+                for partner, count in index.partners[end].items():
+                    if _fits(other, partner):
+                        comes_twice = end == partner or (_fits(asked, partner) and _fits(other, end))
+                        halves += count if comes_twice else 2 * count
+            self._paths[asked, other] = halves // 2
+        return self._paths[asked, other]
 
     def _index(self) -> _PathIndex:
         if not self._indexes:
