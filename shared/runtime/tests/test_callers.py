@@ -12,7 +12,7 @@ from fastapi import Depends, FastAPI
 from fastapi.testclient import TestClient
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_runtime.access.callers import Anyone, Caller
-from graphtide_runtime.access.guard import Guard
+from graphtide_runtime.access.guard import Admission, Guard
 from graphtide_runtime.access.keys import ApiKeys, hashed, new_key
 from graphtide_runtime.access.rate import RateLimit
 from graphtide_runtime.access.settings import AccessSettings, KeySettings
@@ -117,10 +117,11 @@ def test_a_bucket_fills_at_its_rate_and_no_higher_than_its_burst() -> None:
 
 def test_a_route_lets_only_those_pass_that_have_its_scope() -> None:
     keys = ApiKeys([(hashed(name), Caller(name, frozenset({name}))) for name in ("edges:write", "patterns:read", "admin")])
-    app = FastAPI()
+    app, guard = FastAPI(), Guard(keys, RateLimit(1_000.0, 1_000))
     answer_with_problems(app)
+    app.add_middleware(Admission, guard=guard)
 
-    @app.get("/", dependencies=[Depends(Guard(keys).requires("edges:write"))])
+    @app.get("/", dependencies=[Depends(guard.requires("edges:write"))])
     def root() -> str:
         return "in"
 

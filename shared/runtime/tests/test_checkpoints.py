@@ -46,6 +46,19 @@ class TestRedisCheckpoints(CheckpointContract):
             limit_memory(redis_server, 0)
         assert (store.manifest(key), store.segments(key, ["a"])) == (b"1", [b"1"])
 
+    def test_keys_of_another_type_are_none_and_make_room(self, redis_server: str, store: CheckpointStore, key: str) -> None:
+        store.save(key, b"1", {"a": b"1"}, [])
+        client: Any = redis.Redis.from_url(redis_server)
+        for name in list(client.scan_iter(f"*{key}*")):
+            client.delete(name)
+            client.rpush(name, "somebody else's")
+        client.close()
+        assert (store.manifest(key), store.segments(key, ["a"])) == (None, None)
+
+        store.save(key, b"2", {"b": b"2"}, ["a"])
+
+        assert (store.manifest(key), store.segments(key, ["b"]), store.segments(key, ["a"])) == (b"2", [b"2"], None)
+
 
 def test_a_server_that_is_not_there_may_come_later() -> None:
     store = RedisCheckpoints("redis://127.0.0.1:1", timeout=0.5)

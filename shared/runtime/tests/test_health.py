@@ -9,9 +9,11 @@ import pytest
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_runtime.health import STUCK_SECONDS, Finding, Pulse, beat, checked
 from graphtide_runtime.health_server import HealthPortError, HealthSettings, serving
-from graphtide_runtime.loop import Backoff, run
+from graphtide_runtime.loop import Backoff, Patience, run
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_figures, figures
+
+PROMPT = Patience(Backoff(0.0))
 
 
 class Scripted:
@@ -59,7 +61,7 @@ def test_a_worker_is_ready_between_its_first_round_and_a_failure() -> None:
 
     worker = Scripted(look, look, TransientError("the log is away"), look, look)
     found.append(pulse.ready())
-    run(worker, worker.stop, Backoff(0.0), pulse)
+    run(worker, worker.stop, PROMPT, pulse)
     reasons = [each.wrong for each in found]
     assert reasons == ["it is not open yet", "it is not open yet", None, "the log is away", None]
     assert pulse.ready().wrong == "it was told to end"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+from weakref import ReferenceType, ref
 
 import pytest
-from confluent_kafka import Producer
-from graphtide_core.errors import FatalError, TransientError
+from confluent_kafka import KafkaError, Producer
+from graphtide_core.errors import FatalError, FencedError, TransientError
 from graphtide_core.ports.log import Position, TopicPartition, TopicSpec
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_runtime.kafka.errors import translate
+from graphtide_runtime.kafka.producing import Producing
 from graphtide_testing.contracts.log import PATIENCE, messages, new_topic, read, values
 
 if TYPE_CHECKING:
@@ -118,6 +121,23 @@ def test_a_commit_that_librdkafka_never_ends_is_left_behind(kafka: str, monkeypa
     reader.close()
 
 
+def test_a_transactor_that_could_not_open_leaves_no_producer_that_goes_on_trying(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Watched(Producer):
+        made: ClassVar[list[ReferenceType[Producer]]] = []
+
+        def __init__(self, *arguments: object, **more: object) -> None:
+            super().__init__(*arguments, **more)
+            self.made.append(ref(self))
+
+    monkeypatch.setattr("graphtide_runtime.kafka.producing.Producer", Watched)
+    transactor = KafkaLog(KafkaConnection("127.0.0.1:1", request_seconds=0.5)).transactor("id")
+    with pytest.raises(TransientError) as held:
+        transactor.open()
+    assert [each() for each in Watched.made] == [None]
+    assert held.value.__traceback__ is not None
+    transactor.close()
+
+
 def test_without_a_broker_calls_end_in_time(kafka_to_crash: KafkaServer) -> None:
     log = KafkaLog(KafkaConnection(kafka_to_crash.bootstrap, request_seconds=1.0))
     kafka_to_crash.kill()
@@ -159,6 +179,50 @@ def test_a_record_that_the_topic_refuses_stops_who_wrote_it(kafka: str) -> None:
     assert reader.committed([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): None}
     for each in (writer, transactor, reader):
         each.close()
+
+
+def test_a_transactor_that_was_shut_out_can_be_closed_and_opened_again(kafka: str) -> None:
+    log = KafkaLog(KafkaConnection(kafka))
+    topic = new_topic(log)
+    first, second = log.transactor(topic), log.transactor(topic)
+    first.open()
+    first.begin()
+    first.write(messages(topic, b"lost"))
+    second.open()
+    with pytest.raises(FencedError):
+        first.commit(topic, {})
+    first.close()
+    second.close()
+    first.open()
+    first.begin()
+    first.write(messages(topic, b"kept"))
+    first.commit(topic, {})
+    first.close()
+    reader = log.reader(None)
+    reader.assign({TopicPartition(topic, 0): 0})
+    assert values(read(reader, 1)) == [b"kept"]
+    reader.close()
+
+
+def test_closing_survives_what_the_client_makes_of_a_producer_that_was_shut_out() -> None:
+    class ShutOut:
+        """A producer as it may be once it was fenced."""
+
+        def purge(self) -> None:
+            """Throw away nothing."""
+
+        def flush(self, _timeout: float) -> int:
+            message = "<method 'flush' of 'cimpl.Producer' objects> returned a result with an exception set"
+            raise SystemError(message)
+
+    producing = Producing({"bootstrap.servers": "127.0.0.1:1"})
+    producing.producer = cast("Any", ShutOut())
+    producing.close()
+
+
+def test_a_broker_whose_connection_ended_meanwhile_is_asked_again() -> None:
+    ended = KafkaError(KafkaError._DESTROY_BROKER)  # noqa: SLF001 - librdkafka's own errors have no other names
+    assert isinstance(translate(ended, "reading"), TransientError)
 
 
 def test_a_transactor_that_is_not_open_does_nothing(kafka: str) -> None:

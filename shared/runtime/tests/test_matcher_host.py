@@ -9,13 +9,14 @@ import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.errors import FencedError, InvalidPatternError, TransientError
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
-from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse, print_pattern
 from graphtide_query.planner import ENGINES, plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.wire_records import WireRecords
 from graphtide_runtime.memory import MemoryLog
@@ -49,10 +50,11 @@ class World:
     log: Log = field(default_factory=MemoryLog)
     checkpoints: MemoryCheckpoints = field(default_factory=MemoryCheckpoints)
     symbols: Symbols = field(default_factory=Symbols)
-    sent: list[tuple[int, Edge]] = field(default_factory=list)
+    sent: list[tuple[int, int, Edge]] = field(default_factory=list)
     fuse: Fuse = field(default_factory=Fuse)
     host: MatcherHost | None = None
     epoch: int = 0
+    stream_epoch: int = 0
 
     def __post_init__(self) -> None:
         self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(self.stream)])
@@ -66,7 +68,9 @@ class World:
         """Write edges as one ordered record."""
         if not edges:
             return
-        batch = JsonLinesDecoder(self.symbols, ATTRIBUTES, {}).decode(to_json_lines(edges))
+        decoder = JsonLinesDecoder(self.symbols, ATTRIBUTES, {})
+        decoder.start_at(len(self.sent))
+        batch = decoder.decode(to_json_lines(edges))
         figures = ordered.OrderedFigures(
             first_ts=edges[0].ts,
             last_ts=edges[-1].ts,
@@ -74,9 +78,17 @@ class World:
             ordinal=len(self.sent),
             watermark=edges[-1].ts,
             unit=TimeUnit.MILLISECOND,
+            epoch=self.stream_epoch,
         )
-        self.sent += [(self.end(), edge) for edge in edges]
+        self.sent += [(self.end(), self.stream_epoch, edge) for edge in edges]
         self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])
+
+    def begin_epoch(self, *, told: bool = True) -> None:
+        """Let the stream's times begin anew; `told` by a record without edges."""
+        self.stream_epoch += 1
+        if told:
+            topic, unit = TOPICS.ordered(self.stream), TimeUnit.MILLISECOND
+            self.writer.write([ordered.encode_beginning(topic, self.stream_epoch, len(self.sent), unit)])
 
     def plan(self, pattern: SubgraphPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
         """Write a plan as the planner would."""
@@ -119,23 +131,26 @@ class World:
     def settle(self) -> None:
         """Let the host do all there is to do, and live."""
         self.fuse.length = 0
-        self.live(len(self.sent) + 4)
+        self.live(len(self.sent) + self.stream_epoch + 4)
 
-    def matches(self) -> list[str]:
-        """Return what consumers got, in any order."""
+    def matches(self, name: str | None = None) -> list[str]:
+        """Return what consumers got, in any order; of one pattern, if a name is given."""
         reader = self.log.reader(None)
         reader.assign({TopicPartition(TOPICS.matches, 0): 0})
-        lines = [record.value or b"" for record in reader.poll(0, 10**6)]
+        read = reader.poll(0, 10**6)
+        lines = [record.value or b"" for record in read if name is None or record.key == name.encode()]
         return sorted(map(repr, keys_in_json_lines(b"\n".join(lines))))
 
     def expected(self, pattern: SubgraphPattern, start: int, end: int | None = None) -> list[str]:
         """Return what is to be reported of a pattern that runs from an offset on, up to another."""
-        oracle, found, told = SubgraphOracle(pattern), [], set()
-        for offset, edge in self.sent:
-            for match in oracle.push(edge):
-                if offset >= start and (end is None or offset < end) and (match.kind == "match" or match.match_id in told):
-                    found.append(repr(match))
-                    told.add(match.match_id)
+        found, told = [], set()
+        for epoch in range(self.stream_epoch + 1):
+            oracle = SubgraphOracle(pattern)
+            for offset, _, edge in (each for each in self.sent if each[1] == epoch):
+                for match in oracle.push(edge):
+                    if offset >= start and (end is None or offset < end) and (match.kind == "match" or match.match_id in told):
+                        found.append(repr(match))
+                        told.add(match.match_id)
         return sorted(found)
 
     def said(self) -> dict[str, control.StatusRecord]:
@@ -163,6 +178,7 @@ def named(pattern: SubgraphPattern, name: str) -> SubgraphPattern:
 
 
 PATTERNS = patterns().filter(is_in_the_language)
+NAMED = edge_streams(StreamShape(duplicates=False, nameless=False), min_records=4)
 STREAMS = edge_streams(StreamShape(duplicates=False), min_records=4)
 CHOICES = st.randoms(use_true_random=False)
 
@@ -195,6 +211,35 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
     assert set(world.states().values()) <= {"running"}
 
 
+@given(st.lists(NAMED, min_size=2, max_size=3), PATTERNS, PATTERNS, CHOICES)
+def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_killed(
+    epochs: list[tuple[Edge, ...]], first: SubgraphPattern, second: SubgraphPattern, rng: Any
+) -> None:
+    first, second = named(first, "one"), named(second, "two")
+    world = World(first.stream)
+    world.plan(first, rng.choice(ENGINES), start=0)
+    start = None
+    for number, edges in enumerate(epochs):
+        if number:
+            world.begin_epoch(told=rng.random() < 0.7)
+        rest = [replace(edge, id=EdgeId(f"{number}.{edge.id}")) for edge in edges]
+        while rest:
+            size = rng.randint(1, 4)
+            world.send(rest[:size])
+            rest = rest[size:]
+            if start is None and rng.random() < 0.3:
+                start = world.end()
+                world.plan(second, rng.choice(ENGINES), start=start)
+            if rng.random() < 0.1:
+                world.plan(first, rng.choice(ENGINES), start=0)
+            world.fuse.length = rng.randint(1, 60)
+            world.live(rng.randint(0, 3))
+    world.settle()
+    expected = world.expected(first, 0) + (world.expected(second, start) if start is not None else [])
+    assert world.matches() == sorted(expected)
+    assert set(world.states().values()) <= {"running"}
+
+
 @given(STREAMS, PATTERNS, CHOICES)
 def test_a_pattern_that_moves_to_another_host_is_matched_without_a_gap(
     edges: tuple[Edge, ...], pattern: SubgraphPattern, rng: Any
@@ -222,12 +267,11 @@ def test_a_pattern_that_moves_to_another_host_is_matched_without_a_gap(
 
 
 def stopped_at(world: World) -> int:
-    reader = world.log.reader(None)
-    reader.assign({TopicPartition(TOPICS.status, 0): 0})
-    said = [control.decode_status(record.value) for record in reader.poll(0, 10**6)]
-    assert said[-1].state == "stopped"
-    assert said[-1].start is not None
-    return said[-1].start
+    """Return where the pattern `one` stopped."""
+    said = world.said()["one"]
+    assert said.state == "stopped"
+    assert said.start is not None
+    return said.start
 
 
 def edge_pattern() -> SubgraphPattern:
@@ -237,6 +281,162 @@ def edge_pattern() -> SubgraphPattern:
 
 def k(number: int, source: str, target: str) -> Edge:
     return Edge(EdgeId(f"e{number}"), EventTime(number), VertexId(source), VertexId(target), "k")
+
+
+def path(number: int) -> Edge:
+    """An edge that goes on from the one before, so that each but the first completes a match."""
+    return k(number, f"v{number}", f"v{number + 1}")
+
+
+def lagging() -> World:
+    """A host that was down since the first of eight records gets a plan that another has reported up to the sixth."""
+    world = World(edge_pattern().stream)
+    world.plan(named(edge_pattern(), "other"), "timing", start=0)
+    world.live(1)
+    for number in range(8):
+        world.send([path(number)])
+    world.plan(edge_pattern(), "timing", start=0, reported_to=6)
+    return world
+
+
+def test_no_match_has_edges_of_two_epochs() -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(5, "a", "b")])
+    world.begin_epoch()
+    world.send([k(6, "b", "c")])
+    world.settle()
+    assert world.matches() == []
+    world.send([k(7, "c", "d")])
+    world.settle()
+    assert len(world.matches()) == 1
+
+
+@pytest.mark.parametrize("loses_checkpoint", [True, False])
+def test_a_host_that_is_restarted_after_times_went_back_goes_on_in_the_new_epoch(*, loses_checkpoint: bool) -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(2**62, "a", "b")])
+    world.settle()
+    world.begin_epoch()
+    world.send([k(1, "b", "c")])
+    world.settle()
+    for number in range(2, 5):
+        world.host = None
+        if loses_checkpoint:
+            world.checkpoints = MemoryCheckpoints()
+        world.send([k(number, "vw"[number % 2], "vw"[1 - number % 2])])
+        world.settle()
+    assert world.matches() == world.expected(edge_pattern(), 0)
+
+
+def test_a_checkpoint_keeps_no_edge_of_an_epoch_that_is_over() -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(2**62, "a", "b")])
+    world.settle()
+    world.begin_epoch()
+    world.send([k(1, "b", "c")])
+    world.settle()
+    found = Checkpointer(world.checkpoints, f"{world.new_host().name}.{world.stream}").load()
+    assert found is not None
+    manifest, frames = found
+    assert (manifest.epoch, manifest.newest, [frame.newest for frame in frames]) == (1, 1, [1])
+
+
+def test_a_pattern_that_its_limit_paused_does_not_go_on_because_an_epoch_began() -> None:
+    world = World(edge_pattern().stream)
+    limits = control.LimitsForm(partial_matches=2, policy="pause")
+    world.plan(edge_pattern(), "timing", start=0, limits=limits)
+    world.live(1)
+    world.send([k(1, "a", "b"), k(2, "a", "c"), k(3, "a", "d"), k(4, "a", "e")])
+    world.begin_epoch()
+    world.send([k(1, "a", "b"), k(2, "b", "c")])
+    world.settle()
+    assert (world.states(), world.matches()) == ({"one": "paused"}, [])
+
+
+def test_a_host_that_lags_does_not_repeat_what_another_reported_when_it_is_opened_anew() -> None:
+    world = lagging()
+    world.live(2)
+    world.host = None
+    world.settle()
+    assert world.matches("one") == world.expected(edge_pattern(), 6)
+    assert len(world.matches("one")) == 2
+
+
+def test_a_host_that_lags_does_not_repeat_what_another_reported_when_another_plan_changes() -> None:
+    world = lagging()
+    world.live(2)
+    world.forget(named(edge_pattern(), "other"))
+    world.settle()
+    assert world.matches("one") == world.expected(edge_pattern(), 6)
+
+
+def test_a_host_that_lags_and_is_asked_to_stop_says_where_others_have_reported_to() -> None:
+    world = lagging()
+    world.live(1)
+    world.plan(edge_pattern(), "timing", desired="stopped", start=0, reported_to=6)
+    world.live(1)
+    assert stopped_at(world) == 6
+    assert world.matches("one") == []
+
+
+def test_a_plan_that_is_to_stop_below_its_start_stops_at_its_start() -> None:
+    world = World(edge_pattern().stream)
+    world.send([path(0)])
+    world.plan(named(edge_pattern(), "other"), "timing", start=0)
+    world.live(1)
+    world.plan(edge_pattern(), "timing", start=20)
+    world.live(1)
+    world.plan(edge_pattern(), "timing", desired="stopped", start=20)
+    world.live(1)
+    assert stopped_at(world) == 20
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_plan_that_is_to_stop_at_an_offset_reports_what_is_before_it_and_nothing_after(*, is_known: bool) -> None:
+    world = World(edge_pattern().stream)
+    if is_known:
+        world.plan(edge_pattern(), "timing", start=0)
+        world.live(1)
+    for number in range(8):
+        world.send([path(number)])
+    world.plan(edge_pattern(), "timing", desired="stopped", start=0, until=5)
+    world.settle()
+    assert stopped_at(world) == 5
+    assert world.matches("one") == world.expected(edge_pattern(), 0, 5)
+
+
+def test_a_plan_whose_end_lies_behind_the_last_record_ends() -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([path(0), path(1)])
+    transactor = world.log.transactor("any")
+    transactor.open()
+    transactor.begin()
+    transactor.write([Message(TOPICS.ordered(world.stream), None, b"seen by nobody", partition=0)])
+    transactor.abort()
+    world.plan(edge_pattern(), "timing", desired="stopped", start=0, until=world.end())
+    world.settle()
+    assert stopped_at(world) == world.end() == 3
+
+
+def test_a_plan_that_cannot_be_read_any_more_stops_where_it_is_and_goes_on_from_there() -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([path(0)])
+    world.send([path(1)])
+    world.settle()
+    world.writer.write([Message(TOPICS.plans, b"one", b"{")])
+    world.live(1)
+    assert stopped_at(world) == 2
+    assert world.said()["one"].reason
+    world.send([path(2)])
+    world.settle()
+    world.plan(edge_pattern(), "timing", start=0)
+    world.settle()
+    assert world.matches("one") == world.expected(edge_pattern(), 0)
 
 
 def test_the_second_host_of_an_identity_shuts_the_first_out() -> None:
@@ -253,6 +453,68 @@ def test_the_second_host_of_an_identity_shuts_the_first_out() -> None:
     assert world.matches() == world.expected(edge_pattern(), 0)
 
 
+class ForgetfulLog:
+    """A log that answers with other positions than were committed, for a while."""
+
+    def __init__(self, log: Log, answer: Position | None) -> None:
+        self._log, self._answer = log, answer
+
+    def reader(self, group: str | None) -> Any:
+        reader: Any = self._log.reader(group)
+        reader.committed = lambda partitions: dict.fromkeys(partitions, self._answer)
+        return reader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+@pytest.mark.parametrize("answer", [None, Position(0), Position(2)], ids=["none", "the first", "one of before"])
+def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position | None) -> None:
+    world = World(StreamName("s"))
+    world.plan(edge_pattern(), "timing", start=0)
+    world.settle()
+    for number in range(5):
+        world.send([path(number)])
+    world.settle()
+    told = world.matches()
+    assert len(told) == 4
+
+    forgetful: Any = ForgetfulLog(world.log, answer)
+    host = MatcherHost(
+        forgetful, world.checkpoints, WireRecords(TOPICS, "matcher_timing", 0, SystemClock()), SystemClock(), FAST
+    )
+    for _ in range(5):
+        with pytest.raises(TransientError, match="said before that it was at"):
+            host.open()
+        host.close()
+
+    # The log remembers again.
+    world.host = None
+    world.send([path(5)])
+    world.settle()
+    assert len(world.matches()) == len(told) + 1
+
+
+def test_what_somebody_else_said_in_the_name_of_a_host_does_not_stop_it_for_good() -> None:
+    world = World(StreamName("s"))
+    world.plan(edge_pattern(), "timing", start=0)
+    world.settle()
+    for number in range(5):
+        world.send([path(number)])
+    world.settle()
+
+    forgetful: Any = ForgetfulLog(world.log, Position(2))
+    host = MatcherHost(
+        forgetful, world.checkpoints, WireRecords(TOPICS, "matcher_timing", 0, SystemClock()), SystemClock(), FAST
+    )
+    for _ in range(5):
+        with pytest.raises(TransientError, match="said before that it was at"):
+            host.open()
+        host.close()
+    host.open()
+    host.close()
+
+
 def test_a_record_that_cannot_be_read_is_put_aside_and_the_rest_goes_on() -> None:
     world = World(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
@@ -267,6 +529,24 @@ def test_a_record_that_cannot_be_read_is_put_aside_and_the_rest_goes_on() -> Non
     assert letter.value == b"no arrow"
 
 
+@pytest.mark.parametrize("header", [("graphtide-first-ts", b"x"), ("graphtide-epoch", b"-1")])
+def test_a_record_put_aside_for_its_headers_has_no_part_in_matches_after_a_restart(header: tuple[str, bytes]) -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(1, "a", "b")])
+    reader = world.log.reader(None)
+    reader.assign({TopicPartition(TOPICS.ordered(world.stream), 0): 0})
+    (genuine,) = reader.poll(0, 10)
+    value = (genuine.value or b"").replace(b"e1", b"e9")
+    world.writer.write([Message(TOPICS.ordered(world.stream), None, value, (*genuine.headers, header), partition=0)])
+    world.settle()
+    world.host, world.checkpoints = None, MemoryCheckpoints()
+    world.send([k(2, "b", "c")])
+    world.settle()
+    assert world.matches() == world.expected(edge_pattern(), 0)
+    assert len(world.matches()) == 1
+
+
 def test_a_plan_of_a_format_to_come_fails_and_others_run() -> None:
     world = World(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
@@ -275,6 +555,17 @@ def test_a_plan_of_a_format_to_come_fails_and_others_run() -> None:
     world.send([k(1, "a", "b"), k(2, "b", "c")])
     world.settle()
     assert world.states() == {"one": "running", "new": "failed"}
+    assert len(world.matches()) == 1
+
+
+def test_a_plan_of_a_stream_that_nobody_made_keeps_no_other_waiting() -> None:
+    world = World(edge_pattern().stream)
+    (strange,) = parse("PATTERN strange MATCH (a)-[x:k]->(b) ON nowhere WINDOW 5")
+    world.plan(strange, "timing", start=0)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([path(0), path(1)])
+    world.settle()
+    assert world.states() == {"one": "running", "strange": "running"}
     assert len(world.matches()) == 1
 
 

@@ -43,15 +43,7 @@ class Follower:
         Raises:
             TransientError: the log gives none, and does not say that there are none.
         """
-        while True:
-            records = self._reader.poll(_PATIENCE, _MOST)
-            beat()
-            yield from records
-            if self._reader.at_end():
-                return
-            if not records:
-                message = f"topic {self._topic} was not read to its end within {_PATIENCE:g} seconds"
-                raise TransientError(message)
+        return to_the_end(self._reader, self._topic)
 
     def poll(self, timeout: float = 0.0) -> list[Record]:
         """Return what came since; wait for it up to `timeout` seconds."""
@@ -60,3 +52,20 @@ class Follower:
     def close(self) -> None:
         """Give back the reader."""
         self._reader.close()
+
+
+def to_the_end(reader: LogReader, topic: str) -> Iterator[Record]:
+    """Yield what a reader of a topic gives up to the end.
+
+    Raises:
+        TransientError: the log gives none, and does not say that there are none.
+    """
+    while True:
+        records = reader.poll(_PATIENCE, _MOST)
+        beat()
+        yield from records
+        if reader.at_end():
+            return
+        if not records:
+            message = f"topic {topic} was not read to its end within {_PATIENCE:g} seconds"
+            raise TransientError(message)

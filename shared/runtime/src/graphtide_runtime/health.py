@@ -20,10 +20,19 @@ STUCK_SECONDS: Final = 120.0
 
 
 class Finding(NamedTuple):
-    """What was looked at, and what is wrong with it; None if nothing is."""
+    """What was looked at, and what is wrong with it; None if nothing is.
+
+    A `note` is for people: something is odd, and a new process or fewer requests would not help.
+    """
 
     name: str
     wrong: str | None = None
+    note: str | None = None
+
+    @property
+    def told(self) -> str:
+        """Return what is found, in words."""
+        return self.wrong or ("ok" if self.note is None else f"ok, but {self.note}")
 
 
 class Pulse:
@@ -37,6 +46,7 @@ class Pulse:
         self._beat_at = clock.monotonic()
         self._waits_for: str | None = "it is not open yet"
         self._ended: str | None = None
+        self._note: str | None = None
 
     def beat(self) -> None:
         """Note that the loop goes on."""
@@ -52,6 +62,10 @@ class Pulse:
         self._waits_for = reason
         self.beat()
 
+    def note(self, note: str | None) -> None:
+        """Note what is odd about the work, or that nothing is."""
+        self._note = note
+
     def end(self, reason: str) -> None:
         """Note that the loop has ended; it is missed by readiness alone, because who ended it knows what to do."""
         self._ended = reason
@@ -65,7 +79,7 @@ class Pulse:
 
     def ready(self) -> Finding:
         """Return whether the worker is open and does rounds."""
-        return Finding(self.name, self._ended or self._waits_for)
+        return Finding(self.name, self._ended or self._waits_for, self._note)
 
 
 Look = Callable[[], Iterable[Finding]]
@@ -80,6 +94,13 @@ def beat() -> None:
     pulse = CURRENT.get()
     if pulse is not None:
         pulse.beat()
+
+
+def note(text: str | None) -> None:
+    """Note what is odd about the work of this thread, or that nothing is."""
+    pulse = CURRENT.get()
+    if pulse is not None:
+        pulse.note(text)
 
 
 def checked(name: str, check: Callable[[], None]) -> Finding:

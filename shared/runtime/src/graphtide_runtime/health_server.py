@@ -15,6 +15,8 @@ from pydantic import BaseModel, Field
 
 from graphtide_runtime.health import STUCK_SECONDS
 from graphtide_runtime.http import answer_with_problems, health_routes
+from graphtide_runtime.serving.hosts import Hosts, KnownHosts
+from graphtide_runtime.serving.running import configuration
 from graphtide_runtime.telemetry import events
 from graphtide_runtime.telemetry.requests import REQUESTS
 
@@ -34,12 +36,14 @@ class HealthSettings(BaseModel):
         enabled: whether it does.
         host: address to listen on.
         port: of that address; 0 takes a free one, which the log names.
+        hosts: names under which it is called, beside those that lead nowhere else; `*` is any.
         stuck_seconds: a worker that is silent for so long hangs.
     """
 
     enabled: bool = True
     host: str = "127.0.0.1"
     port: int = Field(default=0, ge=0, le=65535)
+    hosts: list[str] = Field(default_factory=list)
     stuck_seconds: float = Field(default=STUCK_SECONDS, gt=0)
 
 
@@ -62,7 +66,8 @@ def serving(settings: HealthSettings, alive: Look, ready: Look) -> Iterator[str 
     app = FastAPI(openapi_url=None, telemetry=REQUESTS)
     answer_with_problems(app)
     app.include_router(health_routes(alive, ready))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1))
+    app.add_middleware(KnownHosts, hosts=Hosts(settings.hosts))
+    server = uvicorn.Server(configuration(app, grace_seconds=1))
     thread = Thread(target=server.run, args=([listening],), name="health", daemon=True)
     thread.start()
     _LOG.info(events.HEALTH_LISTENING, host=host, port=port)

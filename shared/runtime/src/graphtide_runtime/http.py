@@ -5,16 +5,23 @@ A problem has `type`, `title`, `status`, `detail` and `code`, a short name for p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+import msgspec
 import structlog
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, InvalidQueryError, TransientError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from graphtide_runtime.telemetry import events
 from graphtide_runtime.telemetry.setup import CONTENT_TYPE, exposition
@@ -23,11 +30,39 @@ if TYPE_CHECKING:
     from graphtide_runtime.health import Finding, Look
 
 _LOG = structlog.get_logger()
+_T = TypeVar("_T")
 
 Authorize = Callable[[str], Callable[..., object]]
-"""Gives for a scope the dependency of a route that lets those with the scope pass and raises `ProblemError` for others."""
+"""Gives for a scope the dependency of a route that raises `ProblemError` for callers without the scope."""
 
 PROBLEM_TYPE = "application/problem+json"
+_MOST_BRACKETS: Final = 50_000
+_MOST_COMMAS: Final = 200_000
+"""Of a body, texts included: more values than any route takes would hold up the event loop while they are made."""
+
+_METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")
+
+
+class ProblemDocument(BaseModel):
+    """A problem document; `code` is for programs, and a problem with a pattern's text has its place."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    line: int | None = None
+    column: int | None = None
+    source_line: str | None = None
+    expected: list[str] | None = None
+    hint: str | None = None
+    accepted: int | None = None
+
+
+def described(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says of problems, given what each status means; FastAPI takes any JSON here."""
+    form: dict[str, Any] = {"model": ProblemDocument, "content": {PROBLEM_TYPE: {}}}
+    return {status: {**form, "description": meaning} for status, meaning in problems.items()}
 
 
 class ProblemError(GraphtideError):
@@ -102,47 +137,106 @@ def answer_with_problems(app: FastAPI) -> None:
     async def _invalid(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", f"{where}: {first['msg']}").response()
+        detail = f"{where}: {first['msg']}"
+        if first["type"] == "json_invalid":
+            detail = f"the body is no JSON: {first['ctx']['error']}"
+        # What was given may hold what no text in UTF-8 can.
+        detail = detail.encode(errors="backslashreplace").decode()
+        return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", detail).response()
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> Response:
+    async def _http(request: Request, error: HTTPException) -> Response:
         status = HTTPStatus(error.status_code)
         code = status.phrase.lower().replace(" ", "-")
-        return ProblemError(status, code, str(error.detail), headers=error.headers).response()
+        headers = dict(error.headers or {})
+        if status is HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(_allowed(request))
+        return ProblemError(status, code, str(error.detail), headers=headers).response()
+
+    @app.exception_handler(Exception)
+    async def _unexpected(_: Request, error: Exception) -> Response:
+        _LOG.error(events.REQUEST_FAILED, error=repr(error))
+        return problem_of(FatalError()).response()
+
+
+class JsonRoute(APIRoute):
+    """A route whose body is JSON as RFC 8259 has it: in UTF-8, no half of a surrogate pair, no NaN, not nested too deeply."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return strictly
+
+
+class _JsonRequest(Request):
+    async def json(self) -> object:
+        body = await self.body()
+        if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS or body.count(b",") > _MOST_COMMAS:
+            message = "it holds too many values"
+            raise json.JSONDecodeError(message, "", 0)
+        try:
+            return msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise json.JSONDecodeError(str(error), "", 0) from error
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods that the path of a request knows."""
+    asked = {"type": "http", "path": request.scope["path"], "root_path": request.scope.get("root_path", ""), "headers": []}
+    routes = request.app.routes
+    return [each for each in _METHODS if any(route.matches({**asked, "method": each})[0] is Match.FULL for route in routes)]
 
 
 def health_routes(alive: Look, ready: Look) -> APIRouter:
-    """Return `/livez`, `/readyz` and `/metrics`: 200 with what was looked at, 503 with what is wrong with it."""
+    """Return `/livez`, `/readyz` and `/metrics`: 200 with what was looked at, 503 with what is wrong with it.
+
+    They wait for no thread that requests wait for. `alive` must not block; `ready` may, and those who ask meanwhile get what it
+    finds.
+    """
     router = APIRouter(include_in_schema=False)
+    looking, counting = _Shared(lambda: list(ready())), _Shared(exposition)
 
     @router.get("/livez")
-    def livez() -> Response:
+    async def livez() -> Response:
         return _found("alive", alive())
 
     @router.get("/readyz")
-    def readyz() -> Response:
-        return _found("ready", ready())
+    async def readyz() -> Response:
+        return _found("ready", await looking())
 
     @router.get("/metrics")
-    def figures() -> Response:
-        return Response(exposition(), media_type=CONTENT_TYPE)
+    async def figures() -> Response:
+        return Response(await counting(), media_type=CONTENT_TYPE)
 
     return router
 
 
+class _Shared(Generic[_T]):
+    """Work in a thread of its own, done once for all who want it meanwhile; for one event loop at a time."""
+
+    def __init__(self, work: Callable[[], _T]) -> None:
+        """Do this."""
+        self._work = work
+        self._executor = ThreadPoolExecutor(1, "health")
+        self._under_way: asyncio.Future[_T] | None = None
+
+    async def __call__(self) -> _T:
+        """Return what the work gives, if it is under way what it will give."""
+        loop = asyncio.get_running_loop()
+        now = self._under_way
+        if now is None or now.done() or now.get_loop() is not loop:
+            self._under_way = now = loop.run_in_executor(self._executor, self._work)
+        return await asyncio.shield(now)
+
+
 def _found(good: str, findings: Iterable[Finding]) -> Response:
     looked_at = list(findings)
-    checks = {each.name: each.wrong or "ok" for each in looked_at}
+    checks = {each.name: each.told for each in looked_at}
     wrong = [f"{each.name}: {each.wrong}" for each in looked_at if each.wrong is not None]
     if wrong:
         return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, f"not-{good}", "; ".join(wrong), more={"checks": checks}).response()
     return JSONResponse({"status": good, "checks": checks})
-
-
-def open_to_all(_scope: str) -> Callable[..., object]:
-    """Let everybody pass: the `Authorize` of tests and of one machine alone."""
-
-    async def allow() -> None:
-        """Let the request pass."""
-
-    return allow

@@ -1,4 +1,4 @@
-"""A process of workers: each in a thread of its own, until a signal, or until one of them cannot go on."""
+"""A process of workers: each in a thread of its own, until a signal."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import signal
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-import structlog
-from graphtide_core.errors import FatalError, GraphtideError
-
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import STUCK_SECONDS, Finding, Pulse, checked
 from graphtide_runtime.health_server import HealthPortError, serving
 from graphtide_runtime.loop import run
-from graphtide_runtime.telemetry import events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,20 +17,17 @@ if TYPE_CHECKING:
     from graphtide_runtime.health_server import HealthSettings
     from graphtide_runtime.loop import Worker
 
-_LOG = structlog.get_logger()
-
 
 class Workers:
-    """Workers in threads; what ends one ends all."""
+    """Workers in threads, each of which is opened again whatever ends it."""
 
     def __init__(self, workers: Iterable[Worker], stop: Event | None = None, *, stuck_seconds: float = STUCK_SECONDS) -> None:
         """Prepare; nothing runs yet. A worker without a sign of life for so many seconds counts as stuck."""
         self.stop = stop or Event()
-        self._failed: list[BaseException] = []
         clock, given = SystemClock(), list(workers)
         self._pulses = [Pulse(worker.name, clock, stuck_seconds) for worker in given]
         self._threads = [
-            Thread(target=self._run, args=(worker, pulse), name=worker.name, daemon=True)
+            Thread(target=run, args=(worker, self.stop), kwargs={"pulse": pulse}, name=worker.name, daemon=True)
             for worker, pulse in zip(given, self._pulses, strict=True)
         ]
 
@@ -52,27 +45,10 @@ class Workers:
         return [pulse.ready() for pulse in self._pulses]
 
     def end(self, timeout: float = 10.0) -> None:
-        """Let them end their rounds.
-
-        Raises:
-            FatalError: one of them could not go on.
-        """
+        """Let them end their rounds."""
         self.stop.set()
         for thread in self._threads:
             thread.join(timeout)
-        if self._failed:
-            raise self._failed[0]
-
-    def _run(self, worker: Worker, pulse: Pulse) -> None:
-        try:
-            run(worker, self.stop, pulse=pulse)
-        except BaseException as error:  # A thread must not end in silence: `end` raises it.
-            pulse.end(str(error))
-            _LOG.error(
-                events.WORKER_FAILED, worker=worker.name, error=str(error), exc_info=not isinstance(error, GraphtideError)
-            )
-            self._failed.append(error)
-            self.stop.set()
 
 
 def serve(workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], None]) -> None:
@@ -84,7 +60,7 @@ def serve(workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], 
         ping: raises a `GraphtideError` while the log does not answer.
 
     Raises:
-        SystemExit: one of them could not go on, or the port of health cannot be had; the log says which and why.
+        SystemExit: the port of health cannot be had.
     """
     running = Workers(workers, stuck_seconds=health.stuck_seconds)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -96,5 +72,3 @@ def serve(workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], 
             running.end()
     except HealthPortError as error:
         raise SystemExit(str(error)) from error
-    except FatalError as error:
-        raise SystemExit(1) from error

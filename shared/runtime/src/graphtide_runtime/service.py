@@ -47,7 +47,7 @@ def run_service(
     """Run the worker of a service until a signal ends it; `name` is what Kafka and traces call it.
 
     Raises:
-        SystemExit: it could not go on.
+        SystemExit: the port of health cannot be had.
     """
     to_standard_error()
     set_up(name, settings.telemetry)

@@ -1,11 +1,13 @@
 """The way back into the ordered log: where a window begins, and reading from there.
 
-Ordered records stand in the order of their edges' times, so the first one that a window reaches is found by bisection.
+Ordered records stand in the order of their epochs, and within each of their edges' times, so the first one that a window
+reaches is found by bisection. No window reaches behind the beginning of its epoch.
+Whoever looked leaves the reader without a partition: one that is assigned is fetched ahead, whether anybody polls or not.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import PoisonRecordError, TransientError
@@ -22,34 +24,44 @@ _MOST = 16
 _PATIENCE = 10.0
 
 
-def first_since(reader: LogReader, partition: TopicPartition, ts: int, end: int) -> int:
-    """Return an offset at or before that of the first record below `end` whose newest edge is not before `ts`.
+class Instant(NamedTuple):
+    """A time of an epoch of a stream; what comes later in the stream is not less."""
+
+    epoch: int
+    ts: int
+
+    def back(self, ticks: int) -> Instant:
+        """Return the first instant of the window that ends here and is `ticks` long."""
+        return Instant(self.epoch, self.ts - ticks + 1)
+
+
+def first_since(reader: LogReader, partition: TopicPartition, instant: Instant, end: int) -> int:
+    """Return an offset at or before that of the first record below `end` whose newest edge is not before an instant.
 
     Complexity: O(log end) reads.
     """
     low, high = reader.ends([partition])[partition][0], end
-    while low < high:
-        middle = (low + high) // 2
-        found = _at(reader, partition, middle, high)
-        if found is not None and found.newest < ts:
-            low = found.offset + 1
-        else:
-            high = middle
+    with _given_back(reader):
+        while low < high:
+            middle = (low + high) // 2
+            found = _at(reader, partition, middle, high)
+            if found is not None and found.newest < instant:
+                low = found.offset + 1
+            else:
+                high = middle
     return low
 
 
-def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> int | None:
-    """Return the time of the newest edge of the records below `end`; None if there is none. Complexity: O(log end) reads."""
-    low, high = reader.ends([partition])[partition][0], end
-    newest = None
-    while low < high:
-        middle = (low + high) // 2
-        found = _at(reader, partition, middle, high)
-        if found is None:
-            high = middle
-        else:
-            newest, low = found.newest, found.offset + 1
-    return newest
+def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> Instant | None:
+    """Return the instant of the newest edge of the records below `end`; None if there is none. Complexity: O(log end) reads."""
+    last = _last_before(reader, partition, end)
+    return None if last is None else last.newest
+
+
+def edges_before(reader: LogReader, partition: TopicPartition, end: int) -> int:
+    """Return how many edges the stream has up to the last record below `end`, as that says. Complexity: O(log end) reads."""
+    last = _last_before(reader, partition, end)
+    return 0 if last is None else last.edges
 
 
 def between(reader: LogReader, partition: TopicPartition, start: int, end: int, most: int = _MOST) -> Iterator[Record]:
@@ -60,26 +72,52 @@ def between(reader: LogReader, partition: TopicPartition, start: int, end: int, 
     """
     if start >= end:
         return
-    reader.assign({partition: start})
-    while True:
-        records = reader.poll(_PATIENCE, most)
-        beat()
-        for record in records:
-            if record.offset >= end:
+    with _given_back(reader):
+        reader.assign({partition: start})
+        while True:
+            records = reader.poll(_PATIENCE, most)
+            beat()
+            for record in records:
+                if record.offset >= end:
+                    return
+                yield record
+                if record.offset == end - 1:
+                    return
+            if reader.at_end():
                 return
-            yield record
-            if record.offset == end - 1:
-                return
-        if reader.at_end():
-            return
-        if not records:
-            message = f"{partition.topic} gave nothing within {_PATIENCE:g} seconds"
-            raise TransientError(message)
+            if not records:
+                message = f"{partition.topic} gave nothing within {_PATIENCE:g} seconds"
+                raise TransientError(message)
+
+
+@contextmanager
+def _given_back(reader: LogReader) -> Iterator[None]:
+    """Let the reader read nothing afterwards."""
+    try:
+        yield
+    finally:
+        reader.assign({})
 
 
 class _Found(NamedTuple):
     offset: int
-    newest: int
+    newest: Instant
+    edges: int
+
+
+def _last_before(reader: LogReader, partition: TopicPartition, end: int) -> _Found | None:
+    """Return the last record below an offset whose headers can be read."""
+    low, high = reader.ends([partition])[partition][0], end
+    last = None
+    with _given_back(reader):
+        while low < high:
+            middle = (low + high) // 2
+            found = _at(reader, partition, middle, high)
+            if found is None:
+                high = middle
+            else:
+                last, low = found, found.offset + 1
+    return last
 
 
 def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int) -> _Found | None:
@@ -93,4 +131,8 @@ def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int) -> 
         if not records or records[0].offset >= end:
             return None
         with suppress(PoisonRecordError):
-            return _Found(records[0].offset, ordered.figures(records[0].headers).last_ts)
+            figures = ordered.figures(records[0].headers)
+            instant = Instant(figures.epoch, figures.last_ts)
+            return _Found(records[0].offset, instant, figures.ordinal + figures.records)
+        if reader.at_end():
+            return None

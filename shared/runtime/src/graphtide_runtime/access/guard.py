@@ -1,52 +1,111 @@
-"""What stands before the routes of a service: who may pass."""
+"""What stands before the routes of a service: who may pass. It is asked before anything of a body is read."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Final
 
-from fastapi import Header, Request
+import anyio
+from fastapi import Request, Security
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from graphtide_core.errors import GraphtideError
+from starlette.datastructures import Headers
 
 from graphtide_runtime.access.callers import Authentication, Caller
 from graphtide_runtime.access.rate import RateLimit
-from graphtide_runtime.http import ProblemError
+from graphtide_runtime.http import ProblemError, problem_of
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+OPEN: Final = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
+"""Paths that ask for no caller."""
+
+_MOST_ASKING: Final = 8
+"""Threads that ask who calls: a provider of tokens that does not answer holds up no others."""
+
+_KEY = APIKeyHeader(name="X-API-Key", description="An API key.", auto_error=False)
+_BEARER = HTTPBearer(description="A token of the OpenID provider.", auto_error=False)
 
 
 class Guard:
-    """Lets callers pass that are known, have the scope and do not call too often; `requires` is an `Authorize`."""
+    """Knows callers, and lets none call too often; `requires` says what they may do."""
 
-    def __init__(self, authentication: Authentication, rate: RateLimit | None = None) -> None:
-        """Ask this who calls; without a rate everyone may call as often as they like."""
+    def __init__(self, authentication: Authentication, rate: RateLimit) -> None:
+        """Ask this who calls."""
         self._authentication = authentication
         self._rate = rate
+        self._asking = anyio.CapacityLimiter(_MOST_ASKING)
 
-    def requires(self, scope: str) -> Callable[..., Caller]:
+    async def admit(self, headers: Headers, address: str) -> Caller:
+        """Return who calls.
+
+        Raises:
+            ProblemError: nobody knows who calls, or the caller calls too often.
+            TransientError: whoever knows does not answer.
+        """
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        bearer = token.strip() if kind.lower() == "bearer" and token.strip() else None
+        key, ask = headers.get("x-api-key"), self._authentication.caller
+        caller = ask(key, None) if bearer is None else await anyio.to_thread.run_sync(ask, key, bearer, limiter=self._asking)
+        self._bound(f"caller {caller.name}" if caller is not None else f"address {address}")
+        if caller is None:
+            raise _unknown()
+        return caller
+
+    def requires(self, scope: str) -> Callable[..., object]:
         """Return the dependency of a route that needs a scope."""
 
-        def check(
+        async def check(
             request: Request,
-            x_api_key: str | None = Header(None, description="An API key."),
-            authorization: str | None = Header(None, description="Bearer and a token of the OpenID provider."),
-        ) -> Caller:
-            kind, _, token = (authorization or "").partition(" ")
-            bearer = token.strip() if kind.lower() == "bearer" and token.strip() else None
-            caller = self._authentication.caller(x_api_key, bearer)
-            address = request.client.host if request.client is not None else "unknown"
-            self._bound(f"caller {caller.name}" if caller is not None else f"address {address}")
+            _key: Annotated[str | None, Security(_KEY)] = None,
+            _bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)] = None,
+        ) -> None:
+            caller = caller_of(request.scope)
             if caller is None:
-                detail = "show who you are: an API key in X-API-Key, or a bearer token in Authorization"
-                headers = {"WWW-Authenticate": "Bearer"}
-                raise ProblemError(HTTPStatus.UNAUTHORIZED, "unauthenticated", detail, headers=headers)
+                raise _unknown()
             if not caller.may(scope):
                 detail = f"this needs the scope {scope!r}, which you were not granted"
                 raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", detail)
-            return caller
 
         return check
 
     def _bound(self, caller: str) -> None:
-        if self._rate is not None and (seconds := self._rate.wait(caller, time.monotonic())):
+        if seconds := self._rate.wait(caller, time.monotonic()):
             headers = {"Retry-After": str(int(seconds) + 1)}
             detail = "you call too often; wait, and try again"
             raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", detail, headers=headers)
+
+
+class Admission:
+    """An application that only known callers reach, but for the open paths; `caller_of` a request says who it is."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        """Let this guard decide."""
+        self._app = app
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] == "http" and scope["path"] not in OPEN:
+            client = scope.get("client")
+            try:
+                caller = await self._guard.admit(Headers(scope=scope), client[0] if client else "unknown")
+            except GraphtideError as error:
+                await problem_of(error).response()(scope, receive, send)
+                return
+            scope.setdefault("state", {})["caller"] = caller
+        await self._app(scope, receive, send)
+
+
+def caller_of(scope: Scope) -> Caller | None:
+    """Return who makes a request; None where nobody was asked for."""
+    caller: Caller | None = scope.get("state", {}).get("caller")
+    return caller
+
+
+def _unknown() -> ProblemError:
+    detail = "show who you are: an API key in X-API-Key, or a bearer token in Authorization"
+    return ProblemError(HTTPStatus.UNAUTHORIZED, "unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})

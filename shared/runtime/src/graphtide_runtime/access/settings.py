@@ -9,10 +9,14 @@ from pydantic import BaseModel, Field
 from pydantic_settings import BaseSettings
 
 from graphtide_runtime.access.callers import Anyone, Authentication, Caller
+from graphtide_runtime.access.guard import Guard
 from graphtide_runtime.access.keys import ApiKeys, checked
+from graphtide_runtime.access.rate import RateLimit
 from graphtide_runtime.access.several import Several
 from graphtide_runtime.access.tokens import Tokens
 from graphtide_runtime.health import STUCK_SECONDS
+from graphtide_runtime.serving.hosts import Hosts
+from graphtide_runtime.serving.protecting import Protection
 from graphtide_runtime.telemetry import events
 from graphtide_runtime.telemetry.settings import TelemetrySettings
 
@@ -44,6 +48,10 @@ class AccessSettings(BaseSettings):
         api_keys: callers by keys, as a JSON list.
         oidc: callers by tokens.
         insecure: let everyone do everything: for development alone.
+        requests_per_second: of one caller, over a while.
+        burst: requests of one caller at once.
+        hosts: names under which the service is called, beside those that lead nowhere else; `*` is any.
+        most_bytes_in_flight: of bodies that are held at once; a caller may hold half of them.
         telemetry: what is told to whom.
         stuck_seconds: a worker that is silent for so long hangs.
     """
@@ -51,8 +59,21 @@ class AccessSettings(BaseSettings):
     api_keys: list[KeySettings] = Field(default_factory=list)
     oidc: OidcSettings | None = None
     insecure: bool = False
+    requests_per_second: float = Field(default=50.0, gt=0)
+    burst: int = Field(default=100, gt=0)
+    hosts: list[str] = Field(default_factory=list)
+    most_bytes_in_flight: int = Field(default=64 * 1024 * 1024, ge=1)
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
     stuck_seconds: float = Field(default=STUCK_SECONDS, gt=0)
+
+    def protection(self, most_held_bytes: int) -> Protection:
+        """Return what stands before an application that holds at most so many bytes of a body at once.
+
+        Raises:
+            FatalError: as `authentication`.
+        """
+        guard = Guard(self.authentication(), RateLimit(self.requests_per_second, self.burst))
+        return Protection(guard, Hosts(self.hosts), self.most_bytes_in_flight, most_held_bytes)
 
     def authentication(self) -> Authentication:
         """Return who tells who calls.

@@ -1,7 +1,8 @@
 """Checkpoints in Redis: one key a manifest, one hash of segments beside it, replaced in one transaction.
 
 Both keys carry the checkpoint's key as hash tag, so that a Redis Cluster keeps them in one slot. Redis is not asked to keep
-anything for ever: whoever finds no checkpoint reads the log instead.
+anything for ever: whoever finds no checkpoint reads the log instead. A key of another type than ours is somebody else's: it
+counts as none, and the next save takes its place.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ class RedisCheckpoints:
         Raises:
             TransientError: Redis does not answer.
         """
-        with _translated():
+        with _translated(), _none_of_another_type():
             return cast("bytes | None", self._client.get(self._manifest_key(key)))
+        return None
 
     def segments(self, key: str, names: Iterable[str]) -> list[bytes] | None:
         """Return these segments, in that order; None if one is gone.
@@ -42,7 +44,8 @@ class RedisCheckpoints:
         fields = list(names)
         if not fields:
             return []
-        with _translated():
+        found: list[bytes | None] = []
+        with _translated(), _none_of_another_type():
             found = cast("list[bytes | None]", self._client.hmget(self._segments_key(key), fields))
         whole = [segment for segment in found if segment is not None]
         return whole if len(whole) == len(fields) else None
@@ -55,7 +58,11 @@ class RedisCheckpoints:
         """
         segments = self._segments_key(key)
         with _translated(), self._client.pipeline(transaction=True) as together:
-            before = cast("list[bytes]", self._client.hkeys(segments))
+            before: list[bytes] = []
+            if self._client.type(segments) in {b"hash", b"none"}:
+                before = cast("list[bytes]", self._client.hkeys(segments))
+            else:
+                together.delete(segments)
             gone = {name.decode() for name in before} - set(kept) - added.keys()
             for name, segment in added.items():
                 together.hset(segments, name, segment)
@@ -91,6 +98,16 @@ class RedisCheckpoints:
 
     def _segments_key(self, key: str) -> str:
         return f"{self._prefix}:checkpoint:{{{key}}}:segments"
+
+
+@contextmanager
+def _none_of_another_type() -> Iterator[None]:
+    """Pass over a key of another type."""
+    try:
+        yield
+    except redis.ResponseError as error:
+        if not str(error).startswith("WRONGTYPE"):
+            raise
 
 
 @contextmanager

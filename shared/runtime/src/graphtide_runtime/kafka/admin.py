@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from graphtide_runtime.kafka.connection import KafkaConnection
 
 _ANY_TIME = str(2**63 - 1)
+_ROLLED_AFTER_MS = str(10 * 60_000)
+"""Kafka compacts what it does not write to any more. Whoever opens reads such a topic whole, and hosts write all the time: left
+to a gigabyte or a week, as Kafka has it, each opening would take longer and more memory than the one before."""
 _BETWEEN_LOOKS = 0.05
 
 
@@ -54,14 +57,16 @@ class KafkaAdmin:
         return sorted(name for name in found if not name.startswith("__"))
 
     def _new(self, spec: TopicSpec) -> NewTopic:
-        """Say how the topic is to be made. Records carry the time of their events, so any time is a good one."""
+        """Say how the topic is to be made. Records may carry the time of their events, so any time is a good one."""
         config = {
             "max.message.bytes": str(spec.most_bytes or self._connection.most_message_bytes),
             "message.timestamp.before.max.ms": _ANY_TIME,
             "message.timestamp.after.max.ms": _ANY_TIME,
         }
+        if spec.stamped:
+            config["message.timestamp.type"] = "LogAppendTime"
         if spec.compacted:
-            config["cleanup.policy"] = "compact"
+            config |= {"cleanup.policy": "compact", "segment.ms": _ROLLED_AFTER_MS}
         else:
             config["retention.ms"] = str(-1 if spec.retention_ms is None else spec.retention_ms)
         return NewTopic(spec.name, spec.partitions, self._connection.replication, config=config)

@@ -28,6 +28,8 @@ _FENCED: Final = {
 }
 
 _TRANSIENT: Final = {
+    KafkaError._DESTROY_BROKER,  # A broker's connection ended while something waited for it.
+    KafkaError._DESTROY,
     KafkaError._TRANSPORT,
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._TIMED_OUT,

@@ -32,6 +32,7 @@ class Producing:
         self._refused: GraphtideError | None = None
         self._end: FatalError | None = None
         """What stopped the producer; librdkafka tells it once."""
+        self._closed = False
         told: dict[str, object] = {**config, "error_cb": self._beside.note, "on_delivery": self._delivered}
         self.producer = Producer(told, logger=LOGGER)
 
@@ -64,6 +65,22 @@ class Producing:
         self.check()
         return left
 
+    def take_id(self, timeout: float) -> None:
+        """Take the producer's id for transactions from whoever has it."""
+        self.producer.init_transactions(timeout)
+
+    def begin(self, _timeout: float) -> None:
+        """Start a transaction; this waits for nothing."""
+        self.producer.begin_transaction()
+
+    def commit(self, timeout: float) -> None:
+        """End the transaction with what was written."""
+        self.producer.commit_transaction(timeout)
+
+    def abort(self, timeout: float) -> None:
+        """End the transaction without what was written."""
+        self.producer.abort_transaction(timeout)
+
     def look(self, timeout: float = 0.0) -> None:
         """Hear what librdkafka has to say; wait for it up to `timeout` seconds."""
         try:
@@ -88,10 +105,20 @@ class Producing:
         return error
 
     def close(self) -> None:
-        """Throw away what was not delivered."""
-        with suppress(KafkaException):
+        """Throw away what was not delivered, and the producer; nothing but another `close` may follow.
+
+        The producer is let go here and not when this object is: an error that somebody keeps holds the frames it came through,
+        and a producer that could not take its id goes on trying, and fences whoever has the id by then.
+
+        Once the producer was fenced, confluent-kafka answers `flush` with a result and an error at once, a `SystemError`.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        with suppress(KafkaException, SystemError):
             self.producer.purge()
             self.producer.flush(_PURGE_SECONDS)
+        del self.producer
 
     def _handed_over(self, message: Message) -> bool:
         """Return False if the buffer is full."""

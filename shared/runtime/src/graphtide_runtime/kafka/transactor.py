@@ -43,12 +43,15 @@ class KafkaTransactor:
         self.close()
         self._groups.clear()
         self._producing = Producing(self._connection.transacting(self._id))
-        self._insist(self._opened().producer.init_transactions, "opening")
+        try:
+            self._insist(self._producing.take_id, "opening")
+        except GraphtideError:
+            self.close()
+            raise
 
     def begin(self) -> None:
         """Start a transaction."""
-        producing = self._opened()
-        self._insist(lambda _: producing.producer.begin_transaction(), "beginning")
+        self._insist(self._opened().begin, "beginning")
 
     def write(self, messages: Iterable[Message]) -> None:
         """Take messages into the transaction; wait while the buffer is full."""
@@ -67,11 +70,11 @@ class KafkaTransactor:
                     ),
                     "committing",
                 )
-            self._insist(producing.producer.commit_transaction, "committing")
+            self._insist(producing.commit, "committing")
 
     def abort(self) -> None:
         """Forget what was written."""
-        self._insist(self._opened().producer.abort_transaction, "aborting")
+        self._insist(self._opened().abort, "aborting")
 
     def close(self) -> None:
         """Throw away what was not sent; the id's next owner aborts the rest."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from graphtide_core.ids import StreamName
 from graphtide_native.spec import Limits
 
 if TYPE_CHECKING:
-    from graphtide_core.ids import PatternName, StreamName
+    from graphtide_core.ids import PatternName
     from graphtide_core.plan import Plan
     from graphtide_core.time import TimeUnit
+
+NO_STREAM: Final = StreamName("")
 
 
 class State(Enum):
@@ -41,10 +44,11 @@ class Assignment:
         stream: which it is matched on.
         unit: what a tick of the stream's time is.
         plan: the pattern and how it is matched.
-        limits: bounds on its state.
+        limits: bounds on its state and work.
         start: offset of the first ordered record whose matches are reported; None for the next one read.
         reported_to: offset below which another host has reported them; None if none has.
         desired: `RUNNING`, `PAUSED`, or `STOPPED` for another to go on.
+        until: where it is to stop: the offset of the first ordered record whose matches are not reported; None is at once.
     """
 
     name: PatternName
@@ -57,6 +61,23 @@ class Assignment:
     start: int | None = None
     reported_to: int | None = None
     desired: State = State.RUNNING
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A plan for this host that cannot be read.
+
+    Attributes:
+        version: of the pattern, as far as that can be read; else None.
+        epoch: of the plan, likewise.
+        reason: why.
+    """
+
+    name: PatternName
+    version: int | None
+    epoch: int | None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +85,27 @@ class Standing:
     """What a host says of a plan.
 
     Attributes:
-        start: offset of the first record whose matches are reported, where it runs; of the first whose are not, where it ended.
+        stream: which it is matched on; empty where the plan could not be read.
+        start: offset of the first record whose matches count as reported, where it runs; where it ended, of the first whose
+            matches this host did not report.
+        reports_from: where it runs, offset of the first record whose matches this host reports; None where that is `start`.
         reason: why it failed or was stopped; where it runs, what keeps it from being as safe as it should.
+        position: offset of the next record when it was said, where that was told.
     """
 
     name: PatternName
     version: int
     epoch: int
     state: State
+    stream: StreamName = NO_STREAM
     start: int | None = None
+    reports_from: int | None = None
     reason: str = ""
+    position: int | None = field(default=None, compare=False)
+
+    def end(self, position: int) -> int:
+        """Return the first offset whose matches were not reported, where it ran to a position and ends there."""
+        return max(self.start or 0, self.reports_from or 0, position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +115,17 @@ class Running:
     Attributes:
         start: offset of the first record whose matches count as reported.
         reports_from: offset of the first record whose matches are to be reported: past `start` where that was done before.
+        until: offset of the first record whose matches are not to be reported any more; None where it has no end.
     """
 
     assignment: Assignment
     start: int
     reports_from: int
+    until: int | None = None
+
+    def reports(self, offset: int) -> bool:
+        """Whether the matches that the record at an offset completes are to be reported."""
+        return self.reports_from <= offset and (self.until is None or offset < self.until)
 
     def reported_to(self, position: int) -> Running:
         """Return the same for a pass in whose place another has reported what is before a position."""
@@ -101,6 +139,12 @@ class Running:
 
     @property
     def standing(self) -> Standing:
-        """What is said of it."""
+        """What is said of it while it runs."""
+        return replace(self.ended(State.RUNNING, self.start), reports_from=self.reports_from)
+
+    def ended(self, state: State, end: int, reason: str = "") -> Standing:
+        """Return what is said of it where it ended; `end` is the offset of the first record whose matches were not reported."""
         assignment = self.assignment
-        return Standing(assignment.name, assignment.version, assignment.epoch, State.RUNNING, self.start)
+        return Standing(
+            assignment.name, assignment.version, assignment.epoch, state, assignment.stream, start=end, reason=reason
+        )

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import structlog
-from graphtide_core.errors import TransientError, UnreadableStreamError
+from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_wire import ordered
 
 from graphtide_runtime.matcher_host.checkpointing import Recorder
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError, StreamPass
@@ -45,12 +46,18 @@ class Built:
     def take(self, record: Record) -> list[MatchRecord]:
         """Let the pass take a record, noting what its state depends on; return the matches to report.
 
+        With a record of another epoch of the stream it begins anew: no match has edges of two.
+
         Raises:
             UnreadableStreamError: the record is not what an ordered record must be; nothing of it was taken.
             DeletionsBeganError: the pass was made for a stream without deletions; nothing was taken.
         """
+        epoch = _epoch_of(record)
+        batch = self.stream_pass.decode(record)
+        if epoch != self.stream_pass.epoch:
+            self.stream_pass, self.recorder = self.stream_pass.anew(epoch), Recorder()
+            batch = self.stream_pass.decode(record)
         of = self.stream_pass
-        batch = of.decode(record)
         if of.starts_at(record.offset):
             self.recorder.cut()
         self.recorder.add(of.select(batch), record.offset)
@@ -85,10 +92,15 @@ class Builder:
             return None
         manifest, frames = found
         built = Built(StreamPass(running, deletions=deletions or manifest.deletions))
-        for frame in frames:
-            built.stream_pass.restore(frame.edges, frame.first)
+        try:
+            for frame in frames:
+                built.stream_pass.restore(frame.edges, frame.first)
+        except UnreadableStreamError as error:
+            _LOG.warning(events.CHECKPOINT_UNAVAILABLE, error=str(error), topic=self._partition.topic)
+            return None
         built.stream_pass.position = manifest.position
         built.stream_pass.newest = manifest.newest
+        built.stream_pass.epoch = manifest.epoch
         built.stream_pass.mark_shed(manifest.shed)
         self._follow(built, manifest.position, position)
         return built
@@ -109,8 +121,8 @@ class Builder:
         newest = newest_before(self._reader, self._partition, first_report)
         start = first_report
         if newest is not None:
-            alive_from = newest - built.stream_pass.window + 1
-            start = first_since(self._reader, self._partition, alive_from, first_report)
+            start = first_since(self._reader, self._partition, newest.back(built.stream_pass.window), first_report)
+            built.stream_pass.epoch = newest.epoch
         built.stream_pass.position = start
         self._follow(built, start, position)
         return built
@@ -118,7 +130,16 @@ class Builder:
     def _follow(self, built: Built, start: int, position: int) -> None:
         for record in between(self._reader, self._partition, start, position):
             try:
+                # What was put aside for its headers when it came is not taken when it is read again.
+                ordered.figures(record.headers)
                 built.missed += [(record, match) for match in built.take(record)]
-            except UnreadableStreamError as error:
+            except (UnreadableStreamError, PoisonRecordError) as error:
                 _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         built.stream_pass.position = position
+
+
+def _epoch_of(record: Record) -> int:
+    try:
+        return ordered.epoch_of(record.headers)
+    except PoisonRecordError as error:
+        raise UnreadableStreamError(error.reason) from error

@@ -3,11 +3,14 @@
 A segment holds frames: the edges selected up to a position, as Arrow. Frames end where a plan starts, so that whoever restores
 them knows which matches had been told. What has left the longest window is dropped by segments; when there are many, the oldest
 are merged, so that a long window does not make many segments.
+The manifest knows a digest of every segment, and begins with its own: what was damaged, or is of another format, counts as
+lost, and the log is read instead. All edges of a checkpoint are of one epoch of the stream.
 Cost of a save: O(edges selected since the last), and now and then the merge of a pair.
 """
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
 
-FORMAT = 1
+FORMAT = 2
+_DIGEST_BYTES = 16
 MOST_SEGMENTS = 64
 
 
@@ -38,10 +42,11 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A segment by name, and the time of the newest edge that may be in it."""
+    """A segment by name, the time of the newest edge that may be in it, and the digest of its bytes."""
 
     name: str
     newest: int
+    digest: bytes
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -58,6 +63,7 @@ class Manifest(msgspec.Struct, frozen=True):
         shed: patterns whose matches are incomplete.
         segments: oldest first.
         format: of all this.
+        epoch: of the stream.
     """
 
     position: int
@@ -70,6 +76,7 @@ class Manifest(msgspec.Struct, frozen=True):
     shed: frozenset[str]
     segments: tuple[Segment, ...]
     format: int = FORMAT
+    epoch: int = 0
 
     def serves(self, running: Sequence[Running]) -> bool:
         """Whether plans can go on from here: all their state is in it, and they have nothing to report from before."""
@@ -135,6 +142,7 @@ class Checkpointer:
         self._lineage = secrets.token_hex(8)
         self._count = 0
         self._segments: tuple[Segment, ...] = ()
+        self._epoch = 0
 
     def load(self) -> tuple[Manifest, list[Frame]] | None:
         """Return the newest checkpoint, if there is one whole of a format we know; saves go on from it.
@@ -145,16 +153,16 @@ class Checkpointer:
         self._segments = ()
         manifest = self._store.manifest(self._key)
         try:
-            found = msgspec.msgpack.decode(manifest, type=Manifest) if manifest is not None else None
+            found = _decoded(manifest)
             if found is None or found.format != FORMAT:
                 return None
-            segments = self._store.segments(self._key, [segment.name for segment in found.segments])
+            segments = self._intact(found.segments)
             if segments is None:
                 return None
             frames = [frame for segment in segments for frame in msgspec.msgpack.decode(segment, type=list[Frame])]
         except msgspec.MsgspecError:
             return None
-        self._segments = found.segments
+        self._segments, self._epoch = found.segments, found.epoch
         return found, frames
 
     def start_anew(self) -> None:
@@ -169,12 +177,11 @@ class Checkpointer:
         """
         if of.newest is None:
             return 0
-        kept = [segment for segment in self._segments if segment.newest >= of.alive_from]
+        known = self._segments if self._epoch == of.epoch else ()
+        kept = [segment for segment in known if segment.newest >= of.alive_from]
         added: dict[str, bytes] = {}
         if frames:
-            name = self._name()
-            kept.append(Segment(name, frames[-1].newest))
-            added[name] = msgspec.msgpack.encode(frames)
+            kept.append(self._added(frames, frames[-1].newest, added))
         if len(kept) > MOST_SEGMENTS:
             kept = self._merged(kept, added)
         manifest = Manifest(
@@ -187,11 +194,12 @@ class Checkpointer:
             deletions=of.deletions,
             shed=of.shed,
             segments=tuple(kept),
+            epoch=of.epoch,
         )
         names = [segment.name for segment in kept if segment.name not in added]
-        encoded = msgspec.msgpack.encode(manifest)
+        encoded = _encoded(manifest)
         self._store.save(self._key, encoded, added, names)
-        self._segments = manifest.segments
+        self._segments, self._epoch = manifest.segments, of.epoch
         return len(encoded) + sum(map(len, added.values()))
 
     def _name(self) -> str:
@@ -202,12 +210,44 @@ class Checkpointer:
         """Merge every two neighbours of the older half."""
         half = len(segments) // 2 // 2 * 2
         old, merged = segments[:half], []
-        found = self._store.segments(self._key, [segment.name for segment in old])
+        found = self._intact(old)
         if found is None:
             return segments
         for place in range(0, half, 2):
             frames = [frame for part in found[place : place + 2] for frame in msgspec.msgpack.decode(part, type=list[Frame])]
-            name = self._name()
-            added[name] = msgspec.msgpack.encode(frames)
-            merged.append(Segment(name, old[place + 1].newest))
+            merged.append(self._added(frames, old[place + 1].newest, added))
         return merged + segments[half:]
+
+    def _added(self, frames: list[Frame], newest: int, added: dict[str, bytes]) -> Segment:
+        """Add a segment to those that are to be saved."""
+        encoded = msgspec.msgpack.encode(frames)
+        segment = Segment(self._name(), newest, _digest(encoded))
+        added[segment.name] = encoded
+        return segment
+
+    def _intact(self, segments: Sequence[Segment]) -> list[bytes] | None:
+        """Return the bytes of segments; None if one is gone or not what was saved."""
+        found = self._store.segments(self._key, [segment.name for segment in segments])
+        if found is None or any(_digest(each) != segment.digest for each, segment in zip(found, segments, strict=True)):
+            return None
+        return found
+
+
+def _digest(encoded: bytes) -> bytes:
+    return hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES).digest()
+
+
+def _encoded(manifest: Manifest) -> bytes:
+    encoded = msgspec.msgpack.encode(manifest)
+    return _digest(encoded) + encoded
+
+
+def _decoded(stored: bytes | None) -> Manifest | None:
+    """Return the manifest; None if there is none, or it is not what was saved.
+
+    Raises:
+        MsgspecError: it is of another format.
+    """
+    if stored is None or _digest(stored[_DIGEST_BYTES:]) != stored[:_DIGEST_BYTES]:
+        return None
+    return msgspec.msgpack.decode(stored[_DIGEST_BYTES:], type=Manifest)

@@ -15,6 +15,7 @@ Two hosts of one identity: the second to open shuts the first out, whose next ca
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,9 @@ from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableS
 from graphtide_core.ports.log import Position, TopicPartition
 
 from graphtide_runtime.follower import Follower
-from graphtide_runtime.matcher_host.assignment import Assignment, Running, Standing, State
+from graphtide_runtime.matcher_host.assignment import NO_STREAM, Running, Standing, State
 from graphtide_runtime.matcher_host.figures import HostFigures
+from graphtide_runtime.matcher_host.judging import dropped, judged, refused, runs
 from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_runtime.matcher_host.stream_work import StreamWork
 from graphtide_runtime.telemetry import events
@@ -36,11 +38,16 @@ if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Record
+    from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchRecord, PatternReport
 
+    from graphtide_runtime.matcher_host.assignment import Assignment, Refusal
     from graphtide_runtime.matcher_host.records import HostRecords
 
 _LOG = structlog.get_logger()
+
+_MOST_DOUBTS = 5
+"""How often a position that contradicts what the host said is refused before it is believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +91,12 @@ class MatcherHost:
         self._clock = clock
         self._opened: _Opened | None = None
         self._desired: dict[PatternName, Assignment] = {}
+        self._refusals: dict[PatternName, Refusal] = {}
         self._standings: dict[PatternName, Standing] = {}
         self._works: dict[StreamName, StreamWork] = {}
         self._figures: dict[PatternName, PatternReport] = {}
         self._told_at = 0.0
+        self._doubts: Counter[TopicPartition] = Counter()
         self._telemetry = HostFigures(records.group, clock)
 
     @property
@@ -104,10 +113,11 @@ class MatcherHost:
         transactor, reader = self._log.transactor(self._records.group), self._log.reader(self._records.group)
         self._opened = _Opened(transactor, reader, self._log.reader(None), Follower(self._log, self._records.plans))
         transactor.open()
-        self._desired, self._standings, self._works, self._figures = {}, {}, {}, {}
+        self._desired, self._refusals, self._standings, self._works, self._figures = {}, {}, {}, {}, {}
         self._telemetry.follow(self._standings, self._figures, self._works)
         self._recall()
-        self._adopt(self._note(self._opened.plans.to_the_end()))
+        ran = {each.stream for each in self._standings.values() if each.state is State.RUNNING and each.stream != NO_STREAM}
+        self._adopt(ran | self._note(self._opened.plans.to_the_end()))
 
     def step(self) -> None:
         """Do one round; the module's docstring numbers its steps.
@@ -124,22 +134,32 @@ class MatcherHost:
         if not self._works:
             self._clock.sleep(self._settings.linger_seconds)
             return
+        for work in self._works.values():
+            work.grant(self._clock.monotonic())
         # Step 2.
         records = opened.reader.poll(self._settings.linger_seconds, self._settings.most_records)
         self._telemetry.polled({self._records.stream_of(record): record for record in records}, self._works)
         is_due = self._clock.monotonic() - self._told_at >= self._settings.figures_seconds
         figures = self._due_figures() if is_due else []
+        if not records:
+            for work in self._works.values():
+                work.pass_over_gap()
+        over = self._over()
         # Without records, too, so that a host that was shut out learns of it.
-        if records or is_due:
+        if records or is_due or over:
             # Step 3.
             opened.transactor.begin()
             for record in records:
                 opened.transactor.write(self._matched(record))
             opened.transactor.write(figures)
+            over = self._over()
+            opened.transactor.write([self._tell(standing) for standing in over])
             # Step 4.
             positions = {work.partition: Position(work.position) for work in self._works.values()}
             opened.transactor.commit(self._records.group, positions)
             self._telemetry.committed()
+            if over:
+                self._adopt({standing.stream for standing in over})
         # Step 5.
         for work in self._works.values():
             work.save(self._clock.monotonic(), self._settings.checkpoint_seconds)
@@ -171,69 +191,87 @@ class MatcherHost:
     def _note(self, records: Iterable[Record]) -> set[StreamName]:
         """Take what the planner wrote; return the streams whose plans changed."""
         changed: set[StreamName] = set()
-        refused: list[Standing] = []
         for record in records:
-            before = self._desired.pop(self._records.name_of(record), None)
+            name = self._records.name_of(record)
+            before, known = self._desired.pop(name, None), self._standings.get(name)
+            self._refusals.pop(name, None)
             try:
                 wanted = self._records.assignment(record)
             except PoisonRecordError as error:
-                _LOG.warning(events.PLAN_REFUSED, pattern=self._records.name_of(record), error=error.reason)
-                standing = self._records.refused(record, error.reason)
-                refused += [standing] if standing is not None else []
+                _LOG.warning(events.PLAN_REFUSED, pattern=name, error=error.reason)
+                self._refusals[name] = self._records.refusal(record, error.reason)
                 wanted = None
             if wanted is not None:
-                self._desired[wanted.name] = wanted
-            changed |= {each.stream for each in (before, wanted) if each is not None and before != wanted}
-        if refused:
-            self._commit([self._tell(standing) for standing in refused], {})
-        return changed
+                self._desired[name] = wanted
+            if before != wanted:
+                changed |= {each.stream for each in (before, wanted) if each is not None}
+                changed |= {known.stream} if known is not None and known.state is State.RUNNING else set()
+        self._refuse()
+        return changed - {NO_STREAM}
+
+    def _refuse(self) -> None:
+        """Say of plans that cannot be read why; of those that run here it is said where they end, by `_adopt`."""
+        known = ((refusal, self._standings.get(name)) for name, refusal in self._refusals.items())
+        told = (refused(refusal, each) for refusal, each in known if each is None or each.state is not State.RUNNING)
+        messages = [self._tell(each) for each in told if each is not None and each != self._standings.get(each.name)]
+        if messages:
+            self._commit(messages, {})
 
     def _adopt(self, streams: Iterable[StreamName]) -> None:
         """Bring the passes of streams in line with the plans wanted, and say so."""
         for stream in sorted(streams):
-            work = self._work(stream)
-            wanted = [each for each in self._desired.values() if each.stream == stream]
-            running, told = self._judged(wanted, work)
-            missed = work.adopt(running) if running else []
-            messages = [message for record, match in missed for message in self._reported(record, [match])]
-            told += [each.standing for each in running]
-            messages += [self._tell(standing) for standing in told if standing != self._standings.get(standing.name)]
-            self._commit(messages, {work.partition: Position(work.position)})
-            if not running:
-                work.end()
-                del self._works[stream]
+            while self._adopt_one(stream):
+                pass
         self._needed().reader.assign({work.partition: work.position for work in self._works.values()})
 
-    def _judged(self, wanted: Iterable[Assignment], work: StreamWork) -> tuple[list[Running], list[Standing]]:
-        """Split plans into those that are to run, and what is to be said of the others."""
+    def _adopt_one(self, stream: StreamName) -> bool:
+        """Bring the pass of a stream in line; say whether a plan is over with that, so that another look is due."""
+        work = self._work(stream)
+        running, told = self._judged(stream, work)
+        missed = work.adopt(running) if running else []
+        messages = [message for record, match in missed for message in self._reported(record, [match])]
+        over = work.over() if running else []
+        told += [each.standing for each in running] + over
+        messages += [self._tell(standing) for standing in told if standing != self._standings.get(standing.name)]
+        self._commit(messages, {work.partition: Position(work.position)})
+        if not running:
+            work.end()
+            del self._works[stream]
+        return bool(over)
+
+    def _judged(self, stream: StreamName, work: StreamWork) -> tuple[list[Running], list[Standing]]:
+        """Split the plans of a stream into those that are to run, and what is to be said of the others."""
+        wanted = [each for each in self._desired.values() if each.stream == stream]
+        names = {each.name for each in wanted}
         running: list[Running] = []
-        told: list[Standing] = []
-        for each in wanted:
-            known = self._standings.get(each.name)
-            goes_on = known is not None and known.version == each.version and known.state is State.RUNNING
-            if each.desired is not State.RUNNING:
-                if known is None or known.epoch != each.epoch:
-                    # One that never ran here leaves all that it was to report to the next.
-                    end = work.position if goes_on else Running.begun(each, work.position).reports_from
-                    told.append(Standing(each.name, each.version, each.epoch, each.desired, end))
-            elif goes_on and known is not None:
-                start = known.start or 0
-                running.append(Running(each, start, start).reported_to(work.position))
-            elif known is None or known.epoch != each.epoch:
-                new = Running.begun(each, work.position)
-                if known is not None and known.version == each.version and known.start is not None:
-                    # It ended here before: what was reported then is not reported again, whatever the plan knew of it.
-                    new = new.reported_to(known.start)
-                reason = _flaw(new)
-                if reason is None:
-                    running.append(new)
-                else:
-                    told.append(replace(new.standing, state=State.FAILED, reason=reason))
+        told = [
+            dropped(known, work.position, self._refusals.get(name))
+            for name, known in self._standings.items()
+            if known.state is State.RUNNING and known.stream == stream and name not in names
+        ]
+        for each in sorted(wanted, key=lambda each: not runs(each, self._standings.get(each.name))):
+            match judged(each, self._standings.get(each.name), work.position):
+                case Running() as plan:
+                    unit = work.unit or (running[0].assignment.unit if running else each.unit)
+                    reason = None if work.has(plan) else _flaw(plan, unit)
+                    if reason is None:
+                        running.append(plan)
+                    else:
+                        told.append(plan.ended(State.FAILED, plan.reports_from, reason))
+                case Standing() as standing:
+                    told.append(standing)
         return running, told
+
+    def _over(self) -> list[Standing]:
+        """Return what is to be said of the plans whose end is reached."""
+        return [standing for work in self._works.values() for standing in work.over()]
 
     def _work(self, stream: StreamName) -> StreamWork:
         if stream not in self._works:
             opened, partition = self._needed(), TopicPartition(self._records.ordered(stream), 0)
+            if not opened.side.partitions(partition.topic):
+                # A plan of a stream that nobody made must not keep the others waiting for it.
+                self._log.admin().ensure(self._records.topics_of(stream))
             self._works[stream] = StreamWork(
                 partition,
                 self._first_position(stream, partition),
@@ -245,15 +283,48 @@ class MatcherHost:
         return self._works[stream]
 
     def _first_position(self, stream: StreamName, partition: TopicPartition) -> int:
-        """Where to begin: where plans that ran were committed; where none did, at the first start, else at the end."""
+        """Where to begin: where plans that ran were committed; where none did, at the first start, else at the end.
+
+        Raises:
+            TransientError: the log does not know, or not any more, what was committed.
+        """
         opened = self._needed()
         wanted = [each for each in self._desired.values() if each.stream == stream]
-        stood = [self._standings.get(each.name) for each in wanted]
+        known = [self._standings[each.name] for each in wanted if runs(each, self._standings.get(each.name))]
+        ran = any(each.state is State.RUNNING and each.stream == stream for each in self._standings.values())
         committed = opened.reader.committed([partition])[partition]
-        if committed is not None and any(each is not None and each.state is State.RUNNING for each in stood):
-            return committed.offset
         _, end = opened.side.ends([partition])[partition]
-        return min([end, *(Running.begun(each, end).reports_from for each in wanted)])
+        if known:
+            # What is past the end was written by somebody else.
+            told = [each.position for each in known if each.position is not None and each.position <= end]
+            self._doubt(committed, max(told, default=0), partition)
+        if committed is not None and (ran or known):
+            return committed.offset
+        plans = (judged(each, self._standings.get(each.name), end) for each in wanted)
+        return min([end, *(plan.reports_from for plan in plans if isinstance(plan, Running))])
+
+    def _doubt(self, committed: Position | None, told: int, partition: TopicPartition) -> None:
+        """Refuse a position that contradicts what this host said in transactions with its positions: matches would come again.
+
+        A coordinator of groups that was made while its partition had no leader knows nothing, or not all, of what was committed
+        (seen on Kafka 4.0.2 after crashes of a lone broker). What is committed for a partition that nobody reads by group makes
+        it notice, and load again. Who goes on saying so is believed: what stands in the host's name may be somebody else's.
+
+        Raises:
+            TransientError: it does.
+        """
+        if committed is not None and committed.offset >= told:
+            del self._doubts[partition]
+            return
+        if self._doubts[partition] >= _MOST_DOUBTS:
+            return
+        self._doubts[partition] += 1
+        self._commit((), {TopicPartition(self._records.plans, 0): Position(0)})
+        found = "no position" if committed is None else f"the position {committed.offset}"
+        message = (
+            f"group {self._records.group} has {found} in {partition.topic}, and said before that it was at {told} or later"
+        )
+        raise TransientError(message)
 
     def _matched(self, record: Record) -> list[Message]:
         """Match one ordered record; return what it brings about."""
@@ -283,10 +354,12 @@ class MatcherHost:
             for each in running:
                 name, report = each.assignment.name, reports[each.assignment.name]
                 standing = self._standings[name]
-                trouble = f"its checkpoints are not saved: {work.unsaved}" if work.unsaved else ""
+                trouble = _trouble(report, work.unsaved)
                 if report.paused and standing.state is State.RUNNING:
                     state = State.PAUSED if each.assignment.limits.policy == "pause" else State.FAILED
-                    standing = replace(standing, state=state, start=work.position, reason="it reached a limit of its state")
+                    end = standing.end(work.position)
+                    reason = f"it reached its limit of {report.limit}, after {report.work:,} steps of work"
+                    standing = replace(standing, state=state, start=end, reports_from=None, reason=reason)
                 elif standing.state is State.RUNNING and standing.reason != trouble:
                     standing = replace(standing, reason=trouble)
                 elif report == self._figures.get(name):
@@ -307,8 +380,17 @@ class MatcherHost:
         self._telemetry.committed()
 
 
-def _flaw(running: Running) -> str | None:
-    """Return why the engines refuse a plan; None if they do not."""
+def _trouble(report: PatternReport, unsaved: str) -> str:
+    """Return what keeps a plan that runs from being as it should; empty if nothing does."""
+    limited = f"it gives up matches at its limit of {report.limit}" if report.limit and not report.paused else ""
+    return "; ".join(each for each in (limited, f"its checkpoints are not saved: {unsaved}" if unsaved else "") if each)
+
+
+def _flaw(running: Running, unit: TimeUnit) -> str | None:
+    """Return why a plan cannot run on a stream of a time unit; None if it can."""
+    assignment = running.assignment
+    if assignment.unit is not unit:
+        return f"the plan counts time in {assignment.unit.value}, others of its stream in {unit.value}"
     try:
         StreamPass([running], deletions=False)
     except ValueError as error:

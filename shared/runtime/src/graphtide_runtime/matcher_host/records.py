@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from graphtide_core.ids import PatternName, StreamName
-    from graphtide_core.ports.log import Message, Record
+    from graphtide_core.ports.log import Message, Record, TopicSpec
     from graphtide_native.matcher import MatchRecord, PatternReport
 
-    from graphtide_runtime.matcher_host.assignment import Assignment, Standing
+    from graphtide_runtime.matcher_host.assignment import Assignment, Refusal, Standing
 
 
 class HostRecords(Protocol):
@@ -37,6 +37,10 @@ class HostRecords(Protocol):
         """Topic of a stream's ordered edges."""
         ...
 
+    def topics_of(self, stream: StreamName) -> Sequence[TopicSpec]:
+        """Return the topics that a stream needs."""
+        ...
+
     def stream_of(self, record: Record) -> StreamName:
         """Return the stream that an ordered record is of."""
         ...
@@ -57,12 +61,13 @@ class HostRecords(Protocol):
         """Return the plan, if this shard is to run it.
 
         Raises:
-            PoisonRecordError: it is for this shard, and cannot be read: of a format to come, damaged, of a wrong pattern.
+            PoisonRecordError: it is for this shard, as far as can be read, and cannot be run: of a format to come, damaged, of
+                a wrong pattern or name.
         """
         ...
 
-    def refused(self, record: Record, reason: str) -> Standing | None:
-        """Return what is to be said of a plan that cannot be read, as far as its name, version and epoch can."""
+    def refusal(self, record: Record, reason: str) -> Refusal:
+        """Return what is known of a plan that cannot be read."""
         ...
 
     def standing(self, record: Record) -> Standing | None:

@@ -1,16 +1,18 @@
 """The plans of one stream in one native pass.
 
-Invariant: the pass has taken every ordered record below `position` that its state can depend on. What it reports are the
-matches of each plan from that plan's `reports_from` on; matches before are found, to be retracted or not, and thrown away.
+Invariant: the pass has taken every ordered record below `position` that its state can depend on, all of one epoch of the
+stream. What it reports are the matches of each plan from that plan's `reports_from` on; matches before are found, to be
+retracted or not, and thrown away.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
-from graphtide_native.spec import Limits, columns
+from graphtide_native.spec import columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -19,8 +21,16 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Record
     from graphtide_native.matcher import MatchRecord, PatternReport
     from graphtide_native.records import EdgeBatch
+    from graphtide_native.spec import Limits
 
-    from graphtide_runtime.matcher_host.assignment import Running
+    from graphtide_runtime.matcher_host.assignment import Assignment, Running
+
+
+_SHARED_WORK: Final = 4_000
+"""Steps of work a record that the plans of a pass share: as much as four patterns may spend that nobody gave other limits."""
+
+_RECORDS_A_SECOND: Final = 4_096
+"""Records whose worth of work a second is: all that a pattern can save up."""
 
 
 class DeletionsBeganError(Exception):
@@ -34,6 +44,7 @@ class StreamPass:
         running: the plans, in the order of the native matcher.
         position: offset of the next record to take.
         newest: time of the newest edge taken; None before the first.
+        epoch: of the stream, from which the edges taken are.
         deletions: whether it is made for a stream that deletes edges.
     """
 
@@ -42,6 +53,7 @@ class StreamPass:
         self.running = tuple(running)
         self.position = 0
         self.newest: int | None = None
+        self.epoch = 0
         self.deletions = deletions
         assignments = [each.assignment for each in self.running]
         self.unit = assignments[0].unit
@@ -55,11 +67,25 @@ class StreamPass:
             deletions=deletions,
             adaptive=True,
             limits=[_lenient(each.limits) for each in assignments],
+            work=_SHARED_WORK,
         )
         self._decoder = ArrowDecoder(symbols, self.attributes, {}, ticks_per_second(self.unit))
         self._places = {each.name: place for place, each in enumerate(assignments)}
         self._untold = set(range(len(self.running)))
         self._shed: frozenset[PatternName] = frozenset()
+        self._paused: dict[PatternName, PatternReport] = {}
+        self._granted_at: float | None = None
+
+    def anew(self, epoch: int) -> StreamPass:
+        """Return a pass of the same plans for another epoch: nothing taken so far has a part in its matches.
+
+        A plan that its limit paused stays paused, so that its host comes to say so.
+        """
+        begun = StreamPass(self.running, deletions=self.deletions)
+        begun.epoch, begun.position = epoch, self.position
+        begun._granted_at = self._granted_at
+        begun._paused = {name: report for name, report in self.reports().items() if report.paused}
+        return begun
 
     @property
     def window(self) -> int:
@@ -83,11 +109,17 @@ class StreamPass:
     def push(self, batch: EdgeBatch, offset: int) -> Iterator[list[MatchRecord]]:
         """Take the edges of the record at an offset; yield what is to be reported, in parts."""
         self._pass_starts(offset)
-        reporting = {each.assignment.plan.pattern.name for each in self.running if each.reports_from <= offset}
+        reporting = {each.assignment.plan.pattern.name for each in self.running if each.reports(offset)} - self._paused.keys()
         for matches in self._matcher.push(batch):
             if reporting:
                 yield [match for match in matches.records() if match.pattern.name in reporting]
         self._advance(batch, offset + 1)
+
+    def grant(self, now: float) -> None:
+        """Grant the plans work for the seconds since the last time: a quiet stream may have heavy patterns."""
+        if self._granted_at is not None and now > self._granted_at:
+            self._matcher.grant(int((now - self._granted_at) * _RECORDS_A_SECOND))
+        self._granted_at = now
 
     @property
     def shed(self) -> frozenset[PatternName]:
@@ -99,6 +131,11 @@ class StreamPass:
         self._shed = frozenset(name for name in self._places if name in names)
         for name in self._shed:
             self._matcher.mark_shed(self._places[name])
+
+    def has(self, assignment: Assignment) -> bool:
+        """Whether this very assignment is among its plans."""
+        place = self._places.get(assignment.name)
+        return place is not None and self.running[place].assignment == assignment
 
     def starts_at(self, offset: int) -> bool:
         """Whether some plan starts with the record at this offset, or began between the last one and it."""
@@ -120,16 +157,18 @@ class StreamPass:
         return self._matcher.select(batch)
 
     def replan(self, running: Running) -> bool:
-        """Give a pattern another plan from the next record on; says whether it has it."""
+        """Give a pattern another plan from the next record on, or another end; says whether it has it."""
         place = self._places[running.assignment.name]
-        if not self._matcher.replan(place, running.assignment.plan):
+        plan, old = running.assignment.plan, self.running[place].assignment.plan
+        if plan.physical != old.physical and not self._matcher.replan(place, plan):
             return False
         self.running = (*self.running[:place], running, *self.running[place + 1 :])
         return True
 
     def reports(self) -> dict[PatternName, PatternReport]:
-        """Return the counts of every plan since the pass was made."""
-        return {each.assignment.name: found for each, found in zip(self.running, self._matcher.patterns(), strict=True)}
+        """Return the counts of every plan since the pass was made; of one that was paused before, those up to then."""
+        found = zip(self.running, self._matcher.patterns(), strict=True)
+        return {each.assignment.name: report for each, report in found} | self._paused
 
     def _decoded(self, value: bytes) -> EdgeBatch:
         batch = self._decoder.decode(value)
@@ -152,4 +191,4 @@ class StreamPass:
 
 def _lenient(limits: Limits) -> Limits:
     """One pattern's limit must not end the pass of all: where it would fail, it is paused, and the host says that it failed."""
-    return Limits(limits.partial_matches, limits.state_bytes, "pause" if limits.policy == "fail" else limits.policy)
+    return replace(limits, policy="pause") if limits.policy == "fail" else limits

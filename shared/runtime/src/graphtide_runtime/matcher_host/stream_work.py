@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.errors import TransientError
 
+from graphtide_runtime.matcher_host.assignment import State
 from graphtide_runtime.matcher_host.building import Builder
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import events, instruments, metrics
+from graphtide_runtime.window_log import between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchRecord
 
-    from graphtide_runtime.matcher_host.assignment import Running
+    from graphtide_runtime.matcher_host.assignment import Running, Standing
     from graphtide_runtime.matcher_host.building import Built
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
 
@@ -67,6 +70,7 @@ class StreamWork:
         self.covered_at: float | None = None
         self.unsaved = ""
         self._stream = stream
+        self._side = side
         self._store = store
         self._key = key
         self._checkpoints = Checkpointer(store, key)
@@ -74,6 +78,7 @@ class StreamWork:
         self._saved_at = 0.0
         self._saved: Built | None = None
         self._saved_position = -1
+        self._next_end: int | None = None
 
     def adopt(self, running: Sequence[Running]) -> list[tuple[Record, MatchRecord]]:
         """Bring the pass in line with these plans, of which there is at least one; return the matches that they missed.
@@ -81,12 +86,43 @@ class StreamWork:
         Raises:
             TransientError: the log does not answer.
         """
+        self._next_end = min((each.until for each in running if each.until is not None), default=None)
         if self.built is not None and _takes(self.built.stream_pass, running):
             return []
         deletions = self.built is not None and self.built.stream_pass.deletions
         self.built = self._builder.build(running, self.position, deletions=deletions)
         missed, self.built.missed = self.built.missed, []
         return missed
+
+    @property
+    def unit(self) -> TimeUnit | None:
+        """What a tick of the stream's time is; None before plans were adopted."""
+        return self.built.stream_pass.unit if self.built is not None else None
+
+    def has(self, plan: Running) -> bool:
+        """Whether the pass has this very plan, so that it need not be looked at again."""
+        return self.built is not None and self.built.stream_pass.has(plan.assignment)
+
+    def over(self) -> list[Standing]:
+        """Return what is to be said of the plans whose end is reached. Complexity: O(1) while there is none."""
+        if self.built is None or self._next_end is None or self.position < self._next_end:
+            return []
+        ends = ((each, each.until) for each in self.built.stream_pass.running)
+        return [each.ended(State.STOPPED, end) for each, end in ends if end is not None and end <= self.position]
+
+    def pass_over_gap(self) -> None:
+        """Go to the next end of a plan if the log has no record before it: after its last record it has marks of transactions.
+
+        Call it where a poll gave nothing.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        end = self._next_end
+        if end is None or self.built is None or self.position >= end:
+            return
+        if next(between(self._side, self.partition, self.position, end, 1), None) is None:
+            self.position = self.built.stream_pass.position = end
 
     def take(self, record: Record) -> list[MatchRecord]:
         """Take the next record; return the matches to report.
@@ -107,6 +143,11 @@ class StreamWork:
             return self.built.take(record)
         finally:
             self.built.stream_pass.position = self.position
+
+    def grant(self, now: float) -> None:
+        """Let the plans spend work for the time since the last call."""
+        if self.built is not None:
+            self.built.stream_pass.grant(now)
 
     def save(self, now: float, every: float) -> None:
         """Save a checkpoint if `every` seconds passed since the last; without one, coming back takes longer."""
@@ -151,9 +192,14 @@ def _takes(of: StreamPass, running: Sequence[Running]) -> bool:
         same_pattern = old is not None and old.assignment.plan.pattern == each.assignment.plan.pattern
         if old is None or not same_pattern or (old.start, old.assignment.limits) != (each.start, each.assignment.limits):
             return False
-    changed = [each for each in running if before[each.assignment.name].assignment != each.assignment]
+    changed = [each for each in running if _differs(each, before[each.assignment.name])]
     for each in changed:
         if not of.replan(each):
             return False
-        instruments.add(metrics.REPLANS, 1, {key.PATTERN: each.assignment.name})
+        if each.assignment.plan != before[each.assignment.name].assignment.plan:
+            instruments.add(metrics.REPLANS, 1, {key.PATTERN: each.assignment.name})
     return True
+
+
+def _differs(new: Running, old: Running) -> bool:
+    return (new.assignment, new.until) != (old.assignment, old.until)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import InvalidPatternError, PoisonRecordError
+import msgspec
+from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plan import Plan
 from graphtide_core.ports.log import Message
@@ -16,19 +17,21 @@ from graphtide_wire import control, dead_letters, headers, ordered
 from graphtide_wire import matches as match_events
 from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
 from graphtide_wire.plan_form import plan_of
+from graphtide_wire.topics import MOST_ORDERED_BYTES, check_stream
 
 from graphtide_runtime.matcher_host import tracing
-from graphtide_runtime.matcher_host.assignment import Assignment, Standing, State
+from graphtide_runtime.matcher_host.assignment import Assignment, Refusal, Standing, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from graphtide_core.ports.clock import Clock
-    from graphtide_core.ports.log import Record
+    from graphtide_core.ports.log import Record, TopicSpec
     from graphtide_native.matcher import MatchRecord, PatternReport
     from graphtide_wire.topics import Topics
 
+_LONGEST_REASON: Final = 1_000
 _DESIRED: Final = {"running": State.RUNNING, "paused": State.PAUSED, "stopped": State.STOPPED}
 _SAID: Final = {state.value: state for state in State}
 
@@ -61,6 +64,10 @@ class WireRecords:
         """Topic of a stream's ordered edges."""
         return self.topics.ordered(stream)
 
+    def topics_of(self, stream: StreamName) -> Sequence[TopicSpec]:
+        """Return the topics that a stream needs."""
+        return self.topics.of_stream(stream)
+
     def stream_of(self, record: Record) -> StreamName:
         """Return the stream that an ordered record is of."""
         return StreamName(self.topics.stream_of(record.topic) or "")
@@ -77,7 +84,8 @@ class WireRecords:
         """Return the plan, if this shard is to run it.
 
         Raises:
-            PoisonRecordError: it is for this shard, and cannot be read: of a format to come, damaged, of a wrong pattern.
+            PoisonRecordError: it is for this shard, as far as can be read, and cannot be run: of a format to come, damaged, of
+                a wrong pattern or name.
         """
         if record.value is None:
             return None
@@ -89,11 +97,16 @@ class WireRecords:
             raise PoisonRecordError(reason, record.value)
         try:
             (pattern,) = parse(plan.pattern.text)
-        except (InvalidPatternError, ValueError) as error:
+            check_stream(pattern.stream)
+        except (InvalidQueryError, ValueError) as error:
             reason = f"the plan's pattern: {error}"
             raise PoisonRecordError(reason, record.value) from error
+        if len({pattern.name, plan.name, self.name_of(record)}) > 1:
+            reason = f"a plan of {plan.name!r} under the key {self.name_of(record)!r}, with the pattern {pattern.name!r}"
+            raise PoisonRecordError(reason, record.value)
         pattern = replace(pattern, version=plan.version)
-        limits = Limits(plan.limits.partial_matches, plan.limits.state_bytes, plan.limits.policy)
+        held = plan.limits.effective
+        limits = Limits(held.partial_matches, held.state_bytes, held.policy, held.steps)
         return Assignment(
             name=PatternName(plan.name),
             version=plan.version,
@@ -105,15 +118,19 @@ class WireRecords:
             start=plan.start,
             reported_to=plan.reported_to,
             desired=_DESIRED[plan.desired],
+            until=plan.until,
         )
 
-    def refused(self, record: Record, reason: str) -> Standing | None:
-        """Return what is to be said of a plan that cannot be read, as far as its name, version and epoch can."""
+    def refusal(self, record: Record, reason: str) -> Refusal:
+        """Return what is known of a plan that cannot be read."""
+        name = self.name_of(record)
         try:
-            head = control.decode_plan(record.value)
+            head = control.decode_plan_head(record.value)
         except PoisonRecordError:
-            return None
-        return Standing(PatternName(head.name), head.version, head.epoch, State.FAILED, reason=reason)
+            return Refusal(name, None, None, reason)
+        if (head.name, head.service, head.shard) != (name, self.service, self.shard):
+            return Refusal(name, None, None, reason)
+        return Refusal(name, head.version, head.epoch, reason)
 
     def standing(self, record: Record) -> Standing | None:
         """Return what was said of a plan, if this shard said it."""
@@ -123,9 +140,21 @@ class WireRecords:
             said = control.decode_status(record.value)
         except PoisonRecordError:
             return None
+        if control.status_key(said) != record.key:
+            return None
         if (said.service, said.shard) != (self.service, self.shard) or said.state not in _SAID:
             return None
-        return Standing(PatternName(said.name), said.version, said.epoch, _SAID[said.state], said.start, said.reason or "")
+        return Standing(
+            PatternName(said.name),
+            said.version,
+            said.epoch,
+            _SAID[said.state],
+            StreamName(said.stream),
+            said.start,
+            said.reports_from,
+            said.reason or "",
+            said.position,
+        )
 
     def told(self, standing: Standing, report: PatternReport | None = None, position: int | None = None) -> Message:
         """Return what is said of a plan, with its counts and the next offset where it runs."""
@@ -138,11 +167,14 @@ class WireRecords:
             state=standing.state.value,
             at=self.clock.now(),
             reason=standing.reason or None,
+            stream=standing.stream,
             start=standing.start,
+            reports_from=standing.reports_from,
             position=position,
             matches=report.matches if report is not None else 0,
             partial_matches=report.partial_matches if report is not None else 0,
             state_bytes=report.state_bytes if report is not None else 0,
+            work=report.work if report is not None else msgspec.UNSET,
             items=_items(report) if report is not None else (),
         )
         return Message(self.topics.status, control.status_key(said), control.encode_status(said))
@@ -162,12 +194,12 @@ class WireRecords:
     def dead_letter(self, record: Record, reason: str) -> Message:
         """Return an ordered record that cannot be read as a dead letter."""
         letter = DeadLetterRecord(
-            raw=record.value or b"",
+            raw=(record.value or b"")[:MOST_ORDERED_BYTES],
             code=ErrorCode.MALFORMED.value,
-            reason=reason,
+            reason=reason[:_LONGEST_REASON],
             time=self.clock.now().isoformat(),
             source=Source(record.topic, record.partition, record.offset),
-            content_type=headers.text(record.headers, headers.CONTENT_TYPE),
+            content_type=headers.readable(record.headers, headers.CONTENT_TYPE),
         )
         return dead_letters.encode(self.topics.dead_letters(self.stream_of(record)), letter)
 

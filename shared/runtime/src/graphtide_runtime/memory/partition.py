@@ -90,7 +90,7 @@ class Partition:
             topic=self._place.topic,
             partition=self._place.partition,
             offset=offset,
-            timestamp=timestamp if message.timestamp is None else message.timestamp,
+            timestamp=timestamp,
             key=message.key,
             value=message.value,
             headers=message.headers,

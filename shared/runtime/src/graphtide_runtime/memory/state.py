@@ -26,6 +26,7 @@ class _Topic:
 
     def __init__(self, spec: TopicSpec, most_bytes: int | None) -> None:
         kept = None if spec.compacted else most_bytes
+        self.is_stamped = spec.stamped
         self.partitions = [Partition(TopicPartition(spec.name, number), kept) for number in range(spec.partitions)]
         self.most_record_bytes = spec.most_bytes or DEFAULT_MOST_BYTES
         self._turn = 0
@@ -90,7 +91,8 @@ class State:
                 raise PoisonRecordError(reason, message.value or b"")
             if message.partition is not None:
                 self.partition(TopicPartition(message.topic, message.partition))
-            topic.choose(message).append(message, now, transaction)
+            given = None if topic.is_stamped else message.timestamp
+            topic.choose(message).append(message, now if given is None else given, transaction)
 
     def take(self, id: str) -> int:
         """Make the caller the owner of a transactional id, and return its epoch; the last owner's transaction is aborted."""

@@ -1,12 +1,15 @@
-"""Batches in order as ordered records: no more edges and bytes in one than told."""
+"""Batches in order as ordered records: no more edges and bytes in one than told, and none with edges of two epochs.
+
+An epoch other than the first begins with a record without edges, so that who reads learns of it before there is an edge.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.time import EventTime, TimeUnit
+from graphtide_core.time import MIN_EVENT_TIME, EventTime, TimeUnit
 from graphtide_wire import ordered
 from graphtide_wire.ordered import OrderedFigures
 from graphtide_wire.topics import MOST_ORDERED_BYTES
@@ -27,6 +30,23 @@ DEFAULT_MOST_EDGES: Final = 8_192
 """Edges of an ordered record: past this, larger ones gain nothing, and make readers wait."""
 
 
+@dataclass(slots=True)
+class Stretch:
+    """Edges that go out one after another, all of one epoch.
+
+    Attributes:
+        epoch: of the stream.
+        begins: whether the epoch begins here.
+        batches: the edges.
+        watermark: of the epoch, after them; None before its first edge.
+    """
+
+    epoch: int = 0
+    begins: bool = False
+    batches: list[EdgeBatch] = field(default_factory=list)
+    watermark: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Packing:
     """How edges are packed.
@@ -43,18 +63,30 @@ class Packing:
     most_edges: int = DEFAULT_MOST_EDGES
     most_bytes: int = MOST_ORDERED_BYTES
 
-    def pack(
-        self, batches: Iterable[EdgeBatch], ordinal: int, watermark: int, onward: Onward
-    ) -> tuple[list[Message], int, list[bytes]]:
+    def pack(self, stretches: Iterable[Stretch], ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
         """Return the messages, how many edges are in them, and the edges that are too large, as they came.
 
-        `ordinal` is that of the first edge in the ordered stream, `watermark` the time below which none will follow, `onward`
-        what is to be said of traces.
+        `ordinal` is that of the first edge in the ordered stream, `onward` what is to be said of traces.
         """
         messages: list[Message] = []
         too_large: list[bytes] = []
         packed = 0
-        for joined in _joined(batches):
+        for stretch in stretches:
+            if stretch.begins:
+                messages.append(ordered.encode_beginning(self.topic, stretch.epoch, ordinal + packed, self.unit))
+            found, edges, aside = self._packed(stretch, ordinal + packed, onward)
+            messages += found
+            too_large += aside
+            packed += edges
+        return messages, packed, too_large
+
+    def _packed(self, stretch: Stretch, ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
+        """Do as `pack` with one stretch, but for what tells of its beginning."""
+        messages: list[Message] = []
+        too_large: list[bytes] = []
+        packed = 0
+        watermark = EventTime(MIN_EVENT_TIME if stretch.watermark is None else stretch.watermark)
+        for joined in _joined(stretch.batches):
             for part, body in self._parts(joined):
                 if len(body) > self.most_bytes:
                     too_large.append(part.raw_text(1).strip(b"\n"))
@@ -65,9 +97,10 @@ class Packing:
                     last_ts=EventTime(times[-1]),
                     records=len(times),
                     ordinal=ordinal + packed,
-                    watermark=EventTime(watermark),
+                    watermark=watermark,
                     unit=self.unit,
                     traceparent=onward.traceparent,
+                    epoch=stretch.epoch,
                 )
                 messages.append(ordered.encode(self.topic, figures, body, onward.rows(part)))
                 packed += len(times)

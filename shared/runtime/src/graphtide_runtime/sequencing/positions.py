@@ -20,8 +20,13 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import MOST_METADATA_BYTES, Position
 from msgspec import Meta
 
+from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
+
 FORM: Final = 1
-"""Number of the form of what is remembered; another is refused."""
+"""Number of the form of what is remembered while a stream is in its first epoch."""
+
+FORM_OF_EPOCHS: Final = 2
+"""The same afterwards, so that a version that knows no epochs does not go on with one; other numbers are refused."""
 
 _Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -33,10 +38,12 @@ class Remembered(msgspec.Struct, frozen=True):
     Attributes:
         next: the offset after the last record read.
         ordinal: of the first edge of the record at the position.
-        watermark: of the stream; None before its first edge.
+        watermark: of the stream; None before its epoch's first edge.
         ordered: how many edges of the stream went out.
         sources: how far the partition's sources are; the slowest, as many as there is room for.
         form: see `FORM`.
+        epoch: of the stream.
+        newest: as in `StreamFigures`, likewise what follows.
     """
 
     next: _Count
@@ -45,6 +52,15 @@ class Remembered(msgspec.Struct, frozen=True):
     ordered: _Count
     sources: dict[str, _Int64] = {}
     form: int = FORM
+    epoch: _Count = 0
+    newest: _Int64 | None = None
+    counted: Counted = Counted()
+    recent: Counted = Counted()
+
+    @property
+    def figures(self) -> StreamFigures:
+        """How the stream stood."""
+        return StreamFigures(self.epoch, self.watermark, self.newest, self.counted, self.recent)
 
 
 class _Waiting(NamedTuple):
@@ -81,11 +97,26 @@ class PartitionPosition:
         while self._waiting and watermark is not None and self._waiting[0].newest <= watermark:
             self._waiting.popleft()
 
-    def position(self, watermark: int | None, ordered: int, sources: dict[str, int]) -> Position:
-        """Return where to go on, now that the watermark is there."""
-        self.forget(watermark)
+    def forget_all(self) -> None:
+        """Forget all records: an epoch is over, and all that waited has gone out."""
+        self._waiting.clear()
+
+    def position(self, figures: StreamFigures, ordered: int, sources: dict[str, int]) -> Position:
+        """Return where to go on, now that the stream stands so."""
+        self.forget(figures.watermark)
         first = self._waiting[0] if self._waiting else _Waiting(self.next, 0, self.ordinal)
-        remembered = Remembered(self.next, first.ordinal, watermark, ordered, sources)
+        remembered = Remembered(
+            next=self.next,
+            ordinal=first.ordinal,
+            watermark=figures.watermark,
+            ordered=ordered,
+            sources=sources,
+            form=FORM_OF_EPOCHS if figures.epoch else FORM,
+            epoch=figures.epoch,
+            newest=figures.newest,
+            counted=figures.counted,
+            recent=figures.recent,
+        )
         return Position(first.offset, _fitting(remembered))
 
 
@@ -100,8 +131,8 @@ def remembered(position: Position) -> Remembered:
     except msgspec.DecodeError as error:
         message = f"a position of the sequencer is not one: {error}"
         raise FatalError(message) from error
-    if found.form != FORM:
-        message = f"a position of the sequencer has form {found.form}, this version knows {FORM}: bring it up to date"
+    if found.form not in {FORM, FORM_OF_EPOCHS}:
+        message = f"a position of the sequencer has form {found.form}, this version knows {FORM_OF_EPOCHS}: bring it up to date"
         raise FatalError(message)
     return found
 

@@ -1,7 +1,8 @@
 """Raw records as edges and dead letters.
 
 Invariant: what comes of a record depends on the record and its first ordinal alone, not on those that it is read with. So a
-record that is read again gives the same edges with the same ids.
+record that is read again gives the same edges with the same ids. Edges that were put aside on their way into the log have left
+substitutes: they count, so that ids made of ordinals are those of the text as its sender wrote it.
 
 Attributes are found as they come up. Their list only grows, so an older batch has the first columns of a newer one and the
 sequencer can mix them. Cost: one pass of the decoder, more for a group that has new attributes.
@@ -10,19 +11,22 @@ sequencer can mix them. Cost: one pass of the decoder, more for a group that has
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
+from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters, ticks_per_second
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawFormat, RawOrigin
 
-from graphtide_runtime.sequencing.raw_groups import UnreadableRecord
+from graphtide_runtime.sequencing.raw_groups import ResetRecord, UnreadableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.ports.log import Record
+    from graphtide_core.time import TimeUnit
     from graphtide_native.records import Decoder, EdgeBatch
 
     from graphtide_runtime.sequencing.raw_groups import RawGroup
@@ -30,7 +34,33 @@ if TYPE_CHECKING:
 MOST_ATTRIBUTES: Final = 1_000
 """Attributes of a stream that are kept: a sender that invents names without end must not fill memory."""
 
+MAX_AHEAD_SECONDS: Final = 300.0
+"""How far ahead of the clock an edge may be where nobody says otherwise: clocks of senders differ by less."""
+
 _COLUMNS: Final = frozenset({"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """How far ahead of the clock an edge may be.
+
+    One edge in the far future would take the watermark along, and every edge after it would be late for good. The clock is the
+    time at which the log took the raw record: whoever reads the record again decides alike.
+
+    Attributes:
+        unit: what a tick of the stream's time is.
+        seconds: how far; infinity is any time.
+    """
+
+    unit: TimeUnit
+    seconds: float
+
+    def latest(self, appended: int) -> int:
+        """Return the latest time that is taken from a record that was appended at a time in milliseconds."""
+        if self.seconds == inf:
+            return MAX_EVENT_TIME
+        ticks = ticks_per_second(self.unit)
+        return min(MAX_EVENT_TIME, (appended * ticks + 999) // 1_000 + ceil(self.seconds * ticks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +108,28 @@ class Decoded:
         pieces: one for each record.
         edges: those of all that can be used; None if no record can.
         producer: who sent them, if it said so.
+        ends_epoch: the epoch that the one record there is wants to end; None where records have edges.
     """
 
     pieces: list[Piece]
     edges: EdgeBatch | None = None
     producer: str | None = None
+    ends_epoch: int | None = None
 
 
 class RawDecoder:
     """Reads the raw records of one stream."""
 
-    def __init__(self) -> None:
-        """Start with no attribute known."""
+    def __init__(self, ahead: Ahead | None = None) -> None:
+        """Start with no attribute known; put aside what is further ahead of its record than told."""
+        self._ahead = ahead
         self._symbols = Symbols()
         self._attributes: list[str] = []
 
-    def decode(self, group: RawGroup | UnreadableRecord, ordinal: int) -> Decoded:
+    def decode(self, group: RawGroup | UnreadableRecord | ResetRecord, ordinal: int) -> Decoded:
         """Read records of which the first edge has this ordinal."""
+        if isinstance(group, ResetRecord):
+            return Decoded([Piece(group.record, None, ())], ends_epoch=group.reset.ends)
         if isinstance(group, UnreadableRecord):
             refused = Refused(ErrorCode.MALFORMED, group.reason, group.record.value or b"")
             return Decoded([Piece(group.record, None, (refused,))])
@@ -111,11 +146,12 @@ class RawDecoder:
         bodies = [member.body for member in group.members]
         decoder = self._decoder(like)
         decoder.start_at(ordinal)
-        batch, ends = decoder.decode_pieces(bodies, 1)
+        latest = None if self._ahead is None else [self._ahead.latest(member.record.timestamp) for member in group.members]
+        batch, ends = decoder.decode_pieces(bodies, 1, latest)
         while self._learn(decoder.discovered()):
             decoder = self._decoder(like)
             decoder.start_at(ordinal)
-            batch, ends = decoder.decode_pieces(bodies, 1)
+            batch, ends = decoder.decode_pieces(bodies, 1, latest)
         letters = take_dead_letters(decoder)
         pieces: list[Piece] = []
         before, known = 0, ordinal
@@ -134,12 +170,12 @@ class RawDecoder:
     def _decoder(self, origin: RawOrigin) -> Decoder:
         """Return a decoder of such edges; it has read the header of CSV."""
         if origin.format is RawFormat.JSON_LINES:
-            return JsonLinesDecoder(self._symbols, self._attributes, {}, keep_raw=True, discover=True)
+            return JsonLinesDecoder(self._symbols, self._attributes, {}, keep_raw=True, substitutes=True, discover=True)
         # A header has to be read to know its names; a decoder that is asked for none reads it.
         header = CsvDecoder(self._symbols, [], {})
         header.decode(_header(origin))
         self._learn(header.columns() or [])
-        decoder = CsvDecoder(self._symbols, self._attributes, {}, keep_raw=True)
+        decoder = CsvDecoder(self._symbols, self._attributes, {}, keep_raw=True, substitutes=True)
         decoder.decode(_header(origin))
         return decoder
 
@@ -155,6 +191,8 @@ def code_of(reason: str) -> ErrorCode:
     """Return the code for a decoder's reason."""
     if reason.startswith("op "):
         return ErrorCode.UNKNOWN_OPERATION
+    if reason.startswith("ts ") and " is in the future: " in reason:
+        return ErrorCode.FUTURE
     too_long = reason.startswith("the record is longer than ") or reason.endswith(" are allowed")
     return ErrorCode.TOO_LARGE if too_long else ErrorCode.MALFORMED
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from graphtide_core.ports.log import Record
-    from graphtide_wire.raw import RawOrigin
+    from graphtide_wire.raw import RawOrigin, Reset
 
 MOST_GROUP_BYTES: Final = 1024 * 1024
 """Bytes of a group, but for a record that is larger by itself: what is read together waits together."""
@@ -70,18 +70,37 @@ class UnreadableRecord:
         return self.record.partition
 
 
-def grouped(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRecord]:
-    """Yield groups as large as they may be, and what cannot be read, all in order."""
+@dataclass(frozen=True, slots=True)
+class ResetRecord:
+    """A record that is a command in place of edges."""
+
+    record: Record
+    reset: Reset
+
+    @property
+    def partition(self) -> int:
+        """Where the record stood."""
+        return self.record.partition
+
+
+def grouped(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRecord | ResetRecord]:
+    """Yield groups as large as they may be, what cannot be read, and commands, all in order."""
     members: list[Member] = []
     size = 0
     for record in records:
+        alone: UnreadableRecord | ResetRecord | None = None
         try:
             member = Member(record, *raw.parts(record))
         except PoisonRecordError as error:
+            alone = UnreadableRecord(record, error.reason)
+        else:
+            if member.origin.reset is not None:
+                alone = ResetRecord(record, member.origin.reset)
+        if alone is not None:
             if members:
                 yield RawGroup(members, size)
                 members, size = [], 0
-            yield UnreadableRecord(record, error.reason)
+            yield alone
             continue
         if members and (size + len(member.body) > MOST_GROUP_BYTES or not _alike(members[0], member)):
             yield RawGroup(members, size)

@@ -15,6 +15,18 @@ Why no edge is lost and none goes twice:
    the commit had them. The others wait again. Then reading goes on at `next`.
 4. Nothing waits before the position, so nothing that waits is missed.
 
+A stream has epochs. A reset, which is a raw record, ends the one that it names if that is the current one: the watermark goes
+as far as the newest edge, so that all that waits goes out, and then everything that was known of times is forgotten. The next
+epoch begins as the stream did, with no watermark. The argument holds in each epoch by itself, and from one to the next:
+
+5. At a reset nothing waits, so every partition's position is its `next`. A position committed later is not before that, so what
+   is read again is all of the epoch of the commit, and a reset among it is one that ended nothing.
+6. The epoch is committed with the positions, so a reset that was committed is not read again, and one that was read again after
+   a crash finds the epoch that it names. Sent twice, the second names an epoch that is over, wherever it stands.
+7. Of positions that were committed by different transactions the greatest (epoch, watermark) holds: neither ever goes back.
+
+So times never go back within an epoch, and (epoch, time) never goes back at all. Ordinals and places count on.
+
 What is read again comes in the order of its partition with its own ordinals, before anything new. So with one partition the
 output is the same as without a crash, edge by edge. With several, edges of equal times from different partitions may change
 places, as they might have anyway.
@@ -29,24 +41,26 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.time import MIN_EVENT_TIME
-from graphtide_native.records import Sequencer, take_dead_letters
+from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
 
+from graphtide_runtime.sequencing.ordered_records import Stretch
 from graphtide_runtime.sequencing.positions import PartitionPosition
 from graphtide_runtime.sequencing.progress import FrozenProgress, Progress
-from graphtide_runtime.sequencing.raw_decoding import RawDecoder, Refused
+from graphtide_runtime.sequencing.raw_decoding import Ahead, RawDecoder, Refused
 from graphtide_runtime.sequencing.raw_groups import UnreadableRecord, grouped
+from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
 from graphtide_runtime.sequencing.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from graphtide_core.ports.log import Position, Record, TopicPartition
-    from graphtide_native.records import Duplicates, EdgeBatch
+    from graphtide_native.records import EdgeBatch
 
     from graphtide_runtime.sequencing.positions import Remembered
     from graphtide_runtime.sequencing.raw_decoding import Decoded, Piece
-    from graphtide_runtime.sequencing.raw_groups import RawGroup
+    from graphtide_runtime.sequencing.raw_groups import RawGroup, ResetRecord
 
 ORDINALS_OF_A_PARTITION: Final = 2**40
 """Each partition numbers edges without id from its own number times this, so that no two edges get one number."""
@@ -64,11 +78,13 @@ class Ordering:
         lateness: ticks by which an edge may come later than one that is newer.
         idle_seconds: a source that is silent for so long is not waited for.
         most_pending: edges that may wait.
+        ahead: how far ahead of the clock an edge may be; None is any time.
     """
 
     lateness: int = 0
     idle_seconds: float = 5.0
     most_pending: int = 1 << 20
+    ahead: Ahead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +97,9 @@ class PutAside:
 
 @dataclass(slots=True)
 class Output:
-    """What is to go out in one transaction."""
+    """What is to go out in one transaction; there is always a stretch."""
 
-    batches: list[EdgeBatch] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=lambda: [Stretch()])
     put_aside: list[PutAside] = field(default_factory=list)
     edges: int = 0
     raw_bytes: int = 0
@@ -95,6 +111,16 @@ class Output:
     duplicates: int = 0
     """Edges dropped for it, because their ids were there."""
 
+    @property
+    def batches(self) -> list[EdgeBatch]:
+        """All edges."""
+        return [batch for stretch in self.stretches for batch in stretch.batches]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be written."""
+        return not self.put_aside and not any(stretch.begins or stretch.batches for stretch in self.stretches)
+
 
 class FrozenSequencer(msgspec.Struct, frozen=True):
     """All that a sequencer knows but the edges that wait, and traces.
@@ -105,6 +131,9 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
         watermark: no earlier edge will go out; None before the first.
         bound: what the watermark counts with at most; None if with the times as they are.
         ordered: edges that went out.
+        epoch: of the stream.
+        counted: edges of the epoch, as in `StreamFigures`.
+        recent: the last of them.
     """
 
     places: dict[str, tuple[int, int]] = {}
@@ -112,6 +141,9 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
     watermark: int | None = None
     bound: int | None = None
     ordered: int = 0
+    epoch: int = 0
+    counted: Counted = Counted()
+    recent: Counted = Counted()
 
 
 class StreamSequencer:
@@ -124,18 +156,25 @@ class StreamSequencer:
     def __init__(self, ordering: Ordering) -> None:
         """Start before the first record; call `restore` for every partition, `replay`, then `open`."""
         self._ordering = ordering
-        self._sequencer = Sequencer(ordering.lateness, 2**62)
-        self._bound: int | None = None
-        self._decoder = RawDecoder()
+        self._decoder = RawDecoder(ordering.ahead)
         self._duplicates: Duplicates | None = None
-        self._progress = Progress()
+        self._window = 0
         self._partitions: dict[int, PartitionPosition] = {}
         self._again: dict[int, Remembered] = {}
-        self._newest: int | None = None
         self._ordered = 0
         self._output = Output()
-        self._settled: int | None = None
         self.traces = Traces()
+        self._start(0)
+
+    def _start(self, epoch: int) -> None:
+        """Know nothing of times."""
+        self._epoch = epoch
+        self._sequencer = Sequencer(self._ordering.lateness, 2**62)
+        self._bound: int | None = None
+        self._progress = Progress()
+        self._newest: int | None = None
+        self._settled: int | None = None
+        self._counted = self._recent = Counted()
 
     @property
     def newest(self) -> int | None:
@@ -158,6 +197,21 @@ class StreamSequencer:
         return self._sequencer.watermark
 
     @property
+    def epoch(self) -> int:
+        """How often times began anew."""
+        return self._epoch
+
+    @property
+    def figures(self) -> StreamFigures:
+        """How the stream stands."""
+        return StreamFigures(self._epoch, self.watermark, self.newest, self._counted, self._recent)
+
+    @property
+    def duplicates(self) -> Duplicates | None:
+        """What drops duplicates in this epoch."""
+        return self._duplicates
+
+    @property
     def ordered(self) -> int:
         """Edges that went out so far, as told by `count_out`."""
         return self._ordered
@@ -178,8 +232,15 @@ class StreamSequencer:
             return
         self._partitions[partition] = PartitionPosition(0, found.ordinal)
         self._again[partition] = found
-        self._progress.restore(partition, found.sources)
         self._ordered = max(self._ordered, found.ordered)
+        if found.epoch > self._epoch:
+            self._start(found.epoch)
+            self._output.stretches = [Stretch(found.epoch)]
+        if found.epoch < self._epoch:
+            return
+        self._progress.restore(partition, found.sources)
+        if found.counted.read > self._counted.read:
+            self._counted, self._recent = found.counted, found.recent
         if found.watermark is not None:
             self._settled = found.watermark if self._settled is None else max(self._settled, found.watermark)
 
@@ -202,26 +263,33 @@ class StreamSequencer:
         known = [time for time in (self._settled, self._newest) if time is not None]
         self._progress.open(unread, max(known, default=None), now)
 
-    def filter_with(self, duplicates: Duplicates) -> None:
-        """Drop duplicates with this filter from now on; it knows what went out."""
-        self._duplicates = duplicates
+    def filter_with(self, duplicates: Duplicates, window: int) -> None:
+        """Drop duplicates with this filter from now on; it knows what went out. Those of later epochs remember for `window`."""
+        self._duplicates, self._window = duplicates, window
 
-    def take(self, group: RawGroup | UnreadableRecord, now: float) -> None:
+    def take(self, group: RawGroup | UnreadableRecord | ResetRecord, now: float) -> None:
         """Take the next records of a partition."""
         self.take_decoded(self._decoder.decode(group, self._partitions[group.partition].ordinal), now)
 
     def take_decoded(self, decoded: Decoded, now: float) -> None:
         """Do as `take` with records that were decoded before, from the ordinal on that `ordinal_of` told."""
         aside = [PutAside(piece, refused) for piece in decoded.pieces for refused in piece.refused]
+        read = sum(piece.ordinals for piece in decoded.pieces)
         self._output.records += len(decoded.pieces)
-        self._output.read += sum(piece.ordinals for piece in decoded.pieces)
+        self._output.read += read
         self._output.raw_bytes += sum(len(piece.record.value or b"") for piece in decoded.pieces)
+        if decoded.ends_epoch is not None:
+            self._note(decoded.pieces)
+            if decoded.ends_epoch == self._epoch:
+                self._begin_epoch(now)
+            return
         taken, row = 0, 0
         while taken < len(decoded.pieces):
             together = self._together(decoded, taken, row)
             pieces = decoded.pieces[taken : taken + together]
             aside += self._take(decoded, pieces, row, now)
             taken, row = taken + together, pieces[-1].end
+        self._count(read, aside)
         # A record's letters stand together, whatever it was read with.
         self._output.put_aside += sorted(aside, key=lambda each: each.piece.record.offset)
 
@@ -243,7 +311,7 @@ class StreamSequencer:
     def positions(self, topic_partitions: Mapping[int, TopicPartition]) -> dict[TopicPartition, Position]:
         """Return what to commit with the output."""
         return {
-            topic_partitions[number]: place.position(self.watermark, self._ordered, self._progress.of_partition(number))
+            topic_partitions[number]: place.position(self.figures, self._ordered, self._progress.of_partition(number))
             for number, place in self._partitions.items()
         }
 
@@ -258,13 +326,25 @@ class StreamSequencer:
         for place in self._partitions.values():
             place.forget(self.watermark)
         places = {str(number): (place.next, place.ordinal) for number, place in self._partitions.items()}
-        return FrozenSequencer(places, self._progress.freeze(), self.watermark, self._bound, self._ordered)
+        return FrozenSequencer(
+            places,
+            self._progress.freeze(),
+            self.watermark,
+            self._bound,
+            self._ordered,
+            self._epoch,
+            self._counted,
+            self._recent,
+        )
 
     def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
         """Become, from the start, who was frozen: as if there had been no break.
 
         `waiting` are the edges of all records, in the order in which they were taken, of which edges wait.
         """
+        self._start(frozen.epoch)
+        self._output.stretches = [Stretch(frozen.epoch)]
+        self._counted, self._recent = frozen.counted, frozen.recent
         self._settled = frozen.watermark
         self._hold()
         for edges in waiting:
@@ -276,8 +356,31 @@ class StreamSequencer:
 
     def take_output(self) -> Output:
         """Return the output, and start another."""
-        taken, self._output = self._output, Output()
+        taken, self._output = self._output, Output([Stretch(self._epoch)])
+        taken.stretches[-1].watermark = self.watermark
         return taken
+
+    def _count(self, read: int, aside: list[PutAside]) -> None:
+        """Count edges, with what became of them so far as it hangs on their times."""
+        codes = [each.refused.code for each in aside]
+        more = Counted(read, codes.count(ErrorCode.LATE), codes.count(ErrorCode.FUTURE))
+        self._counted, self._recent = self._counted.plus(more), self._recent.recently(more)
+
+    def _begin_epoch(self, now: float) -> None:
+        """Let all that waits go out, and forget all that is known of times."""
+        if self._progress.newest is not None:
+            self._release(self._sequencer.settle(self._progress.newest))
+        self._output.stretches[-1].watermark = self.watermark
+        self._start(self._epoch + 1)
+        self._output.stretches.append(Stretch(self._epoch, begins=True))
+        self._hold()
+        # As at the beginning of a stream, every partition that may have records is heard before times count.
+        self._progress.open(self._partitions, None, now)
+        for place in self._partitions.values():
+            place.forget_all()
+        self.traces.let_all_go()
+        if self._duplicates is not None:
+            self._duplicates = Duplicates(self._window)
 
     def _together(self, decoded: Decoded, taken: int, row: int) -> int:
         """Return how many of the next records may be taken at once, to the same effect as one by one.
@@ -373,7 +476,7 @@ class StreamSequencer:
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)
         self._output.duplicates += len(batch) - len(kept)
         if len(kept):
-            self._output.batches.append(kept)
+            self._output.stretches[-1].batches.append(kept)
             self._output.edges += len(kept)
 
 

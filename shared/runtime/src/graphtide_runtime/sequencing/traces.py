@@ -11,6 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_wire.headers import is_sampled
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ class Traces:
         if len(self._records) < MOST_RECORDS and is_sampled(traceparent):
             record = TracedRecord(first, first + ordinals, newest, traceparent or "")
             self._records = tuple(sorted((*self._records, record)))
+
+    def let_all_go(self) -> None:
+        """Note that what comes from these records waits no longer, whatever its time: an epoch is over."""
+        self._records = tuple(each._replace(newest=MIN_EVENT_TIME) for each in self._records)
 
     def forget(self, watermark: int | None) -> None:
         """Forget the records of which nothing waits any more: all that is not after the watermark went out, or was dropped."""

@@ -9,9 +9,9 @@ AUTHENTICATION_OFF = Name("authentication.off", "nobody is asked who they are")
 HEALTH_LISTENING = Name("health.listening", "the routes of health and figures are served")
 REQUEST_FAILED = Name("request.failed", "a request ended in an error that is the service's own")
 WORK_OPENED = Name("work.opened", "a worker is open: it has its state and does rounds")
-WORK_FAILED = Name("work.failed", "a worker failed in passing; it is opened again after a while")
+WORK_FAILED = Name("work.failed", "a worker failed; it is opened again after a while")
+CLOSE_FAILED = Name("close.failed", "a worker could not give back everything; it is opened again all the same")
 WORK_ENDED = Name("work.ended", "a worker was told to end, and did")
-WORKER_FAILED = Name("worker.failed", "a worker cannot go on; the process ends")
 
 # Records.
 MATCH_UNREADABLE = Name("match.unreadable", "a record of the topic of matches is none; it is passed over")
@@ -22,7 +22,11 @@ RECORD_UNREADABLE = Name("record.unreadable", "a record of a control topic canno
 BACKFILL_FAILED = Name("backfill.failed", "a backfill ended in an error that nobody foresaw; the service goes on")
 
 # Ingestion.
-SEQUENCER_ENDED = Name("sequencer.ended", "a sequencer cannot go on; its stream stands still")
+APPENDING_FAILED = Name(
+    "appending.failed", "edges could not be written for a reason that nobody foresaw; another writer goes on"
+)
+EPOCH_BEGUN = Name("epoch.begun", "times of a stream begin anew, as was asked for; all that waited has gone out")
+RESET_REQUESTED = Name("reset.requested", "somebody asked to end an epoch of a stream; the raw topic keeps who and when")
 SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered for another time")
 SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not tell which streams there are; asked again soon")
 
@@ -33,4 +37,6 @@ PLAN_REFUSED = Name("plan.refused", "a plan cannot be read")
 
 # Planner.
 PLAN_DECIDED = Name("plan.decided", "a decision about a pattern other than a plan")
+PLAN_FAILED = Name("plan.failed", "planning of a pattern ended in an error that nobody foresaw; the others go on")
 PLAN_PUBLISHED = Name("plan.published", "a plan was published")
+PLAN_STRANGE = Name("plan.strange", "somebody else wrote a plan; what held is published again")

@@ -1,0 +1,44 @@
+"""The order in which a request is looked at: whom it is for, who sends it and how often, and only then its body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphtide_runtime.access.guard import Admission
+from graphtide_runtime.serving.bodies import BoundedBodies, Pace
+from graphtide_runtime.serving.hosts import Hosts, KnownHosts
+from graphtide_runtime.serving.room import Room
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from graphtide_runtime.access.guard import Guard
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What stands before an application.
+
+    Attributes:
+        guard: says who may pass.
+        hosts: names of the service.
+        most_bytes: of bodies, held at once; a caller may hold half of them.
+        most_held_bytes: of one body, held at once.
+        pace: how slowly bodies may come.
+    """
+
+    guard: Guard
+    hosts: Hosts
+    most_bytes: int
+    most_held_bytes: int
+    pace: Pace = field(default_factory=Pace)
+
+
+def protect(app: FastAPI, protection: Protection) -> Room:
+    """Put the protection before an application; what was put there before is inside. Gives the room of its bodies."""
+    room = Room(protection.most_bytes, protection.most_bytes // 2)
+    app.add_middleware(BoundedBodies, room=room, most_held_bytes=protection.most_held_bytes, pace=protection.pace)
+    app.add_middleware(Admission, guard=protection.guard)
+    app.add_middleware(KnownHosts, hosts=protection.hosts)
+    return room

@@ -1,0 +1,53 @@
+"""The way back into the ordered log: what is found there, and that nothing is fetched any more once somebody has looked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.edge import Edge
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.ports.log import TopicPartition, TopicSpec
+from graphtide_core.time import EventTime
+from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.window_log import Instant, between, first_since, newest_before
+from graphtide_testing.ordered_records import ordered_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphtide_core.ports.log import LogReader
+
+PLACE = TopicPartition("ordered", 0)
+RECORDS = 10
+
+
+@pytest.fixture
+def reader() -> LogReader:
+    """Return a reader of a log of ten records, of an edge each, with times from 100 on."""
+    log = MemoryLog()
+    log.admin().ensure([TopicSpec(PLACE.topic)])
+    edges = [Edge(EdgeId(f"e{n}"), EventTime(100 + n), VertexId("a"), VertexId("b"), "x") for n in range(RECORDS)]
+    log.writer().write(ordered_records(PLACE.topic, edges, 1))
+    return log.reader(None)
+
+
+def test_a_window_is_found_and_read(reader: LogReader) -> None:
+    assert newest_before(reader, PLACE, 8) == Instant(0, 107)
+    assert first_since(reader, PLACE, Instant(0, 103), RECORDS) == 3
+    assert [record.offset for record in between(reader, PLACE, 3, 6)] == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda reader: newest_before(reader, PLACE, 8),
+        lambda reader: first_since(reader, PLACE, Instant(0, 103), RECORDS),
+        lambda reader: list(between(reader, PLACE, 3, 6)),
+        lambda reader: next(between(reader, PLACE, 3, 6, 1), None),
+    ],
+    ids=["newest", "first", "between", "the first between"],
+)
+def test_who_has_looked_leaves_nothing_that_is_fetched(reader: LogReader, look: Callable[[LogReader], object]) -> None:
+    look(reader)
+    assert reader.poll(0, RECORDS) == []
