@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +25,7 @@ from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from graphtide_core.ports.log import Log
 
@@ -106,10 +108,20 @@ class Deployment:
         return str(self.http.get("/api/v1/patterns/p").json()["state"])
 
 
+@contextmanager
+def over(log: Log) -> Iterator[Deployment]:
+    with TestClient(admin_api(settings(), log), headers={"X-API-Key": "root"}) as http:
+        yield Deployment(log, http)
+
+
+@pytest.fixture
+def serving() -> Callable[[Log], AbstractContextManager[Deployment]]:
+    """Serves a log for a while."""
+    return over
+
+
 @pytest.fixture
 def deployment() -> Iterator[Deployment]:
-    log = MemoryLog()
-    with TestClient(admin_api(settings(), log), headers={"X-API-Key": "root"}) as http:
-        found = Deployment(log, http)
-        found.until(lambda: http.get("/readyz").status_code == 200)
+    with over(MemoryLog()) as found:
+        found.until(lambda: found.http.get("/readyz").status_code == 200)
         yield found

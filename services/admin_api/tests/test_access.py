@@ -8,7 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
+from graphtide_runtime.access.keys import hashed
+from graphtide_runtime.access.settings import KeySettings
 from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.serving import raw, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,3 +68,26 @@ def test_a_body_that_is_too_large_is_refused_declared_or_not(declare: Callable[[
         assert (answer.status_code, answer.json()["code"]) == (413, "too-large")
         small = http.post("/api/v1/patterns:validate", content=declare(b'{"text":"PATTERN"}'), headers=json)
         assert small.json()["valid"] is False
+
+
+def test_who_calls_is_asked_before_a_body_comes() -> None:
+    keys = [KeySettings(name="ann", hash=hashed("ann"), scopes=["admin"])]
+    with served(admin_api(AdminApiSettings(api_keys=keys), MemoryLog())) as url, raw(url) as connection:
+        connection.send(b"POST /api/v1/patterns HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8000000\r\n\r\n")
+        assert connection.answer().startswith(b"HTTP/1.1 401")
+
+
+def test_what_a_browser_sends_for_another_site_changes_nothing() -> None:
+    with TestClient(admin_api(AdminApiSettings(insecure=True, hosts=["graphtide.example"]), MemoryLog())) as http:
+        for headers, status, code in (
+            ({"Host": "evil.example"}, 421, "unknown-host"),
+            ({"Origin": "https://evil.example"}, 403, "foreign-origin"),
+            ({"Sec-Fetch-Site": "cross-site"}, 403, "foreign-origin"),
+        ):
+            for method, path in (("POST", "/api/v1/patterns/p:pause"), ("GET", "/api/v1/patterns"), ("GET", "/metrics")):
+                answer = http.request(method, path, headers=headers)
+                assert (answer.status_code, answer.json()["code"]) == (status, code)
+        assert http.get("/livez", headers={"Host": "10.0.0.7:8080"}).status_code == 200
+        assert (
+            http.get("/livez", headers={"Host": "graphtide.example", "Origin": "https://graphtide.example"}).status_code == 200
+        )

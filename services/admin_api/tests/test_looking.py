@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_admin_api.application.following import Following
 from graphtide_admin_api.application.matches import Kept, MatchFeed, Place, RecentMatches
-from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.events import EventStreams
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message
+from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.positions import PartitionPosition
+from graphtide_runtime.sequencing.standing import sequencer_of
+from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
 from graphtide_testing.telemetry import count_figures, figures
 from graphtide_wire import dead_letters, matches, statistics
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
+    from graphtide_core.ports.log import LogReader
+
     from conftest import Deployment
 
 TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10"
@@ -31,6 +35,18 @@ def report(log: MemoryLog, *numbers: int, name: str = "p") -> None:
     for number in numbers:
         body = f'{{"match_id":"{number}","query":"{name}","kind":"match","detected_at":0}}'.encode()
         log.writer().write([matches.encode(TOPICS.matches, body, 1, None)])
+
+
+class CountingLog(MemoryLog):
+    """A log in memory that counts its readers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.readers = 0
+
+    def reader(self, group: str | None) -> LogReader:
+        self.readers += 1
+        return super().reader(group)
 
 
 def ids(found: list[Kept]) -> list[int]:
@@ -88,6 +104,21 @@ def test_who_comes_back_gets_all_that_was_missed_once_kept_or_not(log: MemoryLog
     assert ids([*found, *following.take()]) == [5, 6, 7, 8, 9, 10]
 
 
+def test_what_was_read_from_the_log_without_finding_any_is_not_read_again() -> None:
+    log = CountingLog()
+    log.admin().ensure(TOPICS.of_deployment())
+    report(log, *range(10), name="other")
+    recent = RecentMatches()
+    feed = fed(log, recent, back=1)
+    before = log.readers
+    following = Following(log, TOPICS.matches, recent, "p", Place(0, 0))
+    assert [following.take() for _ in range(3)] == [[], [], []]
+    assert log.readers == before + 1
+    report(log, 10)
+    feed.step()
+    assert ids(following.take()) == [10]
+
+
 def test_memory_for_matches_is_bounded(log: MemoryLog) -> None:
     report(log, *range(20))
     report(log, 20, name="other")
@@ -108,21 +139,21 @@ def test_events_carry_their_place_and_the_match(log: MemoryLog) -> None:
         found = [await anext(events)]
         fed(log, recent)
         found.append(await anext(events))
-        with pytest.raises(ProblemError, match="1 streams of events"):
-            streams.check()
         await events.aclose()
-        streams.check()
         return found
 
-    retry, event = asyncio.run(first_two(EventStreams(1, 60.0)))
+    retry, event = asyncio.run(first_two(EventStreams(1, 1, 60.0)))
     assert retry == b"retry: 1000\n\n"
     assert event.startswith(b'id: 0-1\nevent: match\ndata: {"match_id":"8"')
     assert event.endswith(b"}\n\n")
 
 
 def test_a_stream_of_events_where_nothing_comes_gives_signs_of_life(log: MemoryLog) -> None:
+    recent = RecentMatches()
+    fed(log, recent)
+
     async def second() -> bytes:
-        events = EventStreams(1, 0.0).events(Following(log, TOPICS.matches, RecentMatches(), "p", None))
+        events = EventStreams(1, 1, 0.0).events(Following(log, TOPICS.matches, recent, "p", None))
         await anext(events)
         return await anext(events)
 
@@ -143,6 +174,39 @@ def test_streams_are_listed_with_their_patterns(deployment: Deployment) -> None:
     deployment.writer.write([Message(TOPICS.ordered(S), None, b"edges", partition=0)])
     (stream,) = deployment.http.get("/api/v1/streams").json()["streams"]
     assert stream == {"name": "s", "partitions": 4, "first": 0, "end": 1, "dead_letters": 0, "patterns": ["p"]}
+
+
+def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployment) -> None:
+    path = "/api/v1/streams/s"
+    assert deployment.http.get(path).status_code == 404
+    deployment.log.admin().ensure(TOPICS.of_stream(S, partitions=2))
+    assert deployment.http.get(path).json()["standing"] is None
+    late = Counted(10_000, 9_990, 2)
+    told = StreamFigures(3, 2**62, 2**62 + 5, late, late)
+    place = PartitionPosition(7, 7)
+    committed = {TopicPartition(TOPICS.raw(S), 1): place.position(told, 8, {})}
+    transactor = deployment.log.transactor(sequencer_of(TOPICS, S))
+    transactor.open()
+    transactor.begin()
+    transactor.commit(sequencer_of(TOPICS, S), committed)
+    shown = deployment.http.get(path).json()
+    assert (shown["name"], shown["partitions"]) == ("s", 2)
+    note = shown["standing"].pop("note")
+    assert shown["standing"] == {
+        "epoch": 3, "watermark": 2**62, "newest": 2**62 + 5, "read": 10_000, "late": 9_990, "future": 2,
+    }  # fmt: skip
+    assert note.startswith("100% of the last edges were late")
+    assert "POST /api/v1/streams/s:reset-watermark" in note
+
+
+@pytest.mark.parametrize("metadata", ["", "{", '{"form":9,"next":1,"ordinal":1,"watermark":1,"ordered":1}'])
+def test_a_stream_whose_position_cannot_be_read_is_shown_without_it(deployment: Deployment, metadata: str) -> None:
+    deployment.log.admin().ensure(TOPICS.of_stream(S))
+    transactor = deployment.log.transactor(sequencer_of(TOPICS, S))
+    transactor.open()
+    transactor.begin()
+    transactor.commit(sequencer_of(TOPICS, S), {TopicPartition(TOPICS.raw(S), 0): Position(1, metadata)})
+    assert deployment.http.get("/api/v1/streams/s").json()["standing"] is None
 
 
 def test_the_newest_snapshot_of_a_stream_is_shown(deployment: Deployment) -> None:

@@ -211,3 +211,69 @@ def test_a_plan_is_explained_with_what_its_host_counted(deployment: Deployment) 
     assert deployment.http.get("/api/v1/patterns/p/plan?format=dot").text.startswith("digraph")
     statistics = deployment.http.get("/api/v1/patterns/p/statistics").json()
     assert (statistics["figures"]["state_bytes"], statistics["behind"]) == (700, 0)
+
+
+@pytest.mark.parametrize("name", ["😀", "é", "a b", "a?b#c%", "x:y", "a:pause:b"])
+def test_a_pattern_is_found_at_the_address_that_its_registration_gives(deployment: Deployment, name: str) -> None:
+    answer = deployment.http.post("/api/v1/patterns", json={"text": f"PATTERN `{name}` MATCH (a)-[x]->(b) ON s WINDOW 10"})
+    assert answer.status_code == 201
+    assert answer.headers["Location"].isascii()
+    found = deployment.http.get(answer.headers["Location"])
+    assert (found.status_code, found.json()["name"]) == (200, name)
+    assert deployment.http.post(answer.headers["Location"] + ":pause").json()["wanted"] == "paused"
+    assert deployment.http.delete(answer.headers["Location"], headers={"If-Match": "*"}).status_code == 204
+
+
+@pytest.mark.parametrize("name", [".", "..", "p:pause", "p:resume", ":backfill", "a/b"])
+def test_a_name_that_no_address_could_have_is_refused(deployment: Deployment, name: str) -> None:
+    answer = deployment.http.post("/api/v1/patterns", json={"text": f"PATTERN `{name}` MATCH (a)-[x]->(b) ON s WINDOW 10"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-pattern")
+
+
+def test_a_change_is_made_by_a_strong_etag_and_never_by_a_weak_one(deployment: Deployment) -> None:
+    etag = deployment.http.post("/api/v1/patterns", json={"text": TEXT}).headers["ETag"]
+
+    def changed(if_match: str) -> int:
+        return deployment.http.patch("/api/v1/patterns/p", json={}, headers={"If-Match": if_match}).status_code
+
+    assert [changed(each) for each in (etag, f'"other", {etag}', f"W/{etag}, {etag}", "*")] == [200] * 4
+    assert [changed(each) for each in (f"W/{etag}", f'"other", W/{etag}', "W/*", '"*"', "", '"')] == [412] * 6
+    for action in ("pause", "resume"):
+        refused = deployment.http.post(f"/api/v1/patterns/p:{action}", headers={"If-Match": f"W/{etag}"})
+        assert refused.status_code == 412
+
+
+HALVES = [r'"\ud800"', r'"\udfff"', r'"a\ud83dz"']
+NO_JSON = [*HALVES, r'{"\udc00":1}', "NaN", "-Infinity", "1e400", "[" * 100_000]
+
+
+@pytest.mark.parametrize("value", NO_JSON, ids=range(len(NO_JSON)))
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/patterns", '{"text":%s}'),
+        ("POST", "/patterns", '{"text":"","limits":%s}'),
+        ("PUT", "/patterns/p", '{"text":"","engine":%s}'),
+        ("PATCH", "/patterns/p", '{"engine":%s}'),
+        ("POST", "/patterns:validate", '{"text":%s}'),
+        ("POST", "/patterns:simulate", '{"text":"","edges":[{"ts":%s}]}'),
+        ("POST", "/patterns/p:backfill", '{"engine":%s}'),
+    ],
+)
+def test_what_is_no_json_anywhere_in_a_body_is_a_problem(
+    deployment: Deployment, method: str, path: str, body: str, value: str
+) -> None:
+    json = {"Content-Type": "application/json", "If-Match": "*"}
+    answer = deployment.http.request(method, f"/api/v1{path}", content=body % value, headers=json)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+
+
+def test_a_method_that_an_address_does_not_know_is_told_all_that_it_knows(deployment: Deployment) -> None:
+    described = deployment.http.get("/openapi.json").json()["paths"]
+    for path, operations in described.items():
+        known = {method.upper() for method in operations}
+        address = path.format(name="p", stream="s", place="0-0", id="0")
+        for method in {"GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE"} - known:
+            answer = deployment.http.request(method, address)
+            allowed = set(answer.headers["Allow"].split(", "))
+            assert (answer.status_code, allowed) == (405, known), (method, path)

@@ -26,6 +26,7 @@ from graphtide_ingestion.settings import Settings
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.serving.running import configuration
 from graphtide_testing.flow_lines import flow_lines
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges
@@ -64,9 +65,12 @@ def over_http(log: Log, edges_in_a_body: int, *, sequence: bool) -> float:
         streams=("flows",),
         port=0,
         roles=frozenset({"http", "sequencer"} if sequence else {"http"}),
+        insecure=True,
+        requests_per_second=1e6,
+        burst=1_000_000,
     )
     service = bootstrap(log, settings)
-    server = uvicorn.Server(uvicorn.Config(service.app, host="127.0.0.1", port=0, log_config=None, access_log=False))
+    server = uvicorn.Server(configuration(service.app))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

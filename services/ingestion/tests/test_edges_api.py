@@ -6,15 +6,15 @@ import json
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi.testclient import TestClient
-from graphtide_core.errors import TransientError
+from graphtide_core.errors import FatalError, TransientError
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
 from graphtide_ingestion.settings import Settings
-from graphtide_runtime.http import ProblemError
+from graphtide_runtime.access.keys import hashed
+from graphtide_runtime.access.settings import KeySettings
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_figures, figures
@@ -23,7 +23,7 @@ from graphtide_wire import dead_letters, raw
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from graphtide_core.ports.log import Log, LogWriter, Message, Record
     from httpx2 import Response
@@ -105,13 +105,11 @@ class Service:
 
 
 @contextmanager
-def serving(log: Log | None = None, *, authorize: Callable[[str], Any] | None = None, **settings: Any) -> Iterator[Service]:
+def serving(log: Log | None = None, **settings: Any) -> Iterator[Service]:
     """Serve without sequencers, unless roles say otherwise."""
     log, clock = log or MemoryLog(), ManualClock()
-    given = Settings(**{"prefix": "test", "streams": ("flows",), "roles": frozenset({"http"}), **settings})
-    service: Ingestion = (
-        bootstrap(log, given, clock=clock) if authorize is None else bootstrap(log, given, clock=clock, authorize=authorize)
-    )
+    usual = {"prefix": "test", "streams": ("flows",), "roles": frozenset({"http"}), "insecure": True, "burst": 10_000}
+    service: Ingestion = bootstrap(log, Settings(**{**usual, **settings}), clock=clock)
     with TestClient(service.app, raise_server_exceptions=False) as client:
         yield Service(client, log, clock)
 
@@ -144,7 +142,7 @@ def test_good_edges_are_passed_on_as_they_came_and_bad_ones_are_put_aside(servic
         },
     )
     (record,) = service.raw()
-    assert record.value == (first + "\n\n" + last).encode()
+    assert record.value == (first + "\x1a\n\n" + last).encode()
     edges = raw.decode(record)
     assert (record.key, edges.producer, edges.line, edges.traceparent) == (b"probe", "probe", 1, TRACE)
     (letter,) = service.letters()
@@ -173,7 +171,7 @@ def test_csv_is_passed_on_with_its_columns_under_canonical_names(service: Servic
     }
     (record,) = service.raw()
     edges = raw.decode(record)
-    assert (edges.columns, edges.line, edges.body) == ('src,dst,ts,label,"a,b"', 2, b'a,b,1,x,"1\n2"\n\nc,d,2,x,4\n')
+    assert (edges.columns, edges.line, edges.body) == ('src,dst,ts,label,"a,b"', 2, b'a,b,1,x,"1\n2"\n\x1a\nc,d,2,x,4\n')
 
 
 @pytest.mark.parametrize(
@@ -315,15 +313,29 @@ def test_a_stream_is_made_by_its_first_edges_if_so_set() -> None:
         assert len(service.records("test.in.new.v1")) == 1
 
 
-def test_who_may_not_send_edges_is_told_so() -> None:
-    def authorize(scope: str) -> Callable[[], None]:
-        def refuse() -> None:
-            raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", f"{scope} is not yours")
+def test_only_who_may_send_edges_is_let_in_and_none_too_often() -> None:
+    keys = [KeySettings(name=name, hash=hashed(name), scopes=[name]) for name in ("edges:write", "patterns:read")]
+    with serving(insecure=False, api_keys=keys, burst=3, requests_per_second=0.001) as service:
+        assert problem(service.post(edge(1))) == (401, "unauthenticated")
+        assert problem(service.post(edge(1), NDJSON | {"x-api-key": "patterns:read"})) == (403, "forbidden")
+        answers = [service.post(edge(ts), NDJSON | {"x-api-key": "edges:write"}) for ts in range(4)]
+        assert [answer.status_code for answer in answers] == [202, 202, 202, 429]
+        assert (problem(answers[3])[1], int(answers[3].headers["retry-after"]) > 0) == ("too-many-requests", True)
+        assert len(service.raw()) == 3
 
-        return refuse
 
-    with serving(authorize=authorize) as service:
-        assert problem(service.post(edge(1))) == (403, "forbidden")
+def test_what_a_browser_sends_for_another_site_is_not_taken() -> None:
+    with serving(hosts=["graphtide.example"]) as service:
+        assert problem(service.post(edge(1), NDJSON | {"host": "evil.example"})) == (421, "unknown-host")
+        assert problem(service.post(edge(1), NDJSON | {"origin": "https://evil.example"})) == (403, "foreign-origin")
+        assert problem(service.client.get("/metrics", headers={"host": "evil.example"})) == (421, "unknown-host")
+        assert service.raw() == []
+        assert service.post(edge(1), NDJSON | {"host": "graphtide.example"}).status_code == 202
+
+
+def test_nobody_is_let_in_by_forgetting_to_say_who_may() -> None:
+    with pytest.raises(FatalError, match="nobody could call"):
+        bootstrap(MemoryLog(), Settings())
 
 
 def test_a_dead_letter_is_sent_again_corrected_by_its_place(service: Service) -> None:

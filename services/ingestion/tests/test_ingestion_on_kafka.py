@@ -60,7 +60,7 @@ class Following:
 
 def test_edges_sent_over_http_are_in_the_ordered_stream_soon_after(kafka: str) -> None:
     topics, log = topics_of_its_own(), KafkaLog(KafkaConnection(kafka))
-    settings = Settings(prefix=topics.prefix, streams=("flows",), profile=Profile.LOW_LATENCY)
+    settings = Settings(prefix=topics.prefix, insecure=True, streams=("flows",), profile=Profile.LOW_LATENCY)
     with TestClient(bootstrap(log, settings).app) as client:
         url, headers = "/api/v1/streams/flows/edges", {"content-type": "application/x-ndjson"}
         answer = client.post(url, content=edges(0, 3000) + b"{\n" + edges(3000, 10), headers=headers)

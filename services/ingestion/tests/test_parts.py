@@ -12,18 +12,20 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import MOST_METADATA_BYTES, Message, Position, Record, TopicSpec
 from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_ingestion.application.answers import Answers
-from graphtide_ingestion.application.appending import Appender, Room
+from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.streams import StreamOptions, Streams
 from graphtide_ingestion.entrypoints.sequencers import Sequencers
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.health import Finding
 from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.ordered_records import Packing
+from graphtide_runtime.sequencing.ordered_records import Packing, Stretch
 from graphtide_runtime.sequencing.positions import PartitionPosition, remembered
 from graphtide_runtime.sequencing.progress import Progress
 from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
 from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_runtime.sequencing.stream_figures import StreamFigures
 from graphtide_runtime.sequencing.tracing import Onward
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.waiting import wait_until
@@ -33,6 +35,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
+    from graphtide_core.ports.log import LogWriter
     from graphtide_native.records import EdgeBatch
 
 PATIENCE = 10.0
@@ -52,24 +55,26 @@ class TestPositions:
         place = PartitionPosition()
         for offset, newest in enumerate([5, 3, 9, None, 7]):
             place.read(offset, 2, newest)
-        told = [(place.position(mark, 0, {}).offset, remembered(place.position(mark, 0, {})).ordinal) for mark in (4, 5, 8, 9)]
+        found = [place.position(StreamFigures(watermark=mark), 0, {}) for mark in (4, 5, 8, 9)]
+        told = [(each.offset, remembered(each).ordinal) for each in found]
         assert told == [(0, 0), (2, 4), (2, 4), (5, 10)]
 
     def test_one_edge_far_ahead_costs_no_memory_for_those_behind_it(self) -> None:
         place = PartitionPosition()
         for offset in range(1000):
             place.read(offset, 1, 10**12 if offset == 0 else offset)
-        assert (place.position(999, 0, {}).offset, len(place._waiting)) == (0, 1)  # noqa: SLF001 - memory shows nowhere else
+        offset = place.position(StreamFigures(watermark=999), 0, {}).offset
+        assert (offset, len(place._waiting)) == (0, 1)  # noqa: SLF001 - memory shows nowhere else
 
     def test_more_sources_than_there_is_room_for_leave_the_slowest(self) -> None:
         place = PartitionPosition()
-        position = place.position(1, 2, {f"=producer {number}": number for number in range(1000)})
+        position = place.position(StreamFigures(watermark=1), 2, {f"=producer {number}": number for number in range(1000)})
         kept = remembered(position).sources
         assert len(position.metadata.encode()) <= MOST_METADATA_BYTES
         assert list(kept.values()) == list(range(len(kept)))
         assert len(kept) > 100
 
-    @pytest.mark.parametrize("metadata", ["", "{}", "nonsense", '{"next":1,"ordinal":0,"watermark":0,"ordered":0,"form":2}'])
+    @pytest.mark.parametrize("metadata", ["", "{}", "nonsense", '{"next":1,"ordinal":0,"watermark":0,"ordered":0,"form":3}'])
     def test_what_another_wrote_is_refused(self, metadata: str) -> None:
         with pytest.raises(FatalError):
             remembered(Position(1, metadata))
@@ -191,7 +196,7 @@ class TestPacking:
     def test_records_keep_to_their_bytes_and_an_edge_that_cannot_is_given_back(self) -> None:
         packing = Packing("ordered", most_bytes=6000)
         batches = [batch(1, 2, note="s" * 2500), batch(3, note="l" * 9000), batch(4, 5)]
-        messages, packed, too_large = packing.pack(batches, 10, 5, Onward())
+        messages, packed, too_large = packing.pack([Stretch(batches=batches, watermark=5)], 10, Onward())
         figures = [ordered.figures(message.headers) for message in messages]
         assert [(each.ordinal, each.records, each.first_ts, each.last_ts) for each in figures] == [
             (10, 1, 1, 1),
@@ -236,12 +241,29 @@ class TestAppender:
         assert isinstance(appender.append([]).exception(PATIENCE), TransientError)
 
 
-def test_room_is_given_to_one_that_asks_for_more_than_there_is_only_when_it_is_empty() -> None:
-    room = Room(10)
-    assert room.take(20)
-    assert not room.take(1)
-    room.give_back(20)
-    assert [room.take(6), room.take(4), room.take(1)] == [True, True, False]
+class Breaking(MemoryLog):
+    """A log whose first writer breaks in a way that nobody expects."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.breaks = True
+
+    def writer(self) -> LogWriter:
+        if self.breaks:
+            self.breaks = False
+            message = "returned a result with an exception set"
+            raise SystemError(message)
+        return super().writer()
+
+
+def test_the_appender_outlives_what_nobody_expects_of_a_log() -> None:
+    log = Breaking()
+    log.admin().ensure([TopicSpec("t")])
+    appender = Appender(log)
+    appender.start()
+    assert isinstance(appender.append([Message("t", None, b"")]).exception(PATIENCE), TransientError)
+    assert appender.append([Message("t", None, b"")]).exception(PATIENCE) is None
+    appender.close()
 
 
 def test_the_oldest_answers_leave_when_there_are_too_many_or_their_time_is_over() -> None:
@@ -257,7 +279,7 @@ def test_the_oldest_answers_leave_when_there_are_too_many_or_their_time_is_over(
     assert answers.get("c") is None
 
 
-def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_cannot_go_on_is_told() -> None:
+def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_is_shut_out_takes_over_again() -> None:
     log, topics = MemoryLog(), Topics("test")
     log.admin().ensure(topics.of_deployment())
     streams = Streams(log, topics, StreamOptions())
@@ -277,10 +299,12 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_cannot_go_
     def is_shut_out() -> bool:
         thief.open()
         log.writer().write([Message(topics.raw(StreamName("late")), None, b"{}", partition=0)])
-        return not sequencers.running
+        return sequencers.ready()[0].wrong is not None
 
     wait_until(is_shut_out, PATIENCE)
     (finding,) = sequencers.ready()
+    assert finding == Finding("test.sequencer.late", "another took the transactional id test.sequencer.late")
+    assert sequencers.running == 1
+    thief.close()
+    wait_until(lambda: sequencers.ready()[0].wrong is None, 6 * PATIENCE)
     sequencers.close()
-    assert finding.name == "test.sequencer.late"
-    assert finding.wrong is not None

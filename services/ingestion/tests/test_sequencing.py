@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from graphtide_core.errors import FencedError
+from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.ports.log import Message, Position, TopicPartition
+from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_native.records import ArrowDecoder, CsvDecoder, Sequencer, Symbols, take_dead_letters
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.health import CURRENT, Pulse
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.raw_decoding import Ahead
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_wire import control, dead_letters, ordered, raw
-from graphtide_wire.raw import RawEdges, RawFormat
+from graphtide_wire.raw import RawEdges, RawFormat, Reset
 from graphtide_wire.topics import Topics
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.ports.log import Log, Record
     from graphtide_wire.dead_letters import DeadLetterRecord
@@ -32,7 +38,10 @@ if TYPE_CHECKING:
 TOPICS = Topics("test")
 FLOWS = StreamName("flows")
 IDLE = 5.0
-COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"}
+MOST_ATTEMPTS = 5
+"""How often a sequencer may find that it cannot open, before it does."""
+
+COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered.MADE}
 
 
 def edge(ts: int, id: str | None = None, **more: object) -> dict[str, object]:
@@ -54,6 +63,7 @@ class Stage:
     most_edges: int = 100
     linger: float = 0.0
     most_records: int = 2
+    ahead: Ahead | None = None
     log: Log = field(default_factory=MemoryLog)
     clock: ManualClock = field(default_factory=ManualClock)
     fuse: Fuse = field(default_factory=Fuse)
@@ -65,7 +75,7 @@ class Stage:
         self.is_open = False
 
     def new_worker(self) -> SequencingWorker:
-        ordering = Ordering(self.lateness, IDLE, self.most_pending)
+        ordering = Ordering(self.lateness, IDLE, self.most_pending, self.ahead)
         options = Sequencing(
             ordering=ordering,
             linger_seconds=self.linger,
@@ -91,8 +101,8 @@ class Stage:
         self.write(Message(TOPICS.patterns, name.encode(), control.encode_pattern(record)))
 
     def run(self, rounds: int = 12) -> Stage:
-        """Do rounds; who is killed is replaced by another."""
-        left = rounds
+        """Do rounds; who is killed is replaced by another; who cannot open tries again, some times."""
+        left, attempts = rounds, 0
         while left:
             try:
                 if not self.is_open:
@@ -103,6 +113,11 @@ class Stage:
             except KilledError:
                 self.restart()
                 left = rounds
+            except TransientError:
+                attempts += 1
+                if self.is_open or attempts > MOST_ATTEMPTS:
+                    raise
+                self.worker.close()
         return self
 
     def restart(self) -> None:
@@ -123,8 +138,9 @@ class Stage:
         return found
 
     def ordered(self) -> list[dict[str, Any]]:
-        """Edges as they went out, with all attributes; their places and watermarks are checked."""
+        """Edges as they went out, with all attributes and their epochs; their places and watermarks are checked."""
         edges: list[dict[str, Any]] = []
+        begun = 0
         for record in self.read(TOPICS.ordered(FLOWS)):
             figures = ordered.figures(record.headers)
             table = ordered.decode_body(record.value or b"")
@@ -132,10 +148,16 @@ class Stage:
             decoder.start_at(figures.ordinal)
             found = decoder.decode(record.value or b"").to_records()
             assert (figures.ordinal, figures.records) == (len(edges), len(found))
+            if not found:
+                assert figures.epoch == begun + 1, "it tells of a new epoch"
+                begun += 1
+                continue
             assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
             assert figures.last_ts <= figures.watermark
-            edges += found
-        assert [each["ts"] for each in edges] == sorted(each["ts"] for each in edges)
+            assert figures.epoch == begun
+            edges += [each | {"epoch": figures.epoch} for each in found]
+        times = [(each["epoch"], each["ts"]) for each in edges]
+        assert times == sorted(times)
         return edges
 
     def ids(self) -> list[str]:
@@ -143,6 +165,65 @@ class Stage:
 
     def letters(self) -> list[DeadLetterRecord]:
         return [dead_letters.decode(record) for record in self.read(TOPICS.dead_letters(FLOWS))]
+
+
+class ForgetfulLog:
+    """A log that forgets for a while what was committed, or what was committed last."""
+
+    def __init__(self, log: Log, answer: dict[TopicPartition, Position | None], times: int) -> None:
+        self._log, self._answer, self.times = log, answer, times
+
+    def reader(self, group: str | None) -> Any:
+        reader: Any = self._log.reader(group)
+        known = reader.committed
+
+        def committed(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+            self.times -= 1
+            return self._answer if self.times >= 0 else known(partitions)
+
+        reader.committed = committed
+        return reader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["none", "old positions"])
+@pytest.mark.parametrize(("times", "again"), [(1, 0), (3, 0), (50, 1)], ids=["once", "thrice", "for good"])
+def test_edges_do_not_go_out_again_where_the_log_forgets_positions_for_a_while(is_old: bool, times: int, again: int) -> None:
+    stage = Stage(partitions=1)
+    raw_place = TopicPartition(TOPICS.raw(FLOWS), 0)
+    reader = stage.log.reader(stage.worker.name)
+    stage.send(lines(edge(1), edge(2)))
+    stage.run()
+    before: dict[TopicPartition, Position | None] = {raw_place: None}
+    if is_old:
+        before = dict(reader.committed([raw_place]))
+    stage.send(lines(edge(3), edge(4)))
+    stage.run()
+    assert [each["ts"] for each in stage.ordered()] == [1, 2, 3, 4]
+
+    forgetful: Any = ForgetfulLog(stage.log, before, times)
+    worker = SequencingWorker(forgetful, TOPICS, FLOWS, stage.clock, Sequencing(poll_seconds=0.0, linger_seconds=0.0))
+    refused: list[str] = []
+    while len(refused) < 20:
+        try:
+            worker.open()
+            break
+        except TransientError as error:
+            refused.append(str(error))
+    stage.send(lines(edge(5)))
+    for _ in range(12):
+        worker.step()
+    worker.close()
+    went_out = [ts for record in stage.read(TOPICS.ordered(FLOWS)) for ts in times_of(record)]
+    repeated = ([3, 4] if is_old else [1, 2, 3, 4]) * again
+    assert (went_out, len(refused)) == ([1, 2, 3, 4, *repeated, 5], min(times, 5))
+    assert all(text.endswith("has 4") for text in refused)
+
+
+def times_of(record: Record) -> list[int]:
+    return [each["ts"] for each in ArrowDecoder(Symbols(), [], {}).decode(record.value or b"").to_records()]
 
 
 def test_edges_leave_in_order_of_time_and_then_of_arrival() -> None:
@@ -371,18 +452,22 @@ BODIES = [
     lines(edge(9), edge(40, "far"), edge(7)),
     lines(edge(12), edge(12, "e"), edge(11, "e")),
 ]
+WITH_A_RESET: list[bytes | Reset] = [*BODIES, Reset(0), lines(edge(11), edge(12, "e"), edge(13, "e")), Reset(0)]
 
 
 def outcome(stage: Stage) -> object:
     """What an uninterrupted run and one with crashes must have in common."""
     letters = [(each.code, each.raw, each.source.offset, each.source.line) for each in stage.letters()]
-    return [(each["ts"], each["id"]) for each in stage.ordered()], letters
+    return [(each["epoch"], each["ts"], each["id"]) for each in stage.ordered()], letters
 
 
-def play(stage: Stage, bodies: Sequence[bytes], kills: Sequence[int]) -> object:
+def play(stage: Stage, bodies: Sequence[bytes | Reset], kills: Sequence[int]) -> object:
     stage.register("p", "4ms")
     for number, body in enumerate(bodies):
-        stage.send(body)
+        if isinstance(body, Reset):
+            stage.write(raw.encode_reset(TOPICS.raw(FLOWS), body))
+        else:
+            stage.send(body)
         if number % 2:
             stage.fuse.length = kills[number // 2] if number // 2 < len(kills) else 0
             stage.run(3)
@@ -390,15 +475,16 @@ def play(stage: Stage, bodies: Sequence[bytes], kills: Sequence[int]) -> object:
     return outcome(stage)
 
 
+@pytest.mark.parametrize(("bodies", "kills"), [(BODIES, [0, 0]), (WITH_A_RESET, [0, 0, 0])], ids=["edges", "a reset"])
 @pytest.mark.parametrize("lateness", [0, 4])
-def test_a_crash_at_any_call_changes_nothing(lateness: int) -> None:
-    expected = play(Stage(lateness), BODIES, [])
+def test_a_crash_at_any_call_changes_nothing(lateness: int, bodies: Sequence[bytes | Reset], kills: list[int]) -> None:
+    expected = play(Stage(lateness), bodies, [])
     survived = False
     kill = 0
     while not survived:
         kill += 1
         stage = Stage(lateness)
-        assert play(stage, BODIES, [0, 0, kill]) == expected, f"killed at {kill}"
+        assert play(stage, bodies, [*kills, kill]) == expected, f"killed at {kill}"
         survived = stage.fuse.length > 0
     assert kill > 40
 
@@ -413,15 +499,14 @@ SOME_EDGES = st.lists(
 
 
 @given(
-    st.lists(SOME_EDGES, max_size=8),
+    st.lists(st.one_of(SOME_EDGES.map(lambda record: lines(*record)), st.builds(Reset, st.integers(0, 2))), max_size=8),
     st.sampled_from([0, 1, 3, 20]),
     st.integers(1, 6),
     st.lists(st.integers(1, 60), max_size=4),
 )
 def test_crashes_of_a_stream_in_one_partition_change_nothing(
-    records: list[list[dict[str, object] | str]], lateness: int, most_pending: int, kills: list[int]
+    bodies: list[bytes | Reset], lateness: int, most_pending: int, kills: list[int]
 ) -> None:
-    bodies = [lines(*record) for record in records]
     assert play(Stage(lateness, most_pending=most_pending), bodies, kills) == play(
         Stage(lateness, most_pending=most_pending), bodies, []
     )
@@ -478,7 +563,89 @@ def test_positions_tell_the_next_record_where_nothing_waits() -> None:
     place = TopicPartition(TOPICS.raw(FLOWS), 0)
     position = stage.log.reader(stage.worker.name).committed([place])[place]
     assert position is not None
+    two = {"read": 2, "late": 0, "future": 0}
     assert (position.offset, json.loads(position.metadata)) == (
         2,
-        {"next": 2, "ordinal": 2, "watermark": 2, "ordered": 2, "sources": {"#0": 2}, "form": 1},
+        {"next": 2, "ordinal": 2, "watermark": 2, "ordered": 2, "sources": {"#0": 2}, "form": 1}
+        | {"epoch": 0, "newest": 2, "counted": two, "recent": two},
     )
+
+
+def test_edges_in_the_far_future_are_put_aside_and_the_stream_goes_on() -> None:
+    stage = Stage(ahead=Ahead(TimeUnit.MILLISECOND, 300.0))
+    now = int(time.time() * 1000)
+    stage.send(lines(edge(now, id="before"), edge(2**63 - 1, id="end of time"), edge(now * 1000, id="microseconds")))
+    stage.send(lines(edge(now + 1, id="after"), edge(now + 10**6, id="a quarter of an hour"), edge(now + 2, id="last")))
+    stage.run(4)
+    stage.restart()
+    stage.fall_silent()
+    assert [each["id"] for each in stage.ordered()] == ["before", "after", "last"]
+    letters = [dead_letters.decode(record) for record in stage.read(TOPICS.dead_letters(FLOWS))]
+    assert [(each.code, each.source.line) for each in letters] == [("future", 2), ("future", 3), ("future", 2)]
+    units = ["smaller unit of time" in each.reason for each in letters]
+    assert units == [True, True, False]
+
+
+@pytest.mark.parametrize(("unit", "latest"), [("s", 1_700_000_301), ("ms", 1_700_000_300_001), ("us", 1_700_000_300_001_000)])
+def test_how_far_ahead_an_edge_may_be_counts_in_the_units_of_the_stream(unit: str, latest: int) -> None:
+    assert Ahead(TimeUnit(unit), 300.0).latest(1_700_000_000_001) == latest
+
+
+def test_a_stream_may_take_any_time() -> None:
+    assert Ahead(TimeUnit.NANOSECOND, inf).latest(0) == Ahead(TimeUnit.NANOSECOND, 1e30).latest(0) == 2**63 - 1
+
+
+def test_readiness_says_where_nearly_all_edges_are_late() -> None:
+    stage, pulse = Stage(most_edges=10_000), Pulse("sequencer", SystemClock())
+    token = CURRENT.set(pulse)
+    stage.send(lines(edge(10**6, id="ahead")))
+    stage.fall_silent()
+    assert pulse.ready().note is None
+    for block in range(5):
+        stage.send(lines(*(edge(number, id=f"{block}.{number}") for number in range(1000))))
+    stage.run()
+    assert "% of the last edges were late" in (pulse.ready().note or "")
+    assert "POST /api/v1/streams/flows:reset-watermark" in (pulse.ready().note or "")
+    stage.restart()
+    pulse.note(None)
+    stage.run()
+    assert "% of the last edges were late" in (pulse.ready().note or ""), "a restart does not forget it"
+    for block in range(20):
+        stage.send(lines(*(edge(10**6 + 1 + 1000 * block + number, id=f"good {block}.{number}") for number in range(1000))))
+        stage.run()
+    assert pulse.ready().note is None
+    CURRENT.reset(token)
+
+
+def test_readiness_says_where_the_first_edges_of_a_stream_are_all_ahead_and_asks_for_their_unit() -> None:
+    stage, pulse = Stage(ahead=Ahead(TimeUnit.MILLISECOND, 300.0)), Pulse("sequencer", SystemClock())
+    token = CURRENT.set(pulse)
+    now = int(time.time() * 1000)
+    stage.send(lines(edge(now * 1000, id="microseconds")))
+    stage.run()
+    assert "a smaller unit of time" in (pulse.ready().note or "")
+    stage.send(lines(edge(now, id="milliseconds")))
+    stage.run()
+    assert pulse.ready().note is None
+    CURRENT.reset(token)
+
+
+@pytest.mark.parametrize("ordinal", [0, 2, 10**9])
+def test_foreign_records_beside_the_ordered_ones_do_not_keep_a_sequencer_from_opening(ordinal: int) -> None:
+    stage = Stage()
+    stage.register("p", "1000")
+    stage.send(lines(edge(1, id="one"), edge(2, id="two")))
+    stage.fall_silent()
+    genuine = stage.read(TOPICS.ordered(FLOWS))[-1]
+    strange = [(name, str(ordinal).encode() if "ordinal" in name else value) for name, value in genuine.headers]
+    stage.write(Message(TOPICS.ordered(FLOWS), None, b"no arrow", tuple(strange), partition=0))
+    stage.write(Message(TOPICS.ordered(FLOWS), None, b"no arrow", partition=0))
+    stage.restart()
+    stage.send(lines(edge(2, id="two"), edge(3, id="three")))
+    stage.fall_silent()
+    found = [ordered.decode_body(record.value or b"")["id"].to_pylist() for record in _readable(stage)]
+    assert [id for ids in found for id in ids] == ["one", "two", "three"]
+
+
+def _readable(stage: Stage) -> list[Record]:
+    return [record for record in stage.read(TOPICS.ordered(FLOWS)) if record.value != b"no arrow"]

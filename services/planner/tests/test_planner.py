@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from random import Random
@@ -14,7 +14,8 @@ from graphtide_core.ports.log import Message, Record, TopicPartition
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime
 from graphtide_planner.application.planner import Planner, Rounds
-from graphtide_planner.domain.planning import SERVICES, PlanningPolicy
+from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, planned
+from graphtide_query.search.budget import PlanningBudget
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -64,6 +65,7 @@ class World:
     log: MemoryLog = field(default_factory=MemoryLog)
     fuse: Fuse = field(default_factory=Fuse)
     planner: Planner | None = None
+    policy: PlanningPolicy = POLICY
     offset: int = 20
     hosts: dict[tuple[str, int], dict[str, control.StatusRecord]] = field(default_factory=dict)
     begun: dict[tuple[str, int, str], int] = field(default_factory=dict)
@@ -87,7 +89,7 @@ class World:
 
     def new_planner(self) -> Planner:
         mortal: Any = Mortal(self.log, self.fuse)
-        return Planner(mortal, TOPICS, SystemClock(), POLICY, FAST)
+        return Planner(mortal, TOPICS, SystemClock(), self.policy, FAST)
 
     def plan(self, rounds: int = 8) -> None:
         """Let the planner do rounds; where it is killed, another takes its place."""
@@ -127,18 +129,30 @@ class World:
         for name, status in said.items():
             kept = wanted.get(name)
             if status.state == "running" and (kept is None or kept.version != status.version or kept.desired != "running"):
-                self.cut(status, self.offset)
+                self.cut(status, self.end(status, kept))
         for name, plan in wanted.items():
             before = said.get(name)
             goes_on = before is not None and before.version == plan.version and before.state == "running"
             if plan.desired != "running":
-                if before is None or before.epoch != plan.epoch:
-                    self.say(plan, plan.desired, self.offset)
+                if before is not None and goes_on:
+                    self.say(plan, plan.desired, self.end(before, plan))
+                elif before is None or before.epoch != plan.epoch:
+                    ended = before.start or 0 if before is not None and before.version == plan.version else 0
+                    begun = max(plan.start or 0, plan.reported_to or 0, ended)
+                    if plan.until is not None and begun < plan.until:
+                        self.reported.setdefault((name, plan.version), []).append((begun, plan.until))
+                        begun = plan.until
+                    self.say(plan, plan.desired, begun)
             elif goes_on and before is not None:
                 self.say(plan, "running", before.start)
             elif before is None or before.epoch != plan.epoch:
                 self.begun[service, shard, name] = max(plan.start or 0, plan.reported_to or 0)
                 self.say(plan, "running", plan.start)
+
+    def end(self, status: control.StatusRecord, plan: control.PlanRecord | None) -> int:
+        """Where a plan ends that runs."""
+        until = plan.until if plan is not None and plan.version == status.version and plan.until is not None else 0
+        return max(self.begun[status.service, status.shard, status.name], self.offset, until)
 
     def cut(self, status: control.StatusRecord, end: int) -> None:
         stretch = (self.begun[status.service, status.shard, status.name], end)
@@ -229,6 +243,25 @@ def test_a_pattern_that_cannot_be_planned_is_refused_until_it_can(
     assert world.plans()["p"].version == 2
 
 
+def test_a_pattern_that_exceeds_the_budget_of_planning_is_refused_and_others_are_planned() -> None:
+    world = World()
+    spokes = ", ".join(f"(hub)-[e{number}:k]->(v{number})" for number in range(24))
+    ordered = " < ".join(f"e{number}" for number in range(24))
+    star = f"PATTERN star MATCH {spokes} ORDER {ordered} ON s WINDOW 100"
+    world.register(pattern("star", text=star))
+    world.register(pattern("small"))
+    world.policy = replace(POLICY, budget=PlanningBudget(most=1_000))
+
+    world.settle()
+
+    assert world.refusal("star") == "pattern 'star' cannot be planned within its budget of 1,000 units of work"
+    assert [plan.name for plan in world.plans().values()] == ["small"]
+
+    world.policy, world.planner = POLICY, None
+    world.settle()
+    assert set(world.plans()) == {"star", "small"}
+
+
 def test_a_registration_that_is_damaged_is_refused_and_others_are_planned(world: World) -> None:
     world.writer.write([Message(TOPICS.patterns, b"bad", b"{")])
     world.register(pattern())
@@ -293,6 +326,98 @@ def test_a_new_version_follows_the_old_one_without_a_gap(world: World) -> None:
     world.settle()
     assert world.stretches("p") == [(10, 30)]
     assert world.stretches("p", 2) == [(30, 30)]
+
+
+def test_a_new_version_waits_until_a_host_that_lags_has_come_to_its_start(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.register(pattern(version=2, start=32))
+    world.plan()
+    assert (world.plans()["p"].version, world.plans()["p"].desired, world.plans()["p"].until) == (1, "stopped", 32)
+    world.settle()
+    assert world.plans()["p"].start == 32
+    assert world.stretches("p") == [(10, 32)]
+
+
+def test_a_new_version_that_comes_while_the_old_one_moves_loses_nothing_of_the_old_one(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.register(pattern(engine="sj-tree"))
+    world.plan()
+    assert (world.plans()["p"].desired, world.plans()["p"].until) == ("stopped", None)
+    world.host("matcher_timing", 0)
+    world.register(pattern(version=2, start=32, engine="sj-tree"))
+    world.settle()
+    assert (world.plans()["p"].version, world.plans()["p"].start) == (2, 32)
+    assert world.stretches("p") == [(10, 20), (20, 32)]
+
+
+def test_a_pattern_that_was_deleted_and_registered_again_starts_where_it_was_registered(world: World) -> None:
+    world.register(pattern(registration=1))
+    world.settle()
+    world.planner = None
+    world.delete("p")
+    world.register(pattern(version=2, start=32, registration=2))
+    world.offset = 33
+    world.settle()
+    plan = world.plans()["p"]
+    assert (plan.version, plan.start, plan.reported_to) == (2, 32, None)
+    assert world.stretches("p", 2) == [(32, 33)]
+
+
+def test_a_pattern_that_was_deleted_and_registered_again_and_paused_leaves_no_plan_of_the_deleted_one(world: World) -> None:
+    world.register(pattern(registration=1))
+    world.settle()
+    world.planner = None
+    world.delete("p")
+    world.register(pattern(version=2, start=32, registration=2, state="paused"))
+    world.settle()
+    assert world.plans() == {}
+    world.offset = 50
+    world.register(pattern(version=2, start=45, registration=2))
+    world.settle()
+    assert world.stretches("p", 2) == [(45, 50)]
+
+
+def test_rubbish_in_the_topic_of_plans_is_put_right(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    held = world.plans()["p"]
+    world.writer.write([Message(TOPICS.plans, b"p", b"{"), Message(TOPICS.plans, b"nobody", b"{")])
+    world.plan()
+    values = {record.key: record.value for record in world.read(TOPICS.plans)}
+    assert values[b"nobody"] is None
+    found = control.decode_plan(values[b"p"])
+    assert isinstance(found, control.PlanRecord)
+    assert (found.plan, found.shard, found.start, found.epoch) == (held.plan, held.shard, held.start, 2)
+
+
+def test_a_plan_that_was_spoilt_while_the_planner_was_down_goes_on_at_its_host(world: World) -> None:
+    world.register(pattern("a", text=text("a")))
+    world.register(pattern())
+    world.settle()
+    assert world.plans()["p"].shard == 1
+    world.delete("a")
+    world.planner = None
+    world.writer.write([Message(TOPICS.plans, b"p", b"{")])
+    world.plan()
+    found = control.decode_plan({record.key: record.value for record in world.read(TOPICS.plans)}[b"p"])
+    assert isinstance(found, control.PlanRecord)
+    assert (found.service, found.shard, found.start) == ("matcher_timing", 1, 10)
+
+
+def test_what_is_wrong_with_one_pattern_keeps_nobody_else_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(record: control.PatternRecord, *others: Any) -> Any:
+        if record.name == "bad":
+            raise ZeroDivisionError
+        return planned(record, *others)
+
+    monkeypatch.setattr("graphtide_planner.domain.decisions.planned", fails)
+    world.register(pattern("bad", text=text("bad")))
+    world.register(pattern())
+    world.settle()
+    assert list(world.plans()) == ["p"]
+    assert "ZeroDivisionError" in (world.refusal("bad") or "")
 
 
 def test_what_a_limit_ended_stays_so_until_its_user_changes_something(world: World) -> None:

@@ -28,13 +28,15 @@ from graphtide_preprocess.application.turn import Counting, Task
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import RawStream
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
 from graphtide_testing.waiting import wait_until
-from graphtide_wire import control
+from graphtide_wire import control, ordered, raw
+from graphtide_wire.raw import RawEdges, Reset
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -183,10 +185,32 @@ def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], 
     check_statistics(stage, expected, WINDOW, TimeUnit.MILLISECOND)
 
 
+def test_a_reset_ends_an_epoch_where_it_does_in_the_built_in_sequencer(spark_stage: Callable[..., Any]) -> None:
+    stream, lateness = random_stream(1)
+    stage = spark_stage(lateness)
+    topic = stage.topics.raw(FLOWS)
+    far = raw.encode(topic, RawEdges(b'{"ts": 9223372036854775807, "src": "a", "dst": "b", "label": "http"}'))
+    messages = [registration(stage.topics), *stream.messages(stage.topics, FLOWS, 200)]
+    for place, message in ((60, far), (130, raw.encode_reset(topic, Reset(0))), (131, raw.encode_reset(topic, Reset(0)))):
+        messages.insert(place, message._replace(partition=0))
+    stage.send(messages)
+    stage.run_until_silent()
+    expected = sequenced(messages, stage.topics, stage.ordering)
+    found = ordered_edges(stage.log, stage.topics, FLOWS)
+    assert {edge.epoch for edge in found} == {0, 1}
+    assert found == ordered_edges(expected, stage.topics, FLOWS)
+    assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS)
+    check_statistics(stage, expected, WINDOW, TimeUnit.MILLISECOND)
+    standing = standing_of(stage.log, stage.topics, FLOWS)
+    assert standing == standing_of(expected, stage.topics, FLOWS)
+
+
 def check_statistics(stage: SparkStage, expected: Log, window: int, unit: TimeUnit) -> None:
     """What was published last is what the statistics service counts of the expected ordered stream."""
     counting = ServiceCounting(FLOWS, window, unit, deletions=True)
     for record in records_of(expected, stage.topics.ordered(FLOWS)):
+        epoch = ordered.epoch_of(record.headers)
+        counting = counting if counting.epoch == epoch else counting.anew(epoch)
         counting.take(record.value or b"")
     counted, published = counting.publish(None), last_statistics(stage.log, stage.topics, FLOWS)
     assert counted is not None

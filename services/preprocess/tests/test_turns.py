@@ -16,12 +16,14 @@ from graphtide_preprocess.application.offsets import Found, Offsets, Pace, follo
 from graphtide_preprocess.application.turn import Arrived, Counting, StreamOrder, Task
 from graphtide_preprocess.domain.blocks import BlockReader
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import RawStream
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
-from graphtide_wire import control
+from graphtide_wire import control, ordered, raw
+from graphtide_wire.raw import RawEdges, Reset
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -183,6 +185,28 @@ def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name
     assert replace(published.snapshot, version=1) == counted(expected)
 
 
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_turns_end_epochs_where_the_built_in_sequencer_ends_them(name: str, forgets: bool) -> None:
+    stream, lateness = STREAMS[name]
+    messages = [registration(), *replace(stream).messages(TOPICS, FLOWS, 120)]
+    far = raw.encode(TOPICS.raw(FLOWS), RawEdges(b'{"ts": 9223372036854775807, "src": "a", "dst": "b", "label": "http"}'))
+    resets = [raw.encode_reset(TOPICS.raw(FLOWS), Reset(ends)) for ends in (0, 0, 1)]
+    for place, message in ((30, far), (50, resets[0]), (55, resets[1]), (90, resets[2])):
+        messages.insert(place, message._replace(partition=0))
+    ordering = Ordering(lateness, IDLE, 1000)
+    expected, found = log_with(messages), log_with(messages)
+    sequence(expected, ordering)
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
+    assert {edge.epoch for edge in ordered_edges(expected, TOPICS, FLOWS)} == {0, 1, 2}
+    assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
+    assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
+    published = last_statistics(found, TOPICS, FLOWS)
+    assert published is not None
+    assert replace(published.snapshot, version=1) == counted(expected)
+    assert standing_of(found, TOPICS, FLOWS) == standing_of(expected, TOPICS, FLOWS)
+
+
 @pytest.mark.parametrize("name", ["two producers", "two producers, late"])
 def test_nobody_is_forgotten_because_turns_take_long(name: str) -> None:
     stream, lateness = STREAMS[name]
@@ -227,6 +251,8 @@ def counted(log: Log) -> StatisticsSnapshot:
     """Return what the statistics service counts of the ordered stream."""
     counting = ServiceCounting(FLOWS, 20, TimeUnit.MILLISECOND, deletions=True)
     for record in records_of(log, TOPICS.ordered(FLOWS)):
+        epoch = ordered.epoch_of(record.headers)
+        counting = counting if counting.epoch == epoch else counting.anew(epoch)
         counting.take(record.value or b"")
     published = counting.publish(None)
     assert published is not None

@@ -74,6 +74,7 @@ def prefix(path: Path, patterns: str, records: int) -> list[Edge]:
                 source_label=row["src_label"],
                 target_label=row["dst_label"],
                 attributes={name: int(row[name]) if row[name].isdigit() else row[name] or None for name in read & row.keys()},
+                made=not row.get("id"),
             )
             for ordinal, row in enumerate(islice(DictReader(file), records))
         ]

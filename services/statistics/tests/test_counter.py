@@ -37,6 +37,7 @@ def registered(name: str, window: str, stream: str = "s") -> control.PatternReco
 class World:
     log: MemoryLog = field(default_factory=MemoryLog)
     sent: int = 0
+    epoch: int = 0
 
     def __post_init__(self) -> None:
         self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(S)])
@@ -64,9 +65,13 @@ class World:
         if deletes is not None:
             columns |= {"id": [deletes], "op": ["delete"]}
         first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
-        figures = ordered.OrderedFigures(first, last, len(edges), self.sent, last, TimeUnit.MILLISECOND)
+        figures = ordered.OrderedFigures(first, last, len(edges), self.sent, last, TimeUnit.MILLISECOND, epoch=self.epoch)
         self.sent += len(edges)
         self.writer.write([ordered.encode(TOPICS.ordered(stream), figures, ordered.encode_body(columns))])
+
+    def begin_epoch(self) -> None:
+        self.epoch += 1
+        self.writer.write([ordered.encode_beginning(TOPICS.ordered(S), self.epoch, self.sent, TimeUnit.MILLISECOND)])
 
     def count(self) -> None:
         for _ in range(4):
@@ -132,6 +137,28 @@ def test_after_a_crash_the_window_is_read_again(world: World) -> None:
     world.count()
     assert world.published()[-1].snapshot.types == before
     assert world.published()[-1].snapshot_version == 21
+
+
+@pytest.mark.parametrize("ts", [2**63 - 1, -(2**63)])
+def test_what_is_published_at_the_ends_of_time_can_be_read(world: World, ts: int) -> None:
+    world.register("p", "50")
+    world.counter.open()
+    world.send((ts, "k"))
+    world.count()
+    assert world.counts() == {"k": 1}
+    world.counter = world.new_counter()
+    world.counter.open()
+
+
+def test_a_foreign_record_beside_the_ordered_ones_is_passed_over(world: World) -> None:
+    world.register("p", "50")
+    world.send((0, "k"))
+    world.writer.write([Message(TOPICS.ordered(S), None, b"no arrow", partition=0)])
+    world.send((10, "k"))
+    world.writer.write([Message(TOPICS.ordered(S), None, b"no arrow", partition=0)])
+    world.counter.open()
+    world.count()
+    assert world.counts() == {"k": 2}
 
 
 def test_edges_that_are_deleted_count_no_more(world: World) -> None:
@@ -214,3 +241,26 @@ def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
     assert windows.streams() == {"s", "t"}
     windows.take("p", None)
     assert windows.streams() == {"t"}
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_an_epoch_is_counted_by_itself_though_its_times_are_earlier(world: World, *, crashes: bool) -> None:
+    world.register("p", "1s")
+    world.send((2**62, "old"), (2**62, "old"))
+    world.counter.open()
+    world.count()
+    assert world.counts() == {"old": 2}
+    world.begin_epoch()
+    world.count()
+    assert len(world.published()) == 1, "a window without edges says nothing new"
+    world.send((5, "new"), (6, "new"), (7, "new"))
+    if crashes:
+        world.counter.close()
+        world.counter = world.new_counter()
+        world.counter.open()
+    world.count()
+    assert world.counts() == {"new": 3}
+    assert (world.published()[-1].snapshot.first_ts, world.published()[-1].snapshot.last_ts) == (5, 7)
+    world.send((8, "new"), deletes="2")
+    world.count()
+    assert world.counts() == {"new": 2}

@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-import uvicorn
 from graphtide_core.errors import FatalError
 from graphtide_runtime.access.keys import checked, hashed, new_key
+from graphtide_runtime.serving.running import run
 from graphtide_runtime.telemetry.logs import to_standard_error
 from graphtide_runtime.telemetry.setup import set_up
 
@@ -55,7 +55,7 @@ def _serve() -> None:
     except FatalError as error:
         sys.stderr.write(f"graphtide-admin-api: {error}\n")
         sys.exit(1)
-    uvicorn.run(app, host=settings.host, port=settings.port, log_config=None, timeout_graceful_shutdown=5)
+    run(app, settings.host, settings.port)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_runtime.access.guard import Guard
-from graphtide_runtime.access.rate import RateLimit
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.memory import MemoryLog
@@ -69,6 +67,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         FatalError: as `admin_api`.
     """
     topics, clock = Topics(settings.prefix), SystemClock()
+    protection = settings.protection(settings.most_body_bytes)
     view, recent = View(topics), RecentMatches()
     registry = Registry(log, topics, view)
     workers = Workers(
@@ -82,7 +81,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         recent=recent,
         streams=Streams(log, topics),
         operations=Operations(log, topics, clock),
-        requires=Guard(settings.authentication(), RateLimit(settings.requests_per_second, settings.burst)).requires,
+        requires=protection.guard.requires,
         alive=workers.alive,
         ready=workers.ready,
         bounds=Bounds(most_body_bytes=settings.most_body_bytes),
@@ -98,12 +97,13 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
                 registry.close()
                 workers.end()
 
-    return AdminApi(application(parts, life), parts.alive, lambda: readiness(parts))
+    return AdminApi(application(parts, life, protection), parts.alive, lambda: readiness(parts))
 
 
 def _by_state(view: View) -> Iterator[Observed]:
-    for state, count in view.states().items():
-        yield count, {key.STATE: state}
+    if view.is_whole:
+        for state, count in view.states().items():
+            yield count, {key.STATE: state}
 
 
 def description() -> str:

@@ -18,8 +18,6 @@ class AdminApiSettings(AccessSettings):
         host: address to listen on.
         port: of that address.
         most_body_bytes: bytes of a request's body.
-        requests_per_second: of one caller, over a while.
-        burst: requests of one caller at once.
     """
 
     model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_ADMIN_API_", env_nested_delimiter="__")
@@ -29,5 +27,3 @@ class AdminApiSettings(AccessSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
     most_body_bytes: int = Field(default=8 * 1024 * 1024, gt=0)
-    requests_per_second: float = Field(default=50.0, gt=0)
-    burst: int = Field(default=100, gt=0)

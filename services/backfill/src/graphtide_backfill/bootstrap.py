@@ -233,7 +233,9 @@ class OverTheLog:
         history = OrderedTopic(self.log, self.topics.ordered(StreamName(asked.stream)))
         unit = history.unit()
         patterns = tuple(replace(pattern, version=asked.version) for pattern in parse(asked.text))
-        limits = Limits(asked.limits.partial_matches, asked.limits.state_bytes, asked.limits.policy)
+        # Live patterns may save up work for time that passes; in history no time passes, so work has no bound but the user's.
+        held = asked.limits.effective
+        limits = Limits(held.partial_matches, held.state_bytes, held.policy, asked.limits.steps)
         task = Task(patterns, asked.engine, unit, limits=limits)
         to = Published(self.log(), self.topics.matches, self.topics.operations, asked.id)
         folder = self.folder / asked.id

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import uvicorn
 from graphtide_core.errors import FatalError
-from graphtide_runtime.access.guard import Guard
 from graphtide_runtime.kafka import KafkaLog
+from graphtide_runtime.serving.running import run
 from graphtide_runtime.telemetry.logs import to_standard_error
 from graphtide_runtime.telemetry.setup import set_up
 
@@ -22,14 +21,13 @@ def main() -> None:
     to_standard_error()
     settings = Settings()
     set_up("graphtide-ingestion", settings.telemetry)
+    log = KafkaLog(settings.kafka.connection("graphtide-ingestion", settings.profile))
     try:
-        guard = Guard(settings.authentication())
+        service = bootstrap(log, settings)
     except FatalError as error:
         message = f"graphtide-ingestion: {error}"
         raise SystemExit(message) from error
-    log = KafkaLog(settings.kafka.connection("graphtide-ingestion", settings.profile))
-    service = bootstrap(log, settings, authorize=guard.requires)
-    uvicorn.run(service.app, host=settings.host, port=settings.port, log_config=None, access_log=False)
+    run(service.app, settings.host, settings.port)
 
 
 if __name__ == "__main__":

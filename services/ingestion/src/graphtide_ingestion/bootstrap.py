@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final
 from fastapi import FastAPI
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import checked
-from graphtide_runtime.http import answer_with_problems, health_routes, open_to_all
+from graphtide_runtime.http import answer_with_problems, health_routes
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.sequencing.raw_decoding import Ahead
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
+from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry import metrics
 from graphtide_runtime.telemetry.instruments import Gauges
 from graphtide_runtime.telemetry.requests import REQUESTS
@@ -22,17 +24,19 @@ from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.streams import StreamOptions, Streams
 from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits, edges_routes
+from graphtide_ingestion.entrypoints.once import Once
+from graphtide_ingestion.entrypoints.resets_api import ResetsApi, resets_routes
 from graphtide_ingestion.entrypoints.sequencers import Sequencers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log
     from graphtide_runtime.health import Finding
-    from graphtide_runtime.http import Authorize
+    from graphtide_runtime.serving.room import Room
 
-    from graphtide_ingestion.application.appending import Room
     from graphtide_ingestion.settings import Settings
 
 _LINGER_SECONDS: Final = {Profile.THROUGHPUT: 0.05, Profile.LOW_LATENCY: 0.005}
@@ -87,9 +91,15 @@ class Ingestion:
         self.sequencers.close()
 
 
-def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None, authorize: Authorize = open_to_all) -> Ingestion:
-    """Put the service together over a log; the topics that control a deployment are made if they are not there."""
+def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> Ingestion:
+    """Put the service together over a log; the topics that control a deployment are made if they are not there.
+
+    Raises:
+        FatalError: nobody could call: neither keys nor a provider of tokens are given.
+    """
     time = clock or SystemClock()
+    limits = HttpLimits(most_body_bytes=settings.most_body_bytes)
+    protection = settings.protection(limits.most_held_bytes)
     topics = Topics(settings.prefix)
     log.admin().ensure(topics.of_deployment())
     streams = Streams(
@@ -102,19 +112,30 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None, autho
         time,
         appender=appender,
         streams=streams,
-        answers=Answers(time, settings.answers_seconds, settings.most_answers),
-        limits=HttpLimits(most_body_bytes=settings.most_body_bytes, most_bytes_in_flight=settings.most_bytes_in_flight),
+        once=Once(Answers(time, settings.answers_seconds, settings.most_answers)),
+        limits=limits,
+    )
+    resets = ResetsApi(
+        log,
+        topics,
+        appender=appender,
+        streams=streams,
+        meant=Answers(time, settings.answers_seconds, settings.most_answers),
     )
     sequencers = Sequencers(
         streams,
-        lambda stream: SequencingWorker(log, topics, stream, time, _sequencing(settings)),
+        lambda stream: SequencingWorker(log, topics, stream, time, _sequencing(settings, stream)),
         stuck_seconds=settings.stuck_seconds,
     )
 
-    app = FastAPI(title="graphtide ingestion", version="1", lifespan=_lifespan, telemetry=REQUESTS)
+    app = FastAPI(
+        title="graphtide ingestion", version="1", lifespan=_lifespan, telemetry=REQUESTS, docs_url=None, redoc_url=None
+    )
     answer_with_problems(app)
-    app.include_router(edges_routes(api, authorize))
-    app.state.ingestion = service = Ingestion(app, log, appender, sequencers, streams, settings, api.room)
+    room = protect(app, protection)
+    app.include_router(edges_routes(api, protection.guard.requires))
+    app.include_router(resets_routes(resets, protection.guard.requires))
+    app.state.ingestion = service = Ingestion(app, log, appender, sequencers, streams, settings, room)
     app.include_router(health_routes(service.alive, service.ready))
     return service
 
@@ -127,9 +148,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service.close()
 
 
-def _sequencing(settings: Settings) -> Sequencing:
+def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
+    ahead = Ahead(settings.unit, settings.max_ahead_seconds_of.get(stream, settings.max_ahead_seconds))
     return Sequencing(
         unit=settings.unit,
-        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending),
+        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead),
         linger_seconds=_LINGER_SECONDS[settings.profile],
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from graphtide_core.time import TimeUnit
 from graphtide_runtime.access.settings import AccessSettings
 from graphtide_runtime.kafka.settings import KafkaSettings
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.sequencing.raw_decoding import MAX_AHEAD_SECONDS
 from graphtide_wire.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
@@ -30,9 +31,10 @@ class Settings(AccessSettings):
         lateness: ticks by which an edge may come later than one that is newer.
         idle_seconds: a producer that is silent for so long is not waited for.
         most_pending: edges of a stream that may wait.
+        max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
+        max_ahead_seconds_of: the same for single streams.
         profile: `low-latency` lets edges wait for 5 ms at most, `throughput` for 50 ms.
         most_body_bytes: of a request.
-        most_bytes_in_flight: of all requests.
         answers_seconds: how long answers are kept for idempotency keys.
         most_answers: how many.
     """
@@ -52,8 +54,9 @@ class Settings(AccessSettings):
     lateness: int = Field(default=0, ge=0, le=2**62)
     idle_seconds: float = Field(default=5.0, gt=0)
     most_pending: int = Field(default=1 << 20, ge=1)
+    max_ahead_seconds: float = Field(default=MAX_AHEAD_SECONDS, ge=0)
+    max_ahead_seconds_of: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     profile: Profile = Profile.THROUGHPUT
     most_body_bytes: int = Field(default=256 * 1024 * 1024, ge=1)
-    most_bytes_in_flight: int = Field(default=64 * 1024 * 1024, ge=1)
     answers_seconds: float = Field(default=600.0, gt=0)
     most_answers: int = Field(default=10_000, ge=1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.time import Duration
+from graphtide_runtime.sequencing.raw_decoding import Ahead
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_wire.topics import Topics, check_stream
 
@@ -52,13 +53,14 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
     topics = Topics(settings.prefix)
     pace = Pace(settings.most_records, settings.most_bytes, int(settings.idle_seconds * 1000))
     connection = settings.kafka.connection(NAME)
-    reading = Reading(connection, topics, stream, pace, settings.tasks, str(stop_file))
+    ahead = Ahead(settings.unit, settings.max_ahead_seconds_of.get(stream, settings.max_ahead_seconds))
+    reading = Reading(connection, topics, stream, pace, settings.tasks, str(stop_file), ahead)
     most_ticks = Duration(settings.longest_window_seconds, "s").ticks_at_least(settings.unit)
     task = Task(
         topics,
         stream,
         unit=settings.unit,
-        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending),
+        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead),
         remember=settings.remember,
         projects=settings.projection,
         counting=Counting(most_ticks, settings.publish_seconds) if settings.statistics else None,

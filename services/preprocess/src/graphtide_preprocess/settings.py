@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from graphtide_core.time import TimeUnit
 from graphtide_runtime.health_server import HealthSettings
+from graphtide_runtime.sequencing.raw_decoding import MAX_AHEAD_SECONDS
 from graphtide_runtime.service import ServiceSettings
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
@@ -21,6 +24,8 @@ class Settings(ServiceSettings):
         lateness: ticks by which an edge may come later than one that is newer.
         idle_seconds: a producer that is silent for so long is not waited for.
         most_pending: edges of a stream that may wait.
+        max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
+        max_ahead_seconds_of: the same for single streams.
         remember: ticks for which ids are remembered at least; patterns with longer windows lengthen it.
         projection: only labels and attributes that patterns use go out.
         statistics: whether streams are counted; then the statistics service must not count them.
@@ -45,6 +50,8 @@ class Settings(ServiceSettings):
     lateness: int = Field(default=0, ge=0, le=2**62)
     idle_seconds: float = Field(default=5.0, gt=0)
     most_pending: int = Field(default=1 << 20, ge=1)
+    max_ahead_seconds: float = Field(default=MAX_AHEAD_SECONDS, ge=0)
+    max_ahead_seconds_of: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     remember: int = Field(default=0, ge=0)
     projection: bool = False
     statistics: bool = True

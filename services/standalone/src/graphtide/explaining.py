@@ -123,13 +123,18 @@ def rendered(explanations: Sequence[explanation.Explanation], form: str) -> str:
 
 
 def statistics_of(stream: Records, options: MatchOptions) -> StatisticsSnapshot | None:
-    """Count what a planner wants to know of a stream's first block; None if it has no record.
+    """Count what a planner wants to know of a stream's first block with a record; None if it has no record.
 
     Raises:
         UnreadableStreamError: the stream cannot be read.
     """
     reading = ReaderOptions(time_unit=options.time_unit)
     reader = opened(stream, reading)
-    first = next(iter(reader.batches()), None)
-    reader.close()
-    return sample(first, reading.symbols) if first is not None else None
+    try:
+        for batch in reader.batches():
+            if len(batch):
+                return sample(batch, reading.symbols)
+            reader.take_dead_letters()
+    finally:
+        reader.close()
+    return None

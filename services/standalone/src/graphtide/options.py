@@ -26,7 +26,7 @@ class MatchOptions:
         strategy: how `sj-tree` splits a pattern and searches; None chooses by Relative Selectivity.
         time_unit: what the stream's `ts` counts.
         lateness: how much later than a newer record a record may come and still be put in order; later ones are put aside.
-        limits: bounds on each pattern's state.
+        limits: bounds on each pattern's state and work.
         concurrency: threads of the `timing` engine.
         statistics: what is known of the stream; None to look at its first records.
         max_pending: records held back at once to be put in order; beyond it the oldest are released early.

@@ -93,12 +93,14 @@ class Pipeline:
         return self._matcher or self._start(None, None)
 
     def push(self, batch: EdgeBatch, reader: Reader) -> Iterator[MatchBatch]:
-        """Take a batch of the reader's; yield matches in parts.
+        """Take a batch of the reader's; yield matches in parts. One without records changes nothing.
 
         Raises:
             InvalidPatternError: a pattern can never match, since it reads an attribute that the stream does not have.
             LimitExceededError: a pattern reached a bound under the policy `fail`.
         """
+        if not len(batch):
+            return
         if self._matcher is None:
             self._start(batch, reader)
         elif self._watch is not None and (known := self._watch.look(batch)) is not None:

@@ -122,6 +122,8 @@ class Run:
             self._dead_letters += 1
             if self.dead_letters is not None:
                 self.dead_letters.write(letter)
+        if self.dead_letters is not None:
+            self.dead_letters.flush()
 
     def _tell(self) -> None:
         if self.on_progress is not None:

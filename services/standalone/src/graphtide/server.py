@@ -49,6 +49,16 @@ class Figures(msgspec.Struct, frozen=True):
     partial_matches: int
     state_bytes: int
     position: int | None
+    work: int | None = None
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds on a pattern's state and work, and what happens at them."""
+
+    partial_matches: int | None
+    state_bytes: int | None
+    policy: str
+    work: int | None = None
 
 
 class Pattern(msgspec.Struct, frozen=True):
@@ -59,6 +69,7 @@ class Pattern(msgspec.Struct, frozen=True):
     text: str
     stream: str
     engine: str
+    limits: Limits
     wanted: str
     state: str
     reason: str | None
@@ -67,6 +78,22 @@ class Pattern(msgspec.Struct, frozen=True):
     etag: str
     placement: Placement | None
     figures: Figures | None
+
+
+class StreamStanding(msgspec.Struct, frozen=True):
+    """How far a stream was put in order, and what is odd about it."""
+
+    epoch: int
+    watermark: int | None
+    newest: int | None
+    read: int
+    late: int
+    future: int
+    note: str | None
+
+
+class _Stream(msgspec.Struct, frozen=True):
+    standing: StreamStanding | None
 
 
 class Event(NamedTuple):
@@ -124,6 +151,11 @@ class Server:
         """Return a pattern; None if it is not registered."""
         answer = self._request("GET", _path(name))
         return None if answer.status_code == 404 else _pattern(_checked(answer))
+
+    def stream(self, name: str) -> StreamStanding | None:
+        """Return how a stream stands; None if nothing of it was put in order, or the server does not tell."""
+        answer = self._request("GET", f"/streams/{quote(name, safe='')}")
+        return None if answer.status_code == 404 else msgspec.json.decode(_checked(answer).content, type=_Stream).standing
 
     def register(self, body: dict[str, Json]) -> Pattern:
         """Register a pattern."""

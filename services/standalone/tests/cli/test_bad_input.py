@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +103,74 @@ def test_records_later_than_the_lateness_are_put_aside_and_others_put_in_order(t
     assert [json.loads(line)["edges"] for line in ended.stdout.splitlines()] == [{"x": "0", "y": "2"}]
     letter = json.loads((tmp_path / "dead.jsonl").read_text())
     assert (letter["line"], letter["raw"]) == (5, "2,c,d,pays,7")
+
+
+@pytest.mark.parametrize("rows", [1, 200_000])
+@pytest.mark.parametrize("header", ["ts,src,dst,label", '"ts",src,dst,label'])
+def test_lines_that_end_in_carriage_returns_are_refused_however_many_there_are(tmp_path: Path, header: str, rows: int) -> None:
+    ended = run(tmp_path, GOOD, "\r".join([header, *["1,a,b,pays"] * rows]))
+    assert ended.returncode == 3
+    assert "its lines end in carriage returns alone" in ended.stderr
+
+
+MEASURED = """
+import resource, subprocess, sys
+ended = subprocess.run([sys.executable, "-m", "graphtide", *sys.argv[1:]], capture_output=True, text=True)
+print(ended.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024, ended.stderr, sep="|")
+"""
+
+
+def mebibytes(tmp_path: Path, stream: Path) -> int:
+    """Run a match; return its greatest resident memory."""
+    (tmp_path / "p.gtp").write_text(GOOD)
+    letters = tmp_path / "dead.jsonl"
+    command = [sys.executable, "-c", MEASURED, "match", str(tmp_path / "p.gtp"), str(stream), "--dead-letters", str(letters)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    status, most, errors = said.strip().split("|", 2)
+    assert (status, errors) == ("0", "")
+    return int(most)
+
+
+def test_memory_does_not_grow_with_bad_records(tmp_path: Path) -> None:
+    few, many = tmp_path / "few.csv", tmp_path / "many.csv"
+    few.write_text(HEADER + "a,\n" * 500_000)
+    many.write_text(HEADER + "a,\n" * 2_000_000)
+
+    assert mebibytes(tmp_path, many) < mebibytes(tmp_path, few) + 80
+    assert (tmp_path / "dead.jsonl").read_bytes().count(b"\n") == 500_000
+
+
+def test_a_field_without_an_end_is_put_aside_with_its_beginning_and_what_follows_is_read(tmp_path: Path) -> None:
+    stream = tmp_path / "s.csv"
+    with stream.open("w") as file:
+        file.write(HEADER + '1,a,b,pays,"')
+        for _ in range(300):
+            file.write("x" * (1 << 20))
+        file.write('"\n2,a,b,pays,5\n')
+
+    # A record has a bound of 16 MiB, and there are a few copies of its beginning at once.
+    assert mebibytes(tmp_path, stream) < 350
+
+    (letter,) = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
+    assert (letter["line"], letter["raw"][:20], len(letter["raw"])) == (2, '1,a,b,pays,"xxxxxxxx', 64 << 10)
+    assert letter["reason"] == "the record is longer than 16777216 bytes; its first 65536 are kept"
+
+
+def test_letters_are_there_while_the_stream_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "p.gtp").write_text(GOOD)
+    letters = tmp_path / "dead.jsonl"
+    command = [sys.executable, "-m", "graphtide", "match", str(tmp_path / "p.gtp"), "-", "--dead-letters", str(letters)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdin is not None
+            process.stdin.write(b"nothing\n")
+            process.stdin.flush()
+
+            wait_until(lambda: letters.exists() and letters.read_text().endswith("\n"), 60)
+
+            assert json.loads(letters.read_text())["raw"] == "nothing"
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("content", [b"\x7fELF\x02\x01\x01" + bytes(200), b"{}\n", b"", b"a,b,c\n1,2,3\n", b"\x00" * 5000])
@@ -218,3 +287,14 @@ def test_analyzing_what_cannot_be_read_or_matched_says_so(tmp_path: Path) -> Non
     assert any(line.strip() == "^" for line in unknown.stderr.splitlines())
     assert "no such file" in missing.stderr
     assert "Traceback" not in unknown.stderr + missing.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("--max-ahead", "1h")])
+def test_a_file_may_hold_any_time_unless_it_is_bounded(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    letters = tmp_path / "letters.jsonl"
+    ended = run(tmp_path, GOOD, HEADER + ROWS + f"{2**63 - 1},c,d,pays,7\n", *arguments, "--dead-letters", letters)
+    assert ended.returncode == 0
+    assert len(ended.stdout.splitlines()) == 1
+    found = [json.loads(line) for line in letters.read_text().splitlines()] if letters.exists() else []
+    assert [each["line"] for each in found] == ([4] if arguments else [])
+    assert all("is in the future" in each["reason"] for each in found)

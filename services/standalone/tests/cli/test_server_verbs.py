@@ -13,12 +13,16 @@ from graphtide.server import Access, Server
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, TransientError
-from graphtide_core.ports.log import Message
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_query import parse
 from graphtide_query.planner import plan
 from graphtide_runtime.access.keys import hashed
 from graphtide_runtime.access.settings import KeySettings
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.positions import PartitionPosition
+from graphtide_runtime.sequencing.standing import sequencer_of
+from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
 from graphtide_testing.serving import served
 from graphtide_wire import control, matches
 from graphtide_wire.plan_form import form_of
@@ -123,6 +127,21 @@ def test_describe_shows_text_standing_and_plan(there: There) -> None:
     there.fails("wait", "p")
     shown = there.run("describe", "p")
     for part in ("failed: it reached a limit", "matcher_timing, shard 0", "PATTERN p", "engine timing", "L1.2"):
+        assert part in shown
+
+
+def test_describe_shows_how_the_stream_stands_and_what_helps(there: There) -> None:
+    there.run("apply", there.file(TEXT))
+    assert "edges:" not in there.run("describe", "p")
+    there.log.admin().ensure(TOPICS.of_stream(StreamName("s")))
+    late = Counted(10_000, 9_990, 2)
+    position = PartitionPosition().position(StreamFigures(1, 90, 95, late, late), 8, {})
+    transactor = there.log.transactor(sequencer_of(TOPICS, StreamName("s")))
+    transactor.open()
+    transactor.begin()
+    transactor.commit(sequencer_of(TOPICS, StreamName("s")), {TopicPartition(TOPICS.raw(StreamName("s")), 0): position})
+    shown = there.run("describe", "p")
+    for part in ("10,000 read, 9,990 late, 2 too far ahead, in epoch 1", "newest 95, watermark 90", "s:reset-watermark"):
         assert part in shown
 
 

@@ -33,7 +33,9 @@ class Following:
         """
         found = self._recent.since(self._name, self._after)
         if found is None and self._after is not None:
-            found = list(from_the_log(self._log, self._topic, self._name, self._after, _MOST))
+            # What was read without finding any is not read again.
+            read, self._after = from_the_log(self._log, self._topic, self._name, self._after, _MOST)
+            return read
         found = (found or [])[:_MOST]
         if found:
             self._after = found[-1].place

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ports.log import TopicPartition
+from graphtide_runtime.follower import to_the_end
 from graphtide_runtime.telemetry import events
 from graphtide_wire import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, Record
@@ -71,62 +72,103 @@ class _Ring:
     dropped: dict[int, int] = field(default_factory=dict)
 
 
+class IncompleteMatchesError(TransientError):
+    """The newest matches were not read yet, so nobody can tell that there are none."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__("the newest matches are being read; try again in a moment")
+
+
+class Rings:
+    """The matches that are kept, and from which offsets on they are whole; for one thread at once."""
+
+    def __init__(self, positions: Mapping[int, int], most: int, most_bytes: int) -> None:
+        """Keep nothing yet; matches are taken from these offsets of partitions on."""
+        self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._rings: dict[str, _Ring] = {}
+        self._whole_from = dict(positions)
+
+    def take(self, name: str, match: Kept) -> None:
+        """Take the next match of a pattern."""
+        ring = self._rings.setdefault(name, _Ring())
+        ring.kept.append(match)
+        self._bytes += len(match.body)
+        if len(ring.kept) > self._most:
+            self._drop(ring)
+        while self._bytes > self._most_bytes:
+            self._drop(max(self._rings.values(), key=lambda each: len(each.kept)))
+
+    def newest(self, name: str, most: int) -> list[Kept]:
+        """Return the last matches of a pattern, the newest first."""
+        ring = self._rings.get(name, _Ring())
+        return [ring.kept[-1 - number] for number in range(min(most, len(ring.kept)))]
+
+    def since(self, name: str, after: Place | None) -> list[Kept] | None:
+        """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
+        ring = self._rings.get(name, _Ring())
+        if after is None:
+            return list(ring.kept)
+        least = max(self._whole_from.get(after.partition, 0), ring.dropped.get(after.partition, -1) + 1)
+        if after.offset + 1 < least:
+            return None
+        return [each for each in ring.kept if each.place.partition != after.partition or each.place > after]
+
+    def _drop(self, ring: _Ring) -> None:
+        match = ring.kept.popleft()
+        self._bytes -= len(match.body)
+        ring.dropped[match.place.partition] = match.place.offset
+
+
 class RecentMatches:
-    """The last matches of every pattern; safe for threads. Memory: `most` matches a pattern, `most_bytes` in all."""
+    """The last matches of every pattern; safe for threads. Memory: `most` matches a pattern, `most_bytes` in all.
+
+    It answers once it is whole, and raises `IncompleteMatchesError` before. While the topic is read anew, the old ones answer;
+    memory then holds both.
+    """
 
     def __init__(self, most: int = 1_000, most_bytes: int = 64 * 1024 * 1024) -> None:
         """Keep nothing yet."""
         self._most = most
         self._most_bytes = most_bytes
-        self._bytes = 0
         self._lock = Lock()
-        self._rings: dict[str, _Ring] = {}
-        self._whole_from: dict[int, int] = {}
+        self._shown: Rings | None = None
 
-    def begin(self, positions: dict[int, int]) -> None:
-        """Forget everything; matches are taken from these offsets of partitions on."""
+    def anew(self, positions: Mapping[int, int]) -> Rings:
+        """Return what is to take the matches from these offsets of partitions on, and then to be shown."""
+        return Rings(positions, self._most, self._most_bytes)
+
+    def show(self, rings: Rings) -> None:
+        """Answer from what was read to its end."""
         with self._lock:
-            self._rings = {}
-            self._bytes = 0
-            self._whole_from = dict(positions)
+            self._shown = rings
 
     def take(self, name: str, match: Kept) -> None:
         """Take the next match of a pattern."""
         with self._lock:
-            ring = self._rings.setdefault(name, _Ring())
-            ring.kept.append(match)
-            self._bytes += len(match.body)
-            if len(ring.kept) > self._most:
-                self._drop(ring)
-            while self._bytes > self._most_bytes:
-                self._drop(max(self._rings.values(), key=lambda each: len(each.kept)))
+            self._whole().take(name, match)
 
     def newest(self, name: str, most: int) -> list[Kept]:
         """Return the last matches of a pattern, the newest first."""
         with self._lock:
-            ring = self._rings.get(name, _Ring())
-            return [ring.kept[-1 - number] for number in range(min(most, len(ring.kept)))]
+            return self._whole().newest(name, most)
 
     def since(self, name: str, after: Place | None) -> list[Kept] | None:
         """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
         with self._lock:
-            ring = self._rings.get(name, _Ring())
-            if after is None:
-                return list(ring.kept)
-            least = max(self._whole_from.get(after.partition, 0), ring.dropped.get(after.partition, -1) + 1)
-            if after.offset + 1 < least:
-                return None
-            return [each for each in ring.kept if each.place.partition != after.partition or each.place > after]
+            return self._whole().since(name, after)
 
     def before_newest(self, name: str, count: int) -> Place | None:
         """Return the place after which so many matches of a pattern come; None if no more than these are kept."""
         found = self.newest(name, count + 1)
         return found[count].place if len(found) > count else None
 
-    def _drop(self, ring: _Ring) -> None:
-        match = ring.kept.popleft()
-        self._bytes -= len(match.body)
-        ring.dropped[match.place.partition] = match.place.offset
+    def _whole(self) -> Rings:
+        if self._shown is None:
+            raise IncompleteMatchesError
+        return self._shown
 
 
 class MatchFeed:
@@ -150,17 +192,26 @@ class MatchFeed:
         return "matches"
 
     def open(self) -> None:
-        """Begin some way before the end.
+        """Read from some way before the end up to the end, and show it.
 
         Raises:
             TransientError: the log does not answer.
         """
         self._log.admin().ensure(self._topics.of_deployment())
         self._reader = reader = self._log.reader(None)
-        ends = reader.ends(reader.partitions(self._topics.matches))
+        partitions = reader.partitions(self._topics.matches)
+        if not partitions:
+            message = f"there is no topic {self._topics.matches}"
+            raise TransientError(message)
+        ends = reader.ends(partitions)
         positions = {place: max(first, end - self._back) for place, (first, end) in ends.items()}
-        self._recent.begin({place.partition: offset for place, offset in positions.items()})
+        rings = self._recent.anew({place.partition: offset for place, offset in positions.items()})
         reader.assign(positions)
+        for record in to_the_end(reader, self._topics.matches):
+            name, match = kept(record)
+            if match is not None:
+                rings.take(name, match)
+        self._recent.show(rings)
 
     def step(self) -> None:
         """Take what is new."""
@@ -189,28 +240,35 @@ def kept(record: Record) -> tuple[str, Kept | None]:
     return event.pattern, Kept(Place(record.partition, record.offset), event.body)
 
 
-def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> Iterator[Kept]:
-    """Yield up to `most` matches of a pattern after a place, read from the log. Complexity: O(matches of all after it).
+def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> tuple[list[Kept], Place]:
+    """Return up to `most` matches of a pattern after a place, read from the log, and the place up to which it was read.
+
+    Complexity: O(matches of all patterns after the place).
 
     Raises:
         TransientError: the log does not answer.
     """
     reader = log.reader(None)
+    found: list[Kept] = []
     try:
         place = TopicPartition(topic, after.partition)
         if place not in reader.partitions(topic):
-            return
+            return [], after
         first, end = reader.ends([place])[place]
         reader.assign({place: min(max(first, after.offset + 1), end)})
-        found = 0
-        while found < most:
+        reached = after.offset
+        while True:
             records = reader.poll(_PATIENCE, _MOST_POLLED)
             for record in records:
+                reached = record.offset
                 of, match = kept(record)
-                if match is not None and of == name and found < most:
-                    found += 1
-                    yield match
-            if reader.at_end() or not records:
-                return
+                if match is not None and of == name:
+                    found.append(match)
+                    if len(found) == most:
+                        return found, match.place
+            if reader.at_end():
+                return found, Place(after.partition, max(reached, end - 1))
+            if not records:
+                return found, Place(after.partition, reached)
     finally:
         reader.close()

@@ -93,14 +93,15 @@ class Patterns:
     def resume(self, name: str, if_match: str | None) -> PatternRecord:
         """Let a pattern go on; one that a limit ended goes on as its next version."""
         record, standing = self.get(name)
+        seen = _ANY if if_match is None else if_match
         if record.state == "paused" or not standing.is_ended:
-            return self.patch(name, Wish(state="active"), if_match or _ANY)
+            return self.patch(name, Wish(state="active"), seen)
         moment = self._moment(record.stream)
 
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is None:
                 raise no_pattern(name)
-            check_match(old, if_match or _ANY)
+            check_match(old, seen)
             return renewed(old, self._next_version(old), moment)
 
         return self._changed(name, change)

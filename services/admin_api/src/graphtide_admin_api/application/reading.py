@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import FatalError, PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
+from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_wire import dead_letters
 
 from graphtide_admin_api.application.matches import Place
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogReader, Record
+    from graphtide_runtime.sequencing.stream_figures import StreamFigures
     from graphtide_wire.dead_letters import DeadLetterRecord
     from graphtide_wire.topics import Topics
 
@@ -29,6 +31,14 @@ class Stream:
     first: int
     end: int
     dead_letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a stream was put in order, and what is odd about it, if anything is."""
+
+    figures: StreamFigures
+    note: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,18 @@ class Streams:
             return [self._stream(reader, StreamName(name)) for name in self.names()]
         finally:
             reader.close()
+
+    def one(self, name: str) -> tuple[Stream, Standing | None] | None:
+        """Return a stream, and how it stands where it was put in order; None if there is no such stream."""
+        if name not in self.names():
+            return None
+        reader = self._log.reader(None)
+        try:
+            stream = self._stream(reader, StreamName(name))
+        finally:
+            reader.close()
+        figures = standing_of(self._log, self._topics, StreamName(name))
+        return stream, None if figures is None else Standing(figures, figures.note(name))
 
     def end(self, name: str) -> int:
         """Return the offset at which a stream's ordered edges end."""

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.errors import CutShortError
 from graphtide_core.time import TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Sequencer, Symbols, take_dead_letters
@@ -17,14 +18,21 @@ from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read_all
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphtide_core.ports.dead_letter_sink import DeadLetter
 
 MOST_EDGES: Final = 10_000
 MOST_MATCHES: Final = 1_000
 MOST_PATTERNS: Final = 20
 _MOST_TICKS: Final = 2**62
-_LIMITS: Final = Limits(partial_matches=200_000, state_bytes=64 * 1024 * 1024, policy="shed")
+_MOST_PARTIAL_MATCHES: Final = 200_000
+_MOST_STATE_BYTES: Final = 64 * 1024 * 1024
+"""Of all patterns of a simulation together."""
+
+_WORK: Final = 100_000_000
 _SECONDS: Final = 5.0
+"""Steps of work and time that matching may take, whichever is spent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +52,16 @@ class Simulated:
     truncated: bool
 
 
-def simulate(text: str, edges: list[bytes], engine: str = AUTO, unit: TimeUnit = TimeUnit.MILLISECOND) -> Simulated:
+def simulate(
+    text: str,
+    edges: list[bytes],
+    engine: str = AUTO,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+    is_unwanted: Callable[[], bool] = lambda: False,
+) -> Simulated:
     """Match patterns over edges, each a JSON object, put in the order of their times first.
+
+    It ends early, with what was found, when its time is over, and as soon as it learns that nobody wants it any more.
 
     Raises:
         ProblemError: the text is wrong, there is no such engine, or there is too much of something.
@@ -71,14 +87,22 @@ def simulate(text: str, edges: list[bytes], engine: str = AUTO, unit: TimeUnit =
         plans = [plan(each, engine, unit=unit, statistics=known.snapshot(), patterns=len(patterns)) for each in patterns]
     except ValueError as error:
         raise ProblemError(422, "unknown-engine", str(error)) from error
-    matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=_LIMITS)
+    limits = Limits(_MOST_PARTIAL_MATCHES // len(plans), _MOST_STATE_BYTES // len(plans), policy="shed")
+    matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=limits)
     deadline = time.monotonic() + _SECONDS
     found: list[bytes] = []
     truncated = False
-    for part in matcher.push(ordered, most=100):
-        found += [match.json.removesuffix(b"\n") for match in part.records()]
-        if len(found) > MOST_MATCHES or time.monotonic() > deadline:
-            truncated = True
-            break
+
+    def is_over() -> bool:
+        return is_unwanted() or time.monotonic() > deadline
+
+    try:
+        for part in matcher.push(ordered, most=100, budget=_WORK, is_cancelled=is_over):
+            found += [match.json.removesuffix(b"\n") for match in part.records()]
+            if len(found) > MOST_MATCHES or is_over():
+                truncated = True
+                break
+    except CutShortError:
+        truncated = True
     truncated |= any(report.limited for report in matcher.patterns())
     return Simulated(found[:MOST_MATCHES], {each.pattern.name: each.engine for each in plans}, letters, truncated)

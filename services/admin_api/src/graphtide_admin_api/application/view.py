@@ -16,6 +16,8 @@ from graphtide_wire.control import PlanRecord
 from graphtide_admin_api.domain.standing import Standing, standing_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Record
     from graphtide_wire.control import PatternRecord, StatusRecord
@@ -26,116 +28,152 @@ _LOG = structlog.get_logger()
 _PLANNER: Final = "planner"
 
 
+class IncompleteError(TransientError):
+    """Not all that was there at the start was read yet, so nobody can tell what is not there."""
+
+    def __init__(self, what: str) -> None:
+        """Say what is being read."""
+        super().__init__(f"{what} are being read; try again in a moment")
+
+
+class Known:
+    """The last that each control topic says of each name; for one thread at once."""
+
+    def __init__(self, topics: Topics, versions: Mapping[str, int]) -> None:
+        """Know nothing but the greatest versions of names that were seen before."""
+        self._topics = topics
+        self.versions = dict(versions)
+        self.patterns: dict[str, PatternRecord] = {}
+        self.plans: dict[str, PlanRecord] = {}
+        self.said: dict[str, dict[str, StatusRecord]] = {}
+        self.statistics: dict[str, StatisticsRecord] = {}
+
+    def take(self, record: Record) -> None:
+        """Take a record of a control topic; one that cannot be read counts as none."""
+        name = (record.key or b"").decode(errors="replace")
+        try:
+            self._take(record, name)
+        except PoisonRecordError as error:
+            _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
+
+    def standing(self, record: PatternRecord) -> Standing:
+        """Return how a pattern stands."""
+        plan, said = self.plans.get(record.name), self.said.get(record.name, {})
+        status = said.get(f"{plan.service}.{plan.shard}") if plan is not None else None
+        return standing_of(record, plan, status, said.get(f"{_PLANNER}.0"))
+
+    def _take(self, record: Record, name: str) -> None:
+        topics = self._topics
+        if record.topic == topics.patterns:
+            self.patterns.pop(name, None)
+            if record.value is not None:
+                pattern = control.decode_pattern(record.value)
+                self.patterns[name] = pattern
+                self._note_version(name, pattern.version)
+        elif record.topic == topics.plans:
+            self.plans.pop(name, None)
+            if record.value is not None:
+                plan = control.decode_plan(record.value)
+                self._note_version(name, plan.version)
+                if isinstance(plan, PlanRecord):
+                    self.plans[name] = plan
+        elif record.topic == topics.status:
+            pattern_name, _, host = name.rpartition("@")
+            said = self.said.setdefault(pattern_name, {})
+            said.pop(host, None)
+            if record.value is not None:
+                said[host] = control.decode_status(record.value)
+        elif record.value is not None:
+            self.statistics[name] = statistics.decode_statistics(record.value)
+
+    def _note_version(self, name: str, version: int) -> None:
+        self.versions[name] = max(version, self.versions.get(name, 0))
+
+
 class View:
-    """The last that each control topic says of each name; safe for threads."""
+    """What is known of patterns and streams, for whoever asks; safe for threads.
+
+    It answers once it is whole: until then all but `is_whole` and `wait_for` raise `IncompleteError`. Whoever reads the topics
+    anew makes another whole first; the old one answers meanwhile.
+    """
 
     def __init__(self, topics: Topics) -> None:
         """Know nothing."""
         self._topics = topics
         self._changed = Condition()
-        self._patterns: dict[str, PatternRecord] = {}
-        self._versions: dict[str, int] = {}
-        self._plans: dict[str, PlanRecord] = {}
-        self._said: dict[str, dict[str, StatusRecord]] = {}
-        self._statistics: dict[str, StatisticsRecord] = {}
-        self._ready = False
+        self._shown: Known | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that was there at the start was read."""
+        return self._shown is not None
 
     def patterns(self) -> list[PatternRecord]:
         """Return the patterns that are registered, by their names."""
         with self._changed:
-            return [self._patterns[name] for name in sorted(self._patterns)]
+            patterns = self._known().patterns
+            return [patterns[name] for name in sorted(patterns)]
 
     def pattern(self, name: str) -> PatternRecord | None:
         """Return a pattern; None if it is not registered."""
         with self._changed:
-            return self._patterns.get(name)
+            return self._known().patterns.get(name)
 
     def standing(self, record: PatternRecord) -> Standing:
         """Return how a pattern stands."""
         with self._changed:
-            plan, said = self._plans.get(record.name), self._said.get(record.name, {})
-            status = said.get(f"{plan.service}.{plan.shard}") if plan is not None else None
-            return standing_of(record, plan, status, said.get(f"{_PLANNER}.0"))
+            return self._known().standing(record)
 
     def statistics(self, stream: str) -> StatisticsRecord | None:
         """Return the newest snapshot of a stream."""
         with self._changed:
-            return self._statistics.get(stream)
+            return self._known().statistics.get(stream)
 
     def last_version(self, name: str) -> int:
         """Return the greatest version that anyone said of a name, of deleted patterns too; 0 if there was none."""
         with self._changed:
-            said = [status.version for status in self._said.get(name, {}).values()]
-            return max([self._versions.get(name, 0), *said])
+            known = self._known()
+            said = [status.version for status in known.said.get(name, {}).values()]
+            return max([known.versions.get(name, 0), *said])
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether all that was there at the start was read."""
-        return self._ready
+    def states(self) -> Counter[str]:
+        """Return how many patterns are in each state."""
+        with self._changed:
+            known = self._known()
+            return Counter(known.standing(record).state for record in known.patterns.values())
 
     def wait_for(self, name: str, etag: str | None, timeout: float) -> bool:
         """Return once a pattern is seen with this ETag (None: deleted); False if it is not within `timeout` seconds."""
 
         def is_seen() -> bool:
-            found = self._patterns.get(name)
+            found = self._shown.patterns.get(name) if self._shown is not None else None
             return (found.etag if found is not None else None) == etag
 
         with self._changed:
             return self._changed.wait_for(is_seen, timeout)
 
-    def begin(self) -> None:
-        """Forget everything: it is read anew."""
+    def anew(self) -> Known:
+        """Return what is to be filled with all that is there, and then shown."""
         with self._changed:
-            self._ready = False
-            for known in (self._patterns, self._plans, self._said, self._statistics):
-                known.clear()
+            return Known(self._topics, self._shown.versions if self._shown is not None else {})
 
-    def ready(self) -> None:
-        """Take note that all that was there was read."""
+    def show(self, known: Known) -> None:
+        """Answer from what was read to its end."""
         with self._changed:
-            self._ready = True
+            self._shown = known
             self._changed.notify_all()
 
     def take(self, record: Record) -> None:
-        """Take a record of a control topic; one that cannot be read changes nothing."""
-        name = (record.key or b"").decode(errors="replace")
-        try:
-            with self._changed:
-                self._take(record, name)
-                self._changed.notify_all()
-        except PoisonRecordError as error:
-            _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
+        """Take a record that came since."""
+        with self._changed:
+            self._known().take(record)
+            self._changed.notify_all()
 
-    def states(self) -> Counter[str]:
-        """Return how many patterns are in each state."""
-        return Counter(self.standing(record).state for record in self.patterns())
-
-    def _take(self, record: Record, name: str) -> None:
-        topics = self._topics
-        if record.topic == topics.patterns:
-            self._patterns.pop(name, None)
-            if record.value is not None:
-                pattern = control.decode_pattern(record.value)
-                self._patterns[name] = pattern
-                self._note_version(name, pattern.version)
-        elif record.topic == topics.plans:
-            self._plans.pop(name, None)
-            if record.value is not None:
-                plan = control.decode_plan(record.value)
-                self._note_version(name, plan.version)
-                if isinstance(plan, PlanRecord):
-                    self._plans[name] = plan
-        elif record.topic == topics.status:
-            pattern_name, _, host = name.rpartition("@")
-            said = self._said.setdefault(pattern_name, {})
-            said.pop(host, None)
-            if record.value is not None:
-                said[host] = control.decode_status(record.value)
-        elif record.value is not None:
-            self._statistics[name] = statistics.decode_statistics(record.value)
-
-    def _note_version(self, name: str, version: int) -> None:
-        self._versions[name] = max(version, self._versions.get(name, 0))
+    def _known(self) -> Known:
+        if self._shown is None:
+            what = "registrations"
+            raise IncompleteError(what)
+        return self._shown
 
 
 class Viewer:
@@ -148,7 +186,7 @@ class Viewer:
         self._clock = clock
         self._view = view
         self._linger = linger_seconds
-        self._followers: tuple[Follower, ...] = ()
+        self._followers: list[Follower] = []
 
     @property
     def name(self) -> str:
@@ -156,20 +194,19 @@ class Viewer:
         return "view"
 
     def open(self) -> None:
-        """Read all that is there.
+        """Read all that is there, and show it.
 
         Raises:
             TransientError: the log does not answer.
         """
         topics = self._topics
         self._log.admin().ensure(topics.of_deployment())
-        self._view.begin()
-        names = (topics.patterns, topics.plans, topics.status, topics.statistics)
-        self._followers = tuple(Follower(self._log, name) for name in names)
-        for follower in self._followers:
-            for record in follower.to_the_end():
-                self._view.take(record)
-        self._view.ready()
+        known = self._view.anew()
+        for name in (topics.patterns, topics.plans, topics.status, topics.statistics):
+            self._followers.append(Follower(self._log, name))
+            for record in self._followers[-1].to_the_end():
+                known.take(record)
+        self._view.show(known)
 
     def step(self) -> None:
         """Take what is new."""
@@ -186,4 +223,4 @@ class Viewer:
         """Give back the readers; what was read stays."""
         for follower in self._followers:
             follower.close()
-        self._followers = ()
+        self._followers = []

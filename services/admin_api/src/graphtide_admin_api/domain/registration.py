@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_query import parse
@@ -30,6 +30,10 @@ MOST_TEXT = 100_000
 
 MOST_NAME = 200
 """Characters of a pattern's name: it is a key of records and a part of addresses."""
+
+
+ACTIONS: Final = (":pause", ":resume", ":backfill")
+"""Ends of addresses that act on the pattern before them; no name ends so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,12 @@ def read(text: str) -> SubgraphPattern:
         detail = f"a registration holds one pattern, this text holds {len(patterns)}: {names}"
         raise ProblemError(422, "invalid-pattern", detail)
     (pattern,) = patterns
-    if len(pattern.name) > MOST_NAME or "/" in pattern.name or not pattern.name.isprintable():
-        detail = f"a pattern that is registered has a name of up to {MOST_NAME} characters that can be printed, without /"
+    name = pattern.name
+    if len(name) > MOST_NAME or "/" in name or name in {".", ".."} or name.endswith(ACTIONS) or not name.isprintable():
+        detail = (
+            f"a pattern that is registered has a name of up to {MOST_NAME} characters that can be printed, without /, "
+            f"that is neither . nor .., and does not end in {', '.join(ACTIONS)}"
+        )
         raise ProblemError(422, "invalid-pattern", detail)
     try:
         check_stream(pattern.stream)
@@ -112,6 +120,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             limits=wish.limits or LimitsForm(),
             options=PatternOptions(_engine(wish.engine or AUTO)),
             start=moment.ends.get(pattern.stream),
+            registration=version,
         )
     )
 
@@ -146,7 +155,7 @@ def renewed(record: PatternRecord, version: int, moment: Moment) -> PatternRecor
 
 
 def check_match(record: PatternRecord, if_match: str | None) -> None:
-    """Do nothing if a change may go on: its caller has seen the record as it is.
+    """Do nothing if a change may go on: its caller has seen the record as it is, and says so by its strong ETag (RFC 9110).
 
     Raises:
         ProblemError: the caller does not say what was seen, or something else.
@@ -154,8 +163,9 @@ def check_match(record: PatternRecord, if_match: str | None) -> None:
     if if_match is None:
         detail = "say which state of the pattern is to be changed: the header If-Match with its ETag, or * for any"
         raise ProblemError(428, "precondition-required", detail)
-    given = {each.strip().removeprefix("W/").strip('"') for each in if_match.split(",")}
-    if "*" not in given and record.etag not in given:
+    given = {each.strip() for each in if_match.split(",")}
+    strong = {each.strip('"') for each in given if not each.startswith("W/")}
+    if "*" not in given and record.etag not in strong:
         detail = f"pattern {record.name!r} has changed meanwhile: its ETag is now {record.etag!r}"
         raise ProblemError(412, "precondition-failed", detail)
 

@@ -4,45 +4,49 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
-from graphtide_runtime.http import PROBLEM_TYPE
+from graphtide_runtime.http import described
+from graphtide_runtime.serving.bodies import WholeBodies
+from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry.requests import REQUESTS
 
 from graphtide_admin_api.entrypoints import health, looking, operations, patterns, streams
-from graphtide_admin_api.entrypoints.middleware import BoundedBody
-from graphtide_admin_api.entrypoints.problems import ProblemDocument, handle
+from graphtide_admin_api.entrypoints.problems import handle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractContextManager
 
+    from graphtide_runtime.serving.protecting import Protection
+
     from graphtide_admin_api.entrypoints.parts import Parts
 
-_PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {PROBLEM_TYPE: {}}}
-"""What OpenAPI says of a problem; FastAPI takes any JSON here."""
+_PROBLEMS: Final = described(
+    {
+        400: "The request cannot be understood: `bad-event-id`, `bad-place`, `bad-stream`.",
+        401: "Nobody knows who you are: `unauthenticated`.",
+        403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
+        404: "It is not there: `not-found`, `no-plan`.",
+        408: "The body comes too slowly: `slow-body`.",
+        409: "There is one already: `exists`.",
+        412: "It has changed meanwhile: `precondition-failed`.",
+        413: "It is too large: `too-large`.",
+        421: "This service has another name: `unknown-host`.",
+        422: (
+            "The pattern, or the request, is invalid: `invalid-pattern`, `name-differs`, `unknown-engine`, `invalid-range`, "
+            "`invalid-request`."
+        ),
+        428: "Say which state is to be changed: `precondition-required`.",
+        429: "You call too often, or too much is under way: `too-many-requests`, `too-many-streams`, `too-many-simulations`.",
+        503: "It cannot be said now; try again: `unavailable`, `simulation-too-long`.",
+    }
+)
 
-_RESPONSES: dict[int | str, dict[str, Any]] = {
-    code: {**_PROBLEM, "description": text}
-    for code, text in {
-        400: "The request cannot be understood.",
-        401: "Nobody knows who you are.",
-        403: "You may not do this.",
-        404: "It is not there.",
-        409: "There is one already.",
-        412: "It has changed meanwhile.",
-        413: "It is too large.",
-        422: "The pattern, or the request, is invalid.",
-        428: "Say which state is to be changed.",
-        429: "You call too often.",
-        503: "The log does not answer; try again.",
-    }.items()
-}
 
-
-def application(parts: Parts, life: Callable[[], AbstractContextManager[None]]) -> FastAPI:
-    """Return the application; `life` is entered around its own."""
+def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], protection: Protection) -> FastAPI:
+    """Return the application behind its protection; `life` is entered around its own."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -54,7 +58,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]]) 
         summary="Patterns in streams of graph edges: register them, look at them, follow their matches.",
         version=version("graphtide-admin-api"),
         lifespan=lifespan,
-        responses=_RESPONSES,
+        responses=_PROBLEMS,
         telemetry=REQUESTS,
         docs_url=None,
         redoc_url=None,
@@ -62,5 +66,6 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]]) 
     handle(app)
     for each in (patterns, looking, streams, operations, health):
         app.include_router(each.router(parts))
-    app.add_middleware(BoundedBody, most_bytes=parts.bounds.most_body_bytes)
+    app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
+    protect(app, protection)
     return app

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
+import msgspec
+from fastapi import Path, Query
+from graphtide_query.planner import AUTO, ENGINES
 from graphtide_wire.control import LimitsForm, PatternRecord
+from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
 from graphtide_admin_api.domain.standing import Standing
 
-_Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+MOST: Final = 9_223_372_036_854_775_000
+"""About the greatest signed integer of 64 bits: one that a description, whose bounds are doubles, writes as it is."""
+
+_Count = Annotated[int, Field(ge=0, le=MOST)]
 Text = Annotated[str, Field(max_length=MOST_TEXT, description="A pattern in the pattern language.")]
 State = Literal["active", "paused"]
+Engine = Annotated[str, Field(json_schema_extra={"enum": [AUTO, *ENGINES]})]
+"""The name of an engine; another is refused as an unknown engine."""
+
+StreamPath = Annotated[str, Path(json_schema_extra={"pattern": f"^{STREAM_NAME}$"})]
+StreamQuery = Annotated[str | SkipJsonSchema[None], Query(json_schema_extra={"pattern": f"^{STREAM_NAME}$"})]
+AnyStreamQuery = Annotated[str | SkipJsonSchema[None], Query()]
+PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]{1,18}$"})]
+"""What fits another pattern is refused by the code that reads it, with a problem of its own."""
 
 
 class _Strict(BaseModel):
@@ -21,22 +37,34 @@ class _Strict(BaseModel):
 
 
 class Limits(_Strict):
-    """Bounds on a pattern's state; null does not bound. At a bound the pattern fails, is paused, or sheds partial matches."""
+    """Bounds on a pattern's state and work; null is the service's default.
+
+    `work` counts steps a record of the stream, on average. At a bound the pattern fails, is paused, or sheds matches.
+    """
 
     partial_matches: _Count | None = None
     state_bytes: _Count | None = None
     policy: Literal["fail", "pause", "shed"] = "fail"
+    work: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
 
     def form(self) -> LimitsForm:
         """Return them as records carry them."""
-        return LimitsForm(self.partial_matches, self.state_bytes, self.policy)
+        return LimitsForm(
+            self.partial_matches, self.state_bytes, self.policy, msgspec.UNSET if self.work is None else self.work
+        )
+
+    @classmethod
+    def of(cls, form: LimitsForm) -> Limits:
+        """Return the bounds that hold."""
+        held = form.effective
+        return cls(partial_matches=held.partial_matches, state_bytes=held.state_bytes, policy=held.policy, work=held.steps)
 
 
 class PatternIn(_Strict):
     """A pattern to be registered."""
 
     text: Text
-    engine: str = "auto"
+    engine: Engine = AUTO
     limits: Limits = Field(default_factory=Limits)
     state: State = "active"
 
@@ -49,7 +77,7 @@ class PatternChange(_Strict):
     """What is to change of a pattern; what is left out stays."""
 
     text: Text | None = None
-    engine: str | None = None
+    engine: Engine | None = None
     limits: Limits | None = None
     state: State | None = None
 
@@ -73,6 +101,7 @@ class Figures(BaseModel):
     matches: int
     partial_matches: int
     state_bytes: int
+    work: int | None = Field(description="steps of work")
     position: int | None
     at: datetime
 
@@ -99,14 +128,14 @@ class PatternOut(BaseModel):
     @classmethod
     def of(cls, record: PatternRecord, standing: Standing) -> PatternOut:
         """Return what is shown of a pattern."""
-        plan, limits = standing.plan, record.limits
+        plan = standing.plan
         return cls(
             name=record.name,
             version=record.version,
             text=record.text,
             stream=record.stream,
             engine=record.options.engine,
-            limits=Limits(partial_matches=limits.partial_matches, state_bytes=limits.state_bytes, policy=limits.policy),
+            limits=Limits.of(record.limits),
             wanted=record.state,
             state=standing.state,
             reason=standing.reason,
@@ -163,15 +192,6 @@ class Validity(BaseModel):
     error: Flaw | None = None
 
 
-class SimulationIn(_Strict):
-    """Patterns and edges to try them on."""
-
-    text: Text
-    edges: list[dict[str, JsonValue]] = Field(max_length=10_000)
-    engine: str = "auto"
-    time_unit: Literal["s", "ms", "us", "ns"] = "ms"
-
-
 class BadEdge(BaseModel):
     """An edge that could not be used, by its place among those given, from 1 on."""
 
@@ -221,6 +241,27 @@ class StreamOut(BaseModel):
     patterns: list[str]
 
 
+class StreamStanding(BaseModel):
+    """How far a stream was put in order: its epoch, its times, edges read in the epoch and those put aside for their times.
+
+    `note` says what is odd, and what helps.
+    """
+
+    epoch: int
+    watermark: int | None
+    newest: int | None
+    read: int
+    late: int
+    future: int
+    note: str | None
+
+
+class StreamDetails(StreamOut):
+    """A stream and how it stands; `standing` is null until a part of it was put in order."""
+
+    standing: StreamStanding | None
+
+
 class StreamsOut(BaseModel):
     """Streams, by their names."""
 
@@ -260,6 +301,7 @@ def figures_of(standing: Standing) -> Figures | None:
         matches=status.matches,
         partial_matches=status.partial_matches,
         state_bytes=status.state_bytes,
+        work=None if isinstance(status.work, msgspec.UnsetType) else status.work,
         position=status.position,
         at=status.at,
     )

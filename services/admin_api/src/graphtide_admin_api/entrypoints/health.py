@@ -20,4 +20,4 @@ def readiness(parts: Parts) -> Iterable[Finding]:
     """Look whether requests can be answered."""
     yield from parts.ready()
     yield checked("log", parts.log.ping)
-    yield Finding("registrations", None if parts.view.is_ready else "what is registered is being read")
+    yield Finding("registrations", None if parts.view.is_whole else "what is registered is being read")

@@ -17,7 +17,7 @@ from graphtide_admin_api.application.matches import Place
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
 from graphtide_admin_api.domain.standing import Standing
-from graphtide_admin_api.entrypoints.events import EventStreams
+from graphtide_admin_api.entrypoints.events import EventsResponse, EventStreams
 from graphtide_admin_api.entrypoints.forms import MatchesOut, MatchOut, PatternStatistics, figures_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
@@ -28,7 +28,8 @@ def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["patterns"])
     reads, sees = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(READ_MATCHES))]
-    streams = EventStreams(parts.bounds.most_event_streams, parts.bounds.heartbeat_seconds)
+    bounds = parts.bounds
+    streams = EventStreams(bounds.most_event_streams, bounds.most_event_streams_a_caller, bounds.heartbeat_seconds)
 
     @routes.get("/plan", dependencies=reads, response_class=Response)
     def plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
@@ -58,22 +59,19 @@ def router(parts: Parts) -> APIRouter:
         name: str,
         last_event_id: Annotated[str | None, Header()] = None,
         last: Annotated[int, Query(ge=0, le=1_000)] = 0,
-    ) -> StreamingResponse:
+    ) -> EventsResponse:
         """Send matches and retractions as they are reported, as server-sent events; ids are `partition-offset`.
 
         With Last-Event-ID it goes on after that event. Without one it begins with the last matches, if some are asked for, and
         goes on with what is reported from then on.
         """
         parts.patterns.get(name)
-        streams.check()
         try:
             after = Place.of(last_event_id) if last_event_id else parts.recent.before_newest(name, last)
         except ValueError as error:
             raise ProblemError(400, "bad-event-id", str(error)) from error
         following = Following(parts.log, parts.topics.matches, parts.recent, name, after)
-        return StreamingResponse(
-            streams.events(following), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-        )
+        return EventsResponse(streams, following)
 
     return routes
 

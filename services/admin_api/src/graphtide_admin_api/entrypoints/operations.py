@@ -6,15 +6,17 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
-from graphtide_core.errors import InvalidQueryError
 from graphtide_query.planner import AUTO, ENGINES
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
+from graphtide_runtime.http import JsonRoute
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphtide_admin_api.application.operations import Operation
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.entrypoints.forms import MOST, Engine
 from graphtide_admin_api.entrypoints.parts import Parts
 
-_Ticks = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+_Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
 
 
 class BackfillIn(BaseModel):
@@ -24,7 +26,7 @@ class BackfillIn(BaseModel):
 
     start: Annotated[_Ticks | None, Field(alias="from", description="First time of detection.")] = None
     end: Annotated[_Ticks | None, Field(alias="to", description="Time before which matches are detected.")] = None
-    engine: str = AUTO
+    engine: Engine = AUTO
 
 
 class OperationOut(BaseModel):
@@ -75,7 +77,7 @@ class OperationsOut(BaseModel):
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(prefix="/api/v1", tags=["operations"])
+    routes = APIRouter(prefix="/api/v1", tags=["operations"], route_class=JsonRoute)
     reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
 
     @routes.post("/patterns/{name}:backfill", status_code=202, dependencies=writes)
@@ -83,8 +85,8 @@ def router(parts: Parts) -> APIRouter:
         """Find the matches of a pattern in its stream's history; they are reported beside the others, marked as backfilled."""
         record, _ = parts.patterns.get(name)
         if wanted.engine not in (AUTO, *ENGINES):
-            message = f"there is no engine {wanted.engine!r}; one of {', '.join((AUTO, *ENGINES))}"
-            raise InvalidQueryError(message)
+            detail = f"there is no engine {wanted.engine!r}; one of {', '.join((AUTO, *ENGINES))}"
+            raise ProblemError(422, "unknown-engine", detail)
         found = parts.operations.backfill(record, wanted.start, wanted.end, wanted.engine)
         response.headers["Location"] = f"/api/v1/operations/{found.asked.id}"
         return OperationOut.of(found)

@@ -20,11 +20,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bounds of requests: bytes of a body, streams of events at once, seconds between two signs of life of one."""
+    """Bounds of requests.
+
+    Attributes:
+        most_body_bytes: of a body.
+        most_event_streams: streams of events at once.
+        most_event_streams_a_caller: of one caller.
+        heartbeat_seconds: between two signs of life of a stream.
+        most_simulations: simulations side by side.
+        most_simulations_a_caller: of one caller.
+        simulation_seconds: that an answer waits for one.
+    """
 
     most_body_bytes: int = 8 * 1024 * 1024
     most_event_streams: int = 200
+    most_event_streams_a_caller: int = 50
     heartbeat_seconds: float = 15.0
+    most_simulations: int = 2
+    most_simulations_a_caller: int = 1
+    simulation_seconds: float = 15.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Final
+from urllib.parse import quote
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
+from graphtide_runtime.access.guard import caller_of
+from graphtide_runtime.http import JsonRoute
 from graphtide_wire.control import PatternRecord
+from starlette.convertors import Convertor, register_url_convertor
 
-from graphtide_admin_api.application.simulating import simulate
+from graphtide_admin_api.application.simulating import Simulated, simulate
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.domain.registration import Wish, read_all
+from graphtide_admin_api.domain.registration import ACTIONS, Wish, read_all
 from graphtide_admin_api.entrypoints.forms import (
+    AnyStreamQuery,
     BadEdge,
     Flaw,
     PatternChange,
@@ -22,19 +28,39 @@ from graphtide_admin_api.entrypoints.forms import (
     PatternOut,
     PatternsOut,
     PatternSummary,
-    SimulationIn,
     SimulationOut,
     TextIn,
     Validity,
 )
 from graphtide_admin_api.entrypoints.parts import Parts
+from graphtide_admin_api.entrypoints.simulation_form import SIMULATION, edge_of, simulation_of
+from graphtide_admin_api.entrypoints.simulations import Simulations
+
+_ONE: Final = "/patterns/{name:pattern}"
 
 IfMatch = Annotated[str | None, Header(description="ETag of the state that is to be changed, or *.")]
 
 
+class _PatternName(Convertor[str]):
+    """A pattern's name in an address: what ends as an action does is an action on another pattern."""
+
+    regex = rf"(?![^/]*(?:{'|'.join(ACTIONS)})$)[^/]+"
+
+    def convert(self, value: str) -> str:
+        """Return the name."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Return what stands in the address."""
+        return value
+
+
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(prefix="/api/v1", tags=["patterns"])
+    register_url_convertor("pattern", _PatternName())
+    bounds = parts.bounds
+    simulations = Simulations(bounds.most_simulations, bounds.most_simulations_a_caller, bounds.simulation_seconds)
+    routes = APIRouter(prefix="/api/v1", tags=["patterns"], route_class=JsonRoute)
     reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
 
     def shown(record: PatternRecord, response: Response) -> PatternOut:
@@ -45,11 +71,11 @@ def router(parts: Parts) -> APIRouter:
     def register(wanted: PatternIn, response: Response) -> PatternOut:
         """Register a pattern; its matches are reported from the end of its stream on."""
         record = parts.patterns.register(wanted.wish())
-        response.headers["Location"] = f"/api/v1/patterns/{record.name}"
+        response.headers["Location"] = f"/api/v1/patterns/{quote(record.name, safe='')}"
         return shown(record, response)
 
     @routes.get("/patterns", dependencies=reads)
-    def all_patterns(stream: str | None = None) -> PatternsOut:
+    def all_patterns(stream: AnyStreamQuery = None) -> PatternsOut:
         """Return the patterns that are registered, or those on one stream."""
         records = [record for record in parts.view.patterns() if stream in (None, record.stream)]
         return PatternsOut(patterns=[PatternOut.of(record, parts.view.standing(record)) for record in records])
@@ -76,11 +102,16 @@ def router(parts: Parts) -> APIRouter:
             ],
         )
 
-    @routes.post("/patterns:simulate", dependencies=reads)
-    def try_out(given: SimulationIn) -> SimulationOut:
+    @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=SIMULATION)
+    async def try_out(request: Request) -> SimulationOut:
         """Match patterns over a few edges, without registering anything."""
-        edges = [msgspec.json.encode(edge) for edge in given.edges]
-        found = simulate(given.text, edges, given.engine, TimeUnit(given.time_unit))
+        caller, given = caller_of(request.scope), await simulation_of(request)
+
+        def work(is_unwanted: Callable[[], bool]) -> Simulated:
+            edges = [edge_of(number, edge) for number, edge in enumerate(given.edges, start=1)]
+            return simulate(given.text, edges, given.engine, TimeUnit(given.time_unit), is_unwanted)
+
+        found = await simulations.run(caller.name if caller is not None else "", request, work)
         return SimulationOut(
             matches=[msgspec.json.decode(match) for match in found.matches],
             engines=found.engines,
@@ -88,24 +119,24 @@ def router(parts: Parts) -> APIRouter:
             truncated=found.truncated,
         )
 
-    @routes.get("/patterns/{name}", dependencies=reads)
+    @routes.get(_ONE, dependencies=reads)
     def one(name: str, response: Response) -> PatternOut:
         """Return a pattern and how it stands."""
         return shown(parts.patterns.get(name)[0], response)
 
-    @routes.put("/patterns/{name}", dependencies=writes)
+    @routes.put(_ONE, dependencies=writes)
     def put(name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None) -> PatternOut:
         """Register a pattern under a name, or replace it; another text is a new version."""
         record, is_new = parts.patterns.put(name, wanted.wish(), if_match)
         response.status_code = 201 if is_new else 200
         return shown(record, response)
 
-    @routes.patch("/patterns/{name}", dependencies=writes)
+    @routes.patch(_ONE, dependencies=writes)
     def patch(name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None) -> PatternOut:
         """Change a part of a pattern."""
         return shown(parts.patterns.patch(name, wanted.wish(), if_match), response)
 
-    @routes.delete("/patterns/{name}", status_code=204, dependencies=writes)
+    @routes.delete(_ONE, status_code=204, dependencies=writes)
     def delete(name: str, if_match: IfMatch = None) -> None:
         """Delete a pattern."""
         parts.patterns.delete(name, if_match)
@@ -113,7 +144,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.post("/patterns/{name}:pause", dependencies=writes)
     def pause(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
         """Let a pattern rest; what completes meanwhile is never reported."""
-        return shown(parts.patterns.patch(name, Wish(state="paused"), if_match or "*"), response)
+        return shown(parts.patterns.patch(name, Wish(state="paused"), "*" if if_match is None else if_match), response)
 
     @routes.post("/patterns/{name}:resume", dependencies=writes)
     def resume(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:

@@ -7,24 +7,8 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request, Response
 from graphtide_runtime import http
 from graphtide_runtime.http import answer_with_problems
-from pydantic import BaseModel
 
 from graphtide_admin_api.domain.problems import ProblemError
-
-
-class ProblemDocument(BaseModel):
-    """A problem document; `code` is for programs, and a problem with a pattern's text has its place."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    line: int | None = None
-    column: int | None = None
-    source_line: str | None = None
-    expected: list[str] | None = None
-    hint: str | None = None
 
 
 def answer(problem: ProblemError) -> Response:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
 from graphtide_runtime.access.callers import ADMIN, READ_PATTERNS
+from graphtide_wire.control import PatternRecord
 from graphtide_wire.statistics import encode_statistics
 from graphtide_wire.topics import check_stream
 
 from graphtide_admin_api.application.matches import Place
-from graphtide_admin_api.application.reading import Letter
+from graphtide_admin_api.application.reading import Letter, Stream
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.entrypoints.forms import DeadLetterOut, DeadLettersOut, StreamOut, StreamsOut
+from graphtide_admin_api.entrypoints.forms import (
+    DeadLetterOut,
+    DeadLettersOut,
+    PlacePath,
+    StreamDetails,
+    StreamOut,
+    StreamPath,
+    StreamQuery,
+    StreamsOut,
+    StreamStanding,
+)
 from graphtide_admin_api.entrypoints.parts import Parts
 
 
@@ -28,22 +40,30 @@ def router(parts: Parts) -> APIRouter:
     def streams() -> StreamsOut:
         """Return the streams that there are."""
         patterns = parts.view.patterns()
-        return StreamsOut(
-            streams=[
-                StreamOut(
-                    name=each.name,
-                    partitions=each.partitions,
-                    first=each.first,
-                    end=each.end,
-                    dead_letters=each.dead_letters,
-                    patterns=[record.name for record in patterns if record.stream == each.name],
-                )
-                for each in parts.streams.all()
-            ]
-        )
+        return StreamsOut(streams=[_stream(each, patterns) for each in parts.streams.all()])
+
+    @routes.get("/streams/{stream}", dependencies=reads)
+    def one(stream: StreamPath) -> StreamDetails:
+        """Return a stream and how far it was put in order."""
+        patterns, found = parts.view.patterns(), parts.streams.one(_checked(stream))
+        if found is None:
+            raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
+        standing = None
+        if found[1] is not None:
+            figures, counted = found[1].figures, found[1].figures.counted
+            standing = StreamStanding(
+                epoch=figures.epoch,
+                watermark=figures.watermark,
+                newest=figures.newest,
+                read=counted.read,
+                late=counted.late,
+                future=counted.future,
+                note=found[1].note,
+            )
+        return StreamDetails(**_stream(found[0], patterns).model_dump(), standing=standing)
 
     @routes.get("/statistics/{stream}", dependencies=reads, response_class=Response)
-    def statistics(stream: str) -> Response:
+    def statistics(stream: StreamPath) -> Response:
         """Return the newest snapshot of a stream: the record of the topic control.statistics."""
         found = parts.view.statistics(stream)
         if found is None:
@@ -51,13 +71,13 @@ def router(parts: Parts) -> APIRouter:
         return Response(encode_statistics(found), media_type="application/json")
 
     @routes.get("/dead-letters", dependencies=administers)
-    def letters(stream: str | None = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> DeadLettersOut:
+    def letters(stream: StreamQuery = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> DeadLettersOut:
         """Return the newest records that could not be used, of one stream or of each."""
         names = parts.streams.names() if stream is None else [_checked(stream)]
         return DeadLettersOut(dead_letters=[_shown(letter) for letter in parts.streams.letters(names, limit)])
 
     @routes.get("/dead-letters/{stream}/{place}", dependencies=administers)
-    def letter(stream: str, place: str) -> DeadLetterOut:
+    def letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
         """Return the dead letter at a place, `partition-offset`."""
         try:
             found = parts.streams.letter(_checked(stream), Place.of(place))
@@ -68,6 +88,17 @@ def router(parts: Parts) -> APIRouter:
         return _shown(found)
 
     return routes
+
+
+def _stream(stream: Stream, patterns: Iterable[PatternRecord]) -> StreamOut:
+    return StreamOut(
+        name=stream.name,
+        partitions=stream.partitions,
+        first=stream.first,
+        end=stream.end,
+        dead_letters=stream.dead_letters,
+        patterns=[record.name for record in patterns if record.stream == stream.name],
+    )
 
 
 def _checked(stream: str) -> str:

@@ -1,6 +1,7 @@
 """The ordered topic of a stream as history: pieces of some records each.
 
-Its edges are in their total order and cleared of duplicates already. Records that were appended later change nothing of what
+Its edges are in their total order and cleared of duplicates already. Times begin anew with an epoch of the stream, so the
+history is that of the newest one: no window reaches into an earlier. Records that were appended later change nothing of what
 was there, so the topic's fingerprint stays.
 """
 
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ports.log import TopicPartition
+from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_native.records import ArrowDecoder, ticks_per_second
-from graphtide_runtime.window_log import between
+from graphtide_runtime.window_log import Instant, between, first_since, newest_before
 from graphtide_wire import ordered
 
 from graphtide_backfill.application.pieces import Told
@@ -69,7 +71,7 @@ class TopicPiece:
 
 @dataclass(frozen=True, slots=True)
 class OrderedTopic:
-    """The whole of an ordered topic as it is now."""
+    """The newest epoch of an ordered topic as it is now."""
 
     log: Callable[[], Log]
     topic: str
@@ -116,7 +118,11 @@ class OrderedTopic:
             if place not in reader.partitions(self.topic):
                 message = f"there is no topic {self.topic}"
                 raise UnreadableStreamError(message)
-            return reader.ends([place])[place]
+            first, end = reader.ends([place])[place]
+            newest = newest_before(reader, place, end)
+            if newest is None or newest.epoch == 0:
+                return first, end
+            return first_since(reader, place, Instant(newest.epoch, MIN_EVENT_TIME), end), end
         except TransientError as error:
             message = f"{self.topic}: {error}"
             raise UnreadableStreamError(message) from error

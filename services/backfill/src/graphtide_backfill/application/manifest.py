@@ -24,7 +24,7 @@ class Manifest(msgspec.Struct, frozen=True):
         patterns: digest of the patterns, in their canonical form with versions.
         engine: as it was asked for.
         unit: what ticks count.
-        limits: bounds on each pattern's state.
+        limits: bounds on each pattern's state and work.
         history: fingerprint of what is read.
         asked: from when to when, as it was asked; None is all there is.
         bounds: of the slices; none before history is cut.
@@ -33,7 +33,7 @@ class Manifest(msgspec.Struct, frozen=True):
     patterns: str
     engine: str
     unit: str
-    limits: tuple[int | None, int | None, str]
+    limits: tuple[int | None, int | None, str, int | None]
     history: str
     asked: tuple[int | None, int | None]
     bounds: tuple[int, ...] = ()
@@ -59,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True):
 def manifest_of(task: Task, history: str, asked: tuple[int | None, int | None]) -> Manifest:
     """Return what a run of this task over this history is, before history is cut."""
     texts = "\n".join(f"{pattern.version}\n{print_pattern(pattern)}" for pattern in task.patterns)
-    limits = (task.limits.partial_matches, task.limits.state_bytes, task.limits.policy)
+    limits = (task.limits.partial_matches, task.limits.state_bytes, task.limits.policy, task.limits.work)
     return Manifest(_digest(texts.encode()), task.engine, task.unit.value, limits, history, asked)
 
 

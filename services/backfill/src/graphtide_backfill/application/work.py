@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import compress, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pyarrow as pa
 from graphtide_native.records import Symbols
+from graphtide_wire.ordered import MADE
 
 from graphtide_backfill.application.pieces import Reading
 from graphtide_backfill.domain.blocks import cut
@@ -75,14 +76,20 @@ def blocks_of(planned: PlannedPiece, job: Job, duplicates: NDArray[np.int64]) ->
 
 
 def ids_of(planned: PlannedPiece, unit: TimeUnit) -> Iterator[Ids]:
-    """Yield the records of a piece by their ids."""
+    """Yield the records of a piece by their ids, those that give one: what is made comes once."""
     for batch in planned.piece.batches(Reading(Symbols(), (), unit, planned.ordinal)):
         with pa.ipc.open_stream(batch.to_arrow()) as reader:
             (columns,) = reader.read_all().to_batches()
         deletes = [False] * len(batch)
         if "op" in columns.schema.names:
             deletes = [each == "delete" for each in columns.column("op").to_pylist()]
-        yield Ids(columns.column("id"), batch.ts, batch.ordinals, deletes)
+        ids, times, arrivals = columns.column("id"), batch.ts, batch.ordinals
+        if MADE in columns.schema.names:
+            given = [not each for each in columns.column(MADE).to_pylist()]
+            ids = ids.filter(pa.array(given))
+            times, arrivals = list(compress(times, given)), list(compress(arrivals, given))
+            deletes = list(compress(deletes, given))
+        yield Ids(ids, times, arrivals, deletes)
 
 
 def match_slices(blocks: Iterable[Block], job: Job, sink: SliceSink) -> Iterator[Outcome]:

@@ -1,24 +1,28 @@
 """Appending to the log for many at once: one thread owns the writer, and one flush answers all who wait.
 
 While the log acknowledges what was handed over, more gathers for the next flush. So many small requests cost the log few
-flushes. Bytes that wait are bounded by `Room`; nothing is handed over without.
+flushes. Whoever hands over bounds the bytes that wait.
 """
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
+import structlog
 from graphtide_core.errors import GraphtideError, TransientError
+from graphtide_runtime.telemetry import events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.ports.log import Log, Message
+    from graphtide_core.ports.log import Log, LogWriter, Message
 
+_LOG = structlog.get_logger()
 _CLOSED: Final = "the service is stopping"
 
 
@@ -63,26 +67,27 @@ class Appender:
             self._thread.join()
 
     def _work(self) -> None:
-        writer = self._log.writer()
+        writer: LogWriter | None = None
         going_on = True
         while going_on:
             taken, going_on = self._gather()
-            failed: GraphtideError | None = None
+            # Whoever gave up waiting has got no answer, and need not be written; from here on nobody can give up.
+            waiting = [handed for handed in taken if handed.done.set_running_or_notify_cancel()]
             try:
-                for handed in taken:
+                writer = writer or self._log.writer()
+                for handed in waiting:
                     writer.write(handed.messages)
                 writer.flush(self._flush_seconds)
-            except GraphtideError as error:
-                failed = error
+            except Exception as error:
                 # What failed once may be broken for good; another writer starts from nothing.
-                writer.close()
-                writer = self._log.writer()
-            for handed in taken:
-                if failed is None:
+                _close(writer)
+                writer = None
+                for handed in waiting:
+                    handed.done.set_exception(_told(error))
+            else:
+                for handed in waiting:
                     handed.done.set_result(None)
-                else:
-                    handed.done.set_exception(failed)
-        writer.close()
+        _close(writer)
 
     def _gather(self) -> tuple[list[_Handed], bool]:
         """Wait for something, and return all there is, and whether more may come."""
@@ -97,26 +102,16 @@ class Appender:
         return taken, False
 
 
-class Room:
-    """Bytes that may be under way; for one thread."""
+def _told(error: Exception) -> GraphtideError:
+    """Return what those who wait are told."""
+    if isinstance(error, GraphtideError):
+        return error
+    _LOG.error(events.APPENDING_FAILED, error=repr(error), exc_info=error)
+    return TransientError(f"the log could not be written to: {error!r}")
 
-    def __init__(self, most_bytes: int) -> None:
-        """Start with all of it free."""
-        self._most_bytes = most_bytes
-        self._taken = 0
 
-    @property
-    def taken(self) -> int:
-        """Bytes under way."""
-        return self._taken
-
-    def take(self, size: int) -> bool:
-        """Take so many bytes if they are free; all there is counts as enough for one that asks for more."""
-        if self._taken and self._taken + size > self._most_bytes:
-            return False
-        self._taken += size
-        return True
-
-    def give_back(self, size: int) -> None:
-        """Free what was taken."""
-        self._taken -= size
+def _close(writer: LogWriter | None) -> None:
+    """Give a writer back, if there is one; it may be broken."""
+    with suppress(Exception):
+        if writer is not None:
+            writer.close()

@@ -1,12 +1,15 @@
-"""A filter of duplicates that knows what went out: made from the tail of the ordered stream, one window back."""
+"""A filter of duplicates that knows what went out: made from the tail of the ordered stream, one window back in its epoch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import FatalError, PoisonRecordError, TransientError, UnreadableStreamError
+import structlog
+from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_native.records import ArrowDecoder, Duplicates, Symbols
-from graphtide_runtime.window_log import first_since, newest_before
+from graphtide_runtime.telemetry import events
+from graphtide_runtime.window_log import Instant, first_since, newest_before
 from graphtide_wire import ordered
 
 if TYPE_CHECKING:
@@ -14,20 +17,20 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
 
+_LOG = structlog.get_logger()
 _MOST: Final = 16
 _WAIT_SECONDS: Final = 0.5
 _ATTEMPTS: Final = 40
 """Times to look again for the end of what was committed, before the log counts as not answering."""
 
 
-def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edges: int) -> Duplicates:
-    """Return a filter that has seen the last `window` ticks of the ordered stream, of which `edges` edges went out.
+def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edges: int, epoch: int) -> Duplicates:
+    """Return a filter that has seen the last `window` ticks of an epoch of the ordered stream, of which `edges` edges went out.
 
     The reader reads something else afterwards: assign it anew.
 
     Raises:
         TransientError: the log does not give what was committed yet.
-        FatalError: the ordered stream has a record that is none.
 
     Complexity: O(log records) reads, then those of one window.
     """
@@ -36,15 +39,20 @@ def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edge
         return duplicates
     first, end = reader.ends([place])[place]
     newest = newest_before(reader, place, end)
-    start = first if newest is None else first_since(reader, place, newest - window + 1, end)
+    is_of_epoch = newest is not None and newest.epoch == epoch
+    since = newest.back(window) if newest is not None and is_of_epoch else Instant(epoch, MIN_EVENT_TIME)
+    start = first if newest is None else first_since(reader, place, since, end)
     decoder = ArrowDecoder(Symbols(), [], {})
     for record in _tail(reader, place, start, edges):
-        decoder.start_at(ordered.figures(record.headers).ordinal)
+        figures = ordered.figures(record.headers)
+        if figures.epoch != epoch:
+            continue
+        decoder.start_at(figures.ordinal)
         try:
             duplicates.filter(decoder.decode(record.value or b""))
         except UnreadableStreamError as error:
-            message = f"{record.topic} at offset {record.offset}: {error}"
-            raise FatalError(message) from error
+            # Nothing of it went out by this sequencer, so no id in it can come again.
+            _LOG.warning(events.ORDERED_UNREADABLE, topic=record.topic, offset=record.offset, error=str(error))
     return duplicates
 
 
@@ -62,10 +70,12 @@ def _tail(reader: LogReader, place: TopicPartition, start: int, edges: int) -> I
                 try:
                     figures = ordered.figures(record.headers)
                 except PoisonRecordError as error:
-                    message = f"{record.topic} at offset {record.offset}: {error}"
-                    raise FatalError(message) from error
+                    _LOG.warning(events.ORDERED_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
+                    continue
                 yield record
-                reached = figures.ordinal + figures.records
+                following = figures.ordinal + figures.records
+                # What says otherwise was written by somebody else.
+                reached = max(reached, following) if following <= edges else reached
             if reached >= edges:
                 return
             records = reader.poll(_WAIT_SECONDS, _MOST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from graphtide_runtime.health import note
 from graphtide_runtime.lag import Lag
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import metrics
@@ -31,10 +32,12 @@ class SequencerFigures:
         self._ticks_per_second = 1_000_000_000 / unit.nanoseconds
         self._lag = Lag({key.WORKER: worker, key.STREAM: str(stream)})
         self._gauges = Gauges()
+        self._stream = str(stream)
 
     def follow(self, sequencer: StreamSequencer) -> None:
         """Tell how this sequencer stands, and no other."""
         self._gauges.close()
+        note(sequencer.figures.note(self._stream))
         self._gauges.add(metrics.PENDING_EDGES, lambda: [(sequencer.pending, self._of)])
         self._gauges.add(metrics.WATERMARK_LAG, lambda: self._watermark_lag(sequencer))
         self._gauges.add(metrics.LAG, self._lag.observed)
@@ -43,13 +46,14 @@ class SequencerFigures:
         """Take note of what a round read."""
         self._lag.polled(records, now)
 
-    def committed(self, output: Output, packed: int, too_large: int) -> None:
-        """Count what a transaction let out."""
+    def committed(self, sequencer: StreamSequencer, output: Output, packed: int, too_large: int) -> None:
+        """Count what a transaction of the sequencer let out."""
         outcomes = Counter(each.refused.code.value for each in output.put_aside)
         outcomes += Counter({"read": output.read, "ordered": packed, "duplicate": output.duplicates})
         outcomes[ErrorCode.TOO_LARGE.value] += too_large
         for outcome, edges in outcomes.items():
             add(metrics.SEQUENCED_EDGES, edges, {**self._of, key.OUTCOME: outcome})
+        note(sequencer.figures.note(self._stream))
 
     def close(self) -> None:
         """Tell nothing more."""

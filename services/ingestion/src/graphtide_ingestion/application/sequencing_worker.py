@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import TransientError
-from graphtide_core.ports.log import TopicPartition
-from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
+from graphtide_core.ports.log import Position, TopicPartition
+from graphtide_core.time import TimeUnit
 from graphtide_runtime.sequencing.dead_letters import letter, letter_of
 from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_runtime.sequencing.positions import remembered
 from graphtide_runtime.sequencing.raw_decoding import Refused
 from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_runtime.sequencing.standing import sequencer_of
 from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
 from graphtide_runtime.sequencing.tracing import sequencing
 from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import between
+from graphtide_runtime.window_log import between, edges_before
 from graphtide_wire.dead_letters import ErrorCode
 
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
@@ -42,6 +43,9 @@ _QUIET_COMMIT_SECONDS: Final = 1.0
 
 _MOST_ORDERED_RECORDS: Final = 8
 """Full ordered records of one transaction: it costs the log much more than a record, and readers wait for its end."""
+
+_MOST_DOUBTS: Final = 5
+"""How often positions that contradict the ordered stream are refused before they are believed."""
 
 _LONGEST_ROUND_SECONDS: Final = 0.1
 """How long edges may wait for others of their round."""
@@ -83,7 +87,7 @@ class SequencingWorker:
         self._clock = clock
         self._options = options
         self._packing = Packing(topics.ordered(stream), options.unit, options.most_edges)
-        self._id = f"{topics.prefix}.sequencer.{stream}"
+        self._id = sequencer_of(topics, stream)
         self._reader: LogReader | None = None
         self._transactor: LogTransactor | None = None
         self._windows: RegisteredWindows | None = None
@@ -93,6 +97,7 @@ class SequencingWorker:
         self._figures = SequencerFigures(self._id, stream, options.unit)
         self._dirty_since: float | None = None
         self._patterns_at = 0.0
+        self._doubts = 0
 
     @property
     def name(self) -> str:
@@ -123,6 +128,7 @@ class SequencingWorker:
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._dirty_since = None
         starts, unread = self._restore(reader)
+        self._doubt(reader, self._transactor)
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
         self._figures.follow(self._stream_sequencer)
@@ -140,7 +146,7 @@ class SequencingWorker:
                 self._commit()
         # Not now: a commit may have taken long, and who spoke meanwhile was not read.
         sequencer.look_around(as_of, at_end=reader.at_end())
-        if sequencer.output.batches or sequencer.output.put_aside:
+        if not sequencer.output.is_empty:
             self._note_work()
         if self._is_due():
             self._commit()
@@ -170,9 +176,33 @@ class SequencingWorker:
         ends = reader.ends(starts)
         return starts, {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
 
+    def _doubt(self, reader: LogReader, transactor: LogTransactor) -> None:
+        """Refuse positions that say less than the ordered stream, which was committed with them: edges would go out again.
+
+        A coordinator of groups that was made while its partition had no leader knows nothing, or not all, of what was committed
+        (seen on Kafka 4.0.2 after crashes of a lone broker). What is committed for a partition that nobody reads by group makes
+        it notice, and load again. Who goes on saying so is believed: the last ordered record may be somebody else's.
+
+        Raises:
+            TransientError: they do.
+        """
+        place = TopicPartition(self._packing.topic, 0)
+        went_out, known = edges_before(reader, place, reader.ends([place])[place][1]), self._stream_sequencer.ordered
+        if went_out <= known:
+            self._doubts = 0
+        if went_out <= known or self._doubts >= _MOST_DOUBTS:
+            return
+        self._doubts += 1
+        transactor.begin()
+        transactor.commit(self._id, {place: Position(0)})
+        message = f"group {self._id} knows of {known} edges that went out, and {place.topic} has {went_out}"
+        raise TransientError(message)
+
     def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
         place = TopicPartition(self._packing.topic, 0)
-        self._stream_sequencer.filter_with(known_duplicates(reader, place, self._window, self._stream_sequencer.ordered))
+        sequencer = self._stream_sequencer
+        known = known_duplicates(reader, place, self._window, sequencer.ordered, sequencer.epoch)
+        sequencer.filter_with(known, self._window)
         reader.assign(starts)
 
     def _opened(self) -> tuple[LogReader, StreamSequencer]:
@@ -189,8 +219,7 @@ class SequencingWorker:
         return max(0.0, min(self._options.poll_seconds, left))
 
     def _linger(self) -> float:
-        output = self._stream_sequencer.output
-        return self._options.linger_seconds if output.batches or output.put_aside else _QUIET_COMMIT_SECONDS
+        return _QUIET_COMMIT_SECONDS if self._stream_sequencer.output.is_empty else self._options.linger_seconds
 
     def _note_work(self) -> None:
         if self._dirty_since is None:
@@ -214,9 +243,8 @@ class SequencingWorker:
         if transactor is None:
             return
         output = sequencer.take_output()
-        watermark = MIN_EVENT_TIME if sequencer.watermark is None else sequencer.watermark
         with sequencing(self._topics.raw(self._stream), self._stream, output, sequencer.traces) as onward:
-            messages, packed, too_large = self._packing.pack(output.batches, sequencer.ordered, watermark, onward)
+            messages, packed, too_large = self._packing.pack(output.stretches, sequencer.ordered, onward)
             sequencer.count_out(packed)
             transactor.begin()
             transactor.write(messages)
@@ -224,7 +252,10 @@ class SequencingWorker:
             transactor.write(letters + [self._too_large(raw) for raw in too_large])
             transactor.commit(self._id, sequencer.positions(self._places))
         sequencer.traces.forget(sequencer.watermark)
-        self._figures.committed(output, packed, len(too_large))
+        self._figures.committed(sequencer, output, packed, len(too_large))
+        for stretch in output.stretches:
+            if stretch.begins:
+                _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)
         self._dirty_since = None
 
     def _too_large(self, raw: bytes) -> Message:

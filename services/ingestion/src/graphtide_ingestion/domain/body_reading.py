@@ -1,20 +1,22 @@
 """A body of edges, read block by block: good edges as text to pass on, bad ones aside.
 
-Good edges keep their bytes and their lines: where one was put aside, the text has an empty line. What is passed on is CSV or
-JSON Lines as it came, so that nothing is written anew; a header of CSV gets the canonical names. Cost: one pass of the decoder.
+Good edges keep their bytes and their lines: where one was put aside, the text has a line with a substitute, which whoever reads
+it counts. What is passed on is CSV or JSON Lines as it came, so that nothing is written anew; a header of CSV gets the
+canonical names. Cost: one pass of the decoder.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ports.log import Record
-from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
+from graphtide_native.records import SUBSTITUTE, CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
 from graphtide_runtime.sequencing.raw_decoding import Refused, code_of
 from graphtide_wire import raw
 from graphtide_wire.dead_letters import ErrorCode
@@ -35,7 +37,10 @@ MOST_HEADER_CHARACTERS: Final = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines to pass on: they begin with line `line` of the body and hold `edges` edges; of CSV, `columns` is the header."""
+    """Lines to pass on: they begin with line `line` of the body and hold `edges` edges, or none but substitutes.
+
+    Of CSV, `columns` is the header.
+    """
 
     text: bytes
     edges: int
@@ -51,13 +56,21 @@ class BodyReader:
         accepted: edges passed on so far.
     """
 
-    def __init__(self, format: RawFormat, columns: Mapping[str, str] | None = None, most_bytes: int = MOST_EDGE_BYTES) -> None:
+    def __init__(
+        self,
+        format: RawFormat,
+        columns: Mapping[str, str] | None = None,
+        most_bytes: int = MOST_EDGE_BYTES,
+        *,
+        substitutes: bool = False,
+    ) -> None:
         """Read one body.
 
         Args:
             format: how it is written.
             columns: the body's own names of fields by canonical names (`ts`, `src`, …); those left out are canonical.
             most_bytes: bytes of a passage, about; an edge that is larger is put aside.
+            substitutes: whether it may have substitutes already, for edges that were put aside before.
 
         Raises:
             UnreadableStreamError: a canonical name is none.
@@ -71,6 +84,7 @@ class BodyReader:
             else JsonLinesDecoder(Symbols(), [], columns or {}, keep_raw=True)
         )
         self._most_bytes = most_bytes
+        self._substitutes = substitutes
         self._columns: str | None = None
         self._line = 1
         self._held: list[bytes] = []
@@ -96,7 +110,13 @@ class BodyReader:
         return [*passages, *self._passage()], refused
 
     def _taken(self, batch: EdgeBatch) -> tuple[list[Passage], list[Refused]]:
-        refused = [Refused(code_of(each.reason), each.reason, each.raw, each.line) for each in take_dead_letters(self._decoder)]
+        letters = take_dead_letters(self._decoder)
+        aside = deque(each.line for each in letters)
+        refused = [
+            Refused(code_of(each.reason), each.reason, each.raw, each.line)
+            for each in letters
+            if not (self._substitutes and each.raw == SUBSTITUTE)
+        ]
         if self._columns is None and (names := self._decoder.columns()) is not None:
             self._columns = _header([self._renamed.get(name, name) for name in names])
             if len(self._columns) > MOST_HEADER_CHARACTERS:
@@ -107,16 +127,36 @@ class BodyReader:
         for edges, text in self._texts(batch):
             if edges == 1 and len(text.strip(b"\n")) > self._most_bytes:
                 reason = f"the edge is longer than {self._most_bytes} bytes"
-                line = self._line + len(text) - len(text.lstrip(b"\n"))
-                refused.append(Refused(ErrorCode.TOO_LARGE, reason, text.strip(b"\n"), line))
+                before = len(text) - len(text.lstrip(b"\n"))
+                refused.append(Refused(ErrorCode.TOO_LARGE, reason, text.strip(b"\n"), self._line + before))
+                kept = b"\n" * before + SUBSTITUTE + b"\n" * (text.count(b"\n") - before)
+                passages += self._hold(0, self._with_substitutes(kept, aside))
                 continue
-            if self._held_bytes + len(text) > self._most_bytes:
-                passages += self._passage()
-            self._held.append(text)
-            self._held_bytes += len(text)
-            self._held_edges += edges
-            self._line += text.count(b"\n")
+            passages += self._hold(edges, self._with_substitutes(text, aside))
+        if aside:
+            passages += self._hold(0, self._with_substitutes(b"\n" * (aside[-1] + 1 - self._line), aside))
         return passages, refused
+
+    def _with_substitutes(self, text: bytes, aside: deque[int]) -> bytes:
+        """Return the text, which begins with the line `_line`, with substitutes for what was put aside in it."""
+        end = self._line + text.count(b"\n")
+        if not aside or aside[0] >= end:
+            return text
+        lines = text.split(b"\n")
+        while aside and aside[0] < end:
+            place = aside.popleft() - self._line
+            if place >= 0 and not lines[place]:
+                lines[place] = SUBSTITUTE
+        return b"\n".join(lines)
+
+    def _hold(self, edges: int, text: bytes) -> list[Passage]:
+        """Hold lines that follow; return what is ready to be passed on because of them."""
+        passages = self._passage() if self._held_bytes + len(text) > self._most_bytes else []
+        self._held.append(text)
+        self._held_bytes += len(text)
+        self._held_edges += edges
+        self._line += text.count(b"\n")
+        return passages
 
     def _texts(self, batch: EdgeBatch) -> Iterator[tuple[int, bytes]]:
         """Yield numbers of edges and their text, in parts that fit a passage, as far as edges do by themselves.
@@ -135,7 +175,7 @@ class BodyReader:
     def _passage(self) -> list[Passage]:
         """Return what is held, if anything."""
         held = []
-        if self._held_edges:
+        if self._held:
             held.append(Passage(b"".join(self._held), self._held_edges, self._first_line, self._format, self._columns))
             self.accepted += self._held_edges
         self._held, self._held_bytes, self._held_edges, self._first_line = [], 0, 0, self._line
@@ -143,7 +183,9 @@ class BodyReader:
 
 
 def events_as_lines(body: bytes) -> tuple[bytes, list[Refused]]:
-    """Return the edges of a batch of CloudEvents, and the events that have none; lines are places in the batch.
+    """Return the edges of a batch of CloudEvents, and the events that have none, with substitutes for them.
+
+    Lines of what is refused are places in the batch.
 
     Raises:
         PoisonRecordError: the body is no batch.
@@ -160,7 +202,7 @@ def events_as_lines(body: bytes) -> tuple[bytes, list[Refused]]:
             lines += event_as_lines(bytes(event)).splitlines()
         except PoisonRecordError as error:
             refused.append(Refused(ErrorCode.MALFORMED, error.reason, bytes(event), place))
-            lines.append(b"")
+            lines.append(SUBSTITUTE)
     return b"\n".join(lines), refused
 
 

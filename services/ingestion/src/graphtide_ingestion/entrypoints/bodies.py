@@ -30,6 +30,9 @@ LINES: Final = {
 WHOLE: Final = frozenset({JSON, EVENT, EVENTS})
 """Types of bodies that have to be there as a whole."""
 
+LONGEST_PRODUCER: Final = LONGEST_NAME
+"""Characters of a sender's name."""
+
 _LONGEST_KEY: Final = 255
 
 
@@ -56,10 +59,10 @@ def declared_size(request: Request) -> int | None:
     return int(declared) if declared.isascii() and declared.isdigit() else None
 
 
-def too_large(most: int, accepted: int = 0) -> ProblemError:
+def too_large(most: int) -> ProblemError:
     """Return the problem of a body with more bytes than are taken."""
     detail = f"the body has more than {most} bytes; send the edges in several requests"
-    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body-too-large", detail, more={"accepted": accepted})
+    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body-too-large", detail, more={"accepted": 0})
 
 
 def producer(request: Request) -> str | None:
@@ -68,7 +71,7 @@ def producer(request: Request) -> str | None:
     Raises:
         ProblemError: it is too long.
     """
-    return _short(request, "graphtide-producer", LONGEST_NAME)
+    return _short(request, "graphtide-producer", LONGEST_PRODUCER)
 
 
 def idempotency_key(request: Request) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -14,20 +15,24 @@ from graphtide_core.errors import InvalidQueryError, PoisonRecordError, Transien
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.clock import Clock
 from graphtide_core.ports.log import Log, Message
+from graphtide_runtime.access.callers import WRITE_EDGES
+from graphtide_runtime.access.guard import caller_of
 from graphtide_runtime.http import Authorize, ProblemError
 from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_runtime.serving.bodies import held_by
 from graphtide_runtime.telemetry import attributes, metrics
 from graphtide_runtime.telemetry.instruments import add
 from graphtide_wire.raw import RawFormat
 from graphtide_wire.topics import Topics
 from starlette.requests import ClientDisconnect
 
-from graphtide_ingestion.application.answers import Answers
-from graphtide_ingestion.application.appending import Appender, Room
+from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.receiving import Reception, Sender, letter_at
 from graphtide_ingestion.application.streams import Streams, UnknownStreamError
 from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_ingestion.entrypoints import bodies
+from graphtide_ingestion.entrypoints.description import EDGE, EDGES, PROBLEMS, Accepted, StreamPath
+from graphtide_ingestion.entrypoints.once import Once
 from graphtide_ingestion.entrypoints.sending import sending
 
 
@@ -39,14 +44,14 @@ class HttpLimits:
         most_body_bytes: of a body that is read as it comes.
         most_value_bytes: of a body that has to be there as a whole.
         most_waiting_bytes: of one request, read and not acknowledged by the log yet.
-        most_bytes_in_flight: of all requests together; one that does not fit is told to come back.
+        most_held_bytes: of one request, in all: what waits, and an edge that is not whole yet.
         acknowledge_seconds: how long the log may take for a request.
     """
 
     most_body_bytes: int = 256 * 1024 * 1024
     most_value_bytes: int = 1024 * 1024
     most_waiting_bytes: int = 4 * 1024 * 1024
-    most_bytes_in_flight: int = 64 * 1024 * 1024
+    most_held_bytes: int = 20 * 1024 * 1024
     acknowledge_seconds: float = 15.0
 
 
@@ -66,11 +71,7 @@ class Answer:
 
 
 class EdgesApi:
-    """Takes bodies of edges. All methods run in one event loop.
-
-    Attributes:
-        room: bytes under way.
-    """
+    """Takes bodies of edges. All methods run in one event loop."""
 
     def __init__(
         self,
@@ -80,17 +81,16 @@ class EdgesApi:
         *,
         appender: Appender,
         streams: Streams,
-        answers: Answers[asyncio.Future[Answer]],
+        once: Once[Answer],
         limits: HttpLimits,
     ) -> None:
         """Work with these."""
-        self.room = Room(limits.most_bytes_in_flight)
         self._log = log
         self._topics = topics
         self._clock = clock
         self._appender = appender
         self._streams = streams
-        self._answers = answers
+        self._once = once
         self._limits = limits
 
     async def send(self, name: str, request: Request) -> Answer:
@@ -104,9 +104,9 @@ class EdgesApi:
         with sending(self._topics.raw(stream), request) as traceparent:
             sender = Sender(stream, kind, bodies.producer(request), traceparent)
             key = bodies.idempotency_key(request)
-            if key is None:
-                return await self._take(sender, request)
-            return await self._once((stream, key), lambda: self._take(sender, request))
+            caller = caller_of(request.scope)
+            whose = caller.name if caller is not None else ""
+            return await self._once.do(None if key is None else (whose, stream, key), lambda: self._take(sender, request))
 
     async def replay(self, name: str, partition: int, offset: int, request: Request) -> Answer:
         """Take the body in place of a dead letter, from the sender of the letter; an empty one is the letter as it was.
@@ -142,34 +142,18 @@ class EdgesApi:
             raise ProblemError(HTTPStatus.NOT_FOUND, "invalid-stream-name", str(error)) from error
         return StreamName(name)
 
-    async def _once(self, key: tuple[str, str], work: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Do the work unless it was done for this key; answer alike who asks meanwhile; let the next try if it failed."""
-        first = self._answers.get(key)
-        if first is not None:
-            return await asyncio.shield(first)
-        begun = asyncio.ensure_future(work())
-        self._answers.put(key, begun)
-        try:
-            return await begun
-        except BaseException:
-            self._answers.drop(key)
-            raise
-
     async def _take(self, sender: Sender, request: Request) -> Answer:
         limits = self._limits
         declared = bodies.declared_size(request)
         most = limits.most_value_bytes if sender.content_type in bodies.WHOLE else limits.most_body_bytes
         if declared is not None and declared > most:
             raise bodies.too_large(most)
-        size = min(limits.most_waiting_bytes, most if declared is None else declared)
-        if not self.room.take(size):
-            add(metrics.REFUSED_REQUESTS, 1)
-            detail = "too much is under way; come back in a moment"
-            raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", detail, headers={"Retry-After": "1"})
         try:
             return await self._read(sender, request)
-        finally:
-            self.room.give_back(size)
+        except ProblemError as error:
+            if error.status is HTTPStatus.TOO_MANY_REQUESTS:
+                add(metrics.REFUSED_REQUESTS, 1)
+            raise
 
     async def _read(self, sender: Sender, request: Request) -> Answer:
         reception = self._reception(sender, request)
@@ -192,7 +176,8 @@ class EdgesApi:
     def _reception(self, sender: Sender, request: Request) -> Reception:
         columns = bodies.columns(request, sender.content_type)
         try:
-            reader = BodyReader(bodies.LINES.get(sender.content_type, RawFormat.JSON_LINES), columns)
+            format = bodies.LINES.get(sender.content_type, RawFormat.JSON_LINES)
+            reader = BodyReader(format, columns, substitutes=sender.content_type == bodies.EVENTS)
         except UnreadableStreamError as error:
             raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", str(error)) from error
         return Reception(sender, reader, self._topics, self._clock)
@@ -204,17 +189,34 @@ class EdgesApi:
             async for block in request.stream():
                 read += len(block)
                 if read > self._limits.most_body_bytes:
-                    await self._acknowledged(waiting)
-                    raise bodies.too_large(self._limits.most_body_bytes, reception.accepted)
+                    raise bodies.too_large(self._limits.most_body_bytes)
                 messages = reception.push(block)
                 if messages:
-                    waiting.append(self._appender.append(messages))
+                    waiting.append(self._append(request, messages))
                     unacknowledged += _size(messages)
                 if unacknowledged >= self._limits.most_waiting_bytes // 2:
                     await self._acknowledged(waiting)
                     unacknowledged = 0
         except ClientDisconnect as error:
             raise bodies.broken_off(reception.accepted) from error
+        except ProblemError as error:
+            await self._acknowledged(waiting)
+            error.more["accepted"] = reception.accepted
+            raise
+
+    def _append(self, request: Request, messages: Sequence[Message]) -> Future[None]:
+        """Hand messages over; their room is free when the log has answered."""
+        handed = self._appender.append(messages)
+        held, size = held_by(request.scope), _size(messages)
+        loop = asyncio.get_running_loop()
+
+        def answered(_: Future[None]) -> None:
+            # The loop may have ended meanwhile, and the request with it.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(held.give_back, size)
+
+        handed.add_done_callback(answered)
+        return handed
 
     async def _acknowledged(self, waiting: list[Future[None]]) -> None:
         """Wait until the log keeps all of it.
@@ -238,22 +240,36 @@ class EdgesApi:
 
 def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     """Return the routes of edges and of dead letters that are sent again."""
-    router = APIRouter(prefix="/api/v1", dependencies=[Depends(authorize("edges:write"))])
+    router = APIRouter(prefix="/api/v1", dependencies=[Depends(authorize(WRITE_EDGES))], responses=PROBLEMS)
 
-    @router.post("/streams/{stream}/edges", status_code=HTTPStatus.ACCEPTED, summary="Send edges")
-    async def send_edges(stream: str, request: Request) -> JSONResponse:
+    @router.post(
+        "/streams/{stream}/edges",
+        status_code=HTTPStatus.ACCEPTED,
+        summary="Send edges",
+        response_model=Accepted,
+        openapi_extra=EDGES,
+    )
+    async def send_edges(stream: StreamPath, request: Request) -> JSONResponse:
         return (await api.send(stream, request)).response()
 
-    @router.post("/dead-letters/{stream}:replay", status_code=HTTPStatus.ACCEPTED, summary="Send corrected edges")
-    async def send_corrected(stream: str, request: Request) -> JSONResponse:
+    @router.post(
+        "/dead-letters/{stream}:replay",
+        status_code=HTTPStatus.ACCEPTED,
+        summary="Send corrected edges",
+        response_model=Accepted,
+        openapi_extra=EDGES,
+    )
+    async def send_corrected(stream: StreamPath, request: Request) -> JSONResponse:
         return (await api.send(stream, request)).response()
 
     @router.post(
         "/dead-letters/{stream}/{partition}/{offset}:replay",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send a dead letter again, corrected or as it was",
+        response_model=Accepted,
+        openapi_extra=EDGE,
     )
-    async def replay_letter(stream: str, partition: int, offset: int, request: Request) -> JSONResponse:
+    async def replay_letter(stream: StreamPath, partition: int, offset: int, request: Request) -> JSONResponse:
         return (await api.replay(stream, partition, offset, request)).response()
 
     return router

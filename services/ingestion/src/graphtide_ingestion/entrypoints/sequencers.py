@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 import structlog
-from graphtide_core.errors import GraphtideError, TransientError
+from graphtide_core.errors import GraphtideError
 from graphtide_core.ids import StreamName
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import STUCK_SECONDS, Finding, Pulse
@@ -20,7 +20,7 @@ _LOG = structlog.get_logger()
 
 
 class Sequencers:
-    """Runs the sequencers of all streams until one cannot go on."""
+    """Runs the sequencers of all streams."""
 
     def __init__(
         self,
@@ -70,20 +70,15 @@ class Sequencers:
             try:
                 for name in self._streams.look() - self._threads.keys():
                     self._begin(StreamName(name))
-            except TransientError as error:
+            except GraphtideError as error:
                 _LOG.warning(events.SEQUENCERS_LOOK_FAILED, error=str(error))
+            except Exception as error:
+                _LOG.exception(events.SEQUENCERS_LOOK_FAILED, error=str(error))
             self._stop.wait(self._look_seconds)
 
     def _begin(self, stream: StreamName) -> None:
         worker = self._make(stream)
         self._pulses[stream] = pulse = Pulse(worker.name, SystemClock(), self._stuck_seconds)
-        thread = threading.Thread(target=self._run, args=(worker, pulse), name=worker.name, daemon=True)
+        thread = threading.Thread(target=run, args=(worker, self._stop), kwargs={"pulse": pulse}, name=worker.name, daemon=True)
         self._threads[stream] = thread
         thread.start()
-
-    def _run(self, worker: SequencingWorker, pulse: Pulse) -> None:
-        try:
-            run(worker, self._stop, pulse=pulse)
-        except GraphtideError as error:
-            _LOG.error(events.SEQUENCER_ENDED, worker=worker.name, error=str(error))
-            pulse.end(str(error))

@@ -1,25 +1,26 @@
 """The planner: follows what is registered, counted and said, and publishes plans.
 
 Only one planner of a deployment works: who opens shuts the one before out. So what is published is what was read at the
-opening and what this one wrote since; it reads its own topic no more. Each round publishes what a few patterns need in one
-transaction, so a planner that is killed at any moment left whole decisions, and the next one comes to the same ones: they
-follow from the topics alone.
+opening and what this one wrote since. Each round publishes what a few patterns need in one transaction, so a planner that is
+killed at any moment left whole decisions, and the next one comes to the same ones: they follow from the topics alone.
+What else comes into the topic of plans was written by nobody who may, and is put right.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
-from graphtide_core.errors import TransientError
+from graphtide_core.errors import GraphtideError, TransientError
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import events, metrics
 from graphtide_runtime.telemetry.instruments import add
 
 from graphtide_planner.application.records import settle, take, take_own
-from graphtide_planner.domain.decisions import Publish, decide
+from graphtide_planner.domain.decisions import Publish, decide, refusal, restored
 from graphtide_planner.domain.known import Known
 
 if TYPE_CHECKING:
@@ -48,8 +49,11 @@ class Rounds:
 
 @dataclass(slots=True)
 class _Opened:
+    """What an open planner holds: `own` follows the topic of plans, `followers` those of others."""
+
     transactor: LogTransactor
-    followers: tuple[Follower, ...]
+    own: Follower | None = None
+    followers: tuple[Follower, ...] = ()
 
 
 class Planner:
@@ -65,6 +69,8 @@ class Planner:
         self._opened: _Opened | None = None
         self._known = Known()
         self._due: set[str] = set()
+        self._unseen: dict[str, deque[bytes | None]] = {}
+        """Values of plans that were published and have not come by in the topic yet, by name."""
 
     @property
     def name(self) -> str:
@@ -80,21 +86,22 @@ class Planner:
         topics = self._topics
         self._log.admin().ensure(topics.of_deployment())
         transactor = self._log.transactor(self.name)
-        self._opened = _Opened(transactor, ())
+        self._opened = opened = _Opened(transactor)
         transactor.open()
-        self._known = Known()
-        for topic in (topics.plans, topics.status):
-            own = Follower(self._log, topic)
+        self._known = known = Known()
+        self._unseen = {}
+        opened.own = Follower(self._log, topics.plans)
+        said = Follower(self._log, topics.status)
+        for own in (opened.own, said):
             for record in own.to_the_end():
-                take_own(record, topics, self._known)
-            own.close()
-        followers = tuple(Follower(self._log, topic) for topic in (topics.patterns, topics.statistics, topics.status))
-        self._opened = _Opened(transactor, followers)
-        for follower in followers:
+                take_own(record, topics, known)
+        said.close()
+        for topic in (topics.patterns, topics.statistics, topics.status):
+            follower = Follower(self._log, topic)
+            opened.followers += (follower,)
             for record in follower.to_the_end():
-                take(record, topics, self._known)
-        known = self._known
-        self._due = {*known.patterns, *known.unreadable, *known.plans, *known.refusals}
+                take(record, topics, known)
+        self._due = {*known.patterns, *known.unreadable, *known.plans, *known.damaged, *known.refusals}
 
     def step(self) -> None:
         """Take what is new and publish what a few patterns need.
@@ -109,24 +116,54 @@ class Planner:
         for follower in self._opened.followers:
             for record in follower.poll():
                 self._due |= take(record, self._topics, self._known)
-        if not self._due:
+        decisions = self._put_right()
+        if not self._due and not decisions:
             self._clock.sleep(self._rounds.linger_seconds)
             return
-        messages: list[Message] = []
+        messages = [self._settled(decision) for decision in decisions]
         # Sorted, so that the least loaded shard is the same one whoever asks.
         for name in sorted(self._due)[: self._rounds.most_patterns]:
             self._due.discard(name)
-            messages += [self._settled(decision) for decision in decide(name, self._known, self._policy)]
+            messages += [self._settled(decision) for decision in self._decided(name)]
         if messages:
             self._opened.transactor.begin()
             self._opened.transactor.write(messages)
             self._opened.transactor.commit(self.name, {})
 
+    def _decided(self, name: str) -> list[Decision]:
+        """Decide on one pattern; what goes wrong with it is said of it and keeps nobody else waiting."""
+        try:
+            return decide(name, self._known, self._policy)
+        except GraphtideError:
+            raise
+        except Exception as error:
+            _LOG.exception(events.PLAN_FAILED, pattern=name)
+            record = self._known.patterns.get(name)
+            return refusal(name, record.version if record is not None else 0, f"it cannot be planned: {error!r}", self._known)
+
+    def _put_right(self) -> list[Decision]:
+        """Return what to publish where the topic of plans says something else than what was published."""
+        if self._opened is None or self._opened.own is None:
+            return []
+        strange: set[str] = set()
+        for record in self._opened.own.poll():
+            name = (record.key or b"").decode(errors="replace")
+            unseen = self._unseen.get(name)
+            if unseen is not None and unseen[0] == record.value:
+                unseen.popleft()
+                if not unseen:
+                    del self._unseen[name]
+            else:
+                _LOG.warning(events.PLAN_STRANGE, pattern=name, topic=record.topic, offset=record.offset)
+                strange.add(name)
+        return [restored(name, self._known) for name in sorted(strange)]
+
     def close(self) -> None:
         """Give back everything."""
         if self._opened is not None:
-            for follower in self._opened.followers:
-                follower.close()
+            for follower in (*self._opened.followers, self._opened.own):
+                if follower is not None:
+                    follower.close()
             self._opened.transactor.close()
             self._opened = None
 
@@ -146,4 +183,7 @@ class Planner:
             )
         else:
             _LOG.info(events.PLAN_DECIDED, pattern=decision.name, decision=type(decision).__name__)
-        return settle(decision, self._topics, self._known, self._clock.now())
+        message = settle(decision, self._topics, self._known, self._clock.now())
+        if message.topic == self._topics.plans:
+            self._unseen.setdefault((message.key or b"").decode(), deque()).append(message.value)
+        return message

@@ -11,7 +11,7 @@ from graphtide_runtime.telemetry import events
 from graphtide_wire import control, statistics
 
 from graphtide_planner.domain.decisions import Forgive, Publish, Refuse, Withdraw
-from graphtide_planner.domain.known import PLANNER
+from graphtide_planner.domain.known import MOST_EPOCH, PLANNER
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -44,13 +44,14 @@ def take_own(record: Record, topics: Topics, known: Known) -> None:
     try:
         if record.topic == topics.plans:
             plan = control.decode_plan(record.value) if record.value is not None else None
-            known.note_epoch(name, plan.epoch if plan is not None else 0)
-            known.take_plan(name, plan if isinstance(plan, control.PlanRecord) else None)
+            known.take_plan(name, _own_plan(plan, name))
         elif name.endswith(_SUFFIX):
             status = control.decode_status(record.value) if record.value is not None else None
             known.take_refusal(name.removesuffix(_SUFFIX), status)
     except PoisonRecordError as error:
         _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
+        if record.topic == topics.plans:
+            known.take_damage(name)
 
 
 def settle(decision: Decision, topics: Topics, known: Known, now: datetime) -> Message:
@@ -76,10 +77,28 @@ _SUFFIX = f"@{PLANNER}.0"
 """What the keys of the planner's own statuses end with."""
 
 
+def _own_plan(plan: control.PlanRecord | control.PlanHead | None, name: str) -> control.PlanRecord | None:
+    """Return a plan that this planner may have written.
+
+    Raises:
+        PoisonRecordError: it did not.
+    """
+    if plan is None:
+        return None
+    if isinstance(plan, control.PlanHead) or plan.name != name or plan.epoch > MOST_EPOCH:
+        reason = (
+            f"the plan of {plan.name!r} under the key {name!r}, of format {plan.format} and epoch {plan.epoch}, is not ours"
+        )
+        raise PoisonRecordError(reason, b"")
+    return plan
+
+
 def _take_pattern(record: Record, known: Known) -> set[str]:
     name = _key(record)
     try:
-        known.take_pattern(name, control.decode_pattern(record.value) if record.value is not None else None)
+        pattern = control.decode_pattern(record.value) if record.value is not None else None
+        flaw = f"it is registered as {pattern.name!r}" if pattern is not None and pattern.name != name else None
+        known.take_pattern(name, pattern if flaw is None else None, flaw)
     except PoisonRecordError as error:
         known.take_pattern(name, None, f"the registration cannot be read: {error.reason}")
     return {name}
@@ -97,7 +116,7 @@ def _take_status(record: Record, known: Known) -> set[str]:
     if record.value is None:
         return set()
     status = control.decode_status(record.value)
-    if status.service == PLANNER:
+    if status.service == PLANNER or control.status_key(status) != record.key:
         return set()
     known.take_status(status)
     return {status.name}

@@ -7,11 +7,17 @@ stream, cut between hosts:
 * On one host plans change in place: the host goes on where it is, whatever a plan says of the start.
 * To leave a host, a plan is first published as `stopped` (or, where the user says so, `paused`). The host answers with the
   offset of the first record whose matches it did not report. Only then, and from that offset, another host gets a plan. Until
-  the host has said that the plan runs it is not asked to stop: there may be no such host.
+  the host has said that the plan runs it is not asked to move: there may be no such host.
 * What was published is not taken back before the host has answered. The host may be ahead of what is known of it.
+* Where a host says that a plan stopped which was to run, or no plan can be read though a host said something of the version,
+  somebody else has written to the topic of plans. The pattern goes on from where hosts say that it is.
 
-A new version of a pattern follows the old one by the same rule, so that each edge completes matches of one version, unless the
-old one ended by itself, or is of another stream: then it starts where the stream ended when it was registered.
+A new version of a pattern follows the old one by the same rule, so that each edge completes matches of one version: the old one
+is published as stopped until the new one's start, and the new one starts where the host says that the old one ended, which is
+later if the host was ahead. Where the old one ended by itself, its host is none that there is, or it was of another stream, the
+new one starts where the stream ended when it was registered. So does a pattern that was registered after a deletion: it follows
+nobody, whether or not the deletion was seen by itself. No version reports what is before its own start; one that was replaced
+before it began reports nothing.
 
 Where a host paused or failed a plan at a limit, the pattern waits for its user: a new version, other limits or another engine.
 """
@@ -27,7 +33,7 @@ from graphtide_wire.control import PatternText, PlanRecord
 from graphtide_wire.plan_form import form_of
 from msgspec.structs import replace
 
-from graphtide_planner.domain.planning import SERVICES, is_better, least_loaded, pattern_of, planned, stream_of
+from graphtide_planner.domain.planning import SERVICES, is_better, least_loaded, planned, stream_of
 
 if TYPE_CHECKING:
     from graphtide_core.plan import Plan
@@ -79,36 +85,69 @@ def decide(name: str, known: Known, policy: PlanningPolicy) -> list[Decision]:
     """Return what to publish of a pattern; nothing where all is as it should be, or an answer is awaited."""
     record, running = known.patterns.get(name), known.plans.get(name)
     if name in known.unreadable:
-        return _withdrawn(name, known) + _refused(name, 0, known.unreadable[name], known)
-    if record is None:
+        return _withdrawn(name, known) + refusal(name, 0, known.unreadable[name], known)
+    if record is None or (record.state == "paused" and running is not None and record.registration != running.registration):
         return _withdrawn(name, known) + _forgiven(name, known)
     try:
-        pattern_of(record)
         change = _change(record, running, known, policy)
     except InvalidQueryError as error:
-        return _withdrawn(name, known) + _refused(name, record.version, str(error), known)
+        is_served = running is not None and _identity(running) == _identity(record) and running.desired == "running"
+        return ([] if is_served else _withdrawn(name, known)) + refusal(name, record.version, str(error), known)
     return _forgiven(name, known) + ([Publish(change)] if change is not None else [])
+
+
+def restored(name: str, known: Known) -> Decision:
+    """Return what to publish where somebody else has written a plan of this name: what held, or that there is none."""
+    held = known.plans.get(name)
+    return Withdraw(name) if held is None else Publish(_next(held, known))
 
 
 def _change(record: PatternRecord, running: PlanRecord | None, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
     """Return the plan to publish in place of the one that is; None leaves it."""
     if running is None:
-        return None if record.state == "paused" else _first(record, record.start, known, policy)
+        return None if record.state == "paused" else _begun(record, known, policy)
+    if record.registration != running.registration:
+        # Whoever was asked about the other one need not answer: what was deleted owes nothing.
+        return _first(record, record.start, known, policy)
     standing = known.standing(running)
     answered = standing is not None and standing.epoch == running.epoch and standing.state in _ENDED
     if running.desired != "running":
         if not answered or standing is None:
-            return None
+            return _followed(record, running, known)
         return _after_the_end(record, running, standing, known, policy)
     if record.state == "paused":
         return _told(running, "paused", known)
     if answered and standing is not None:
         return _revived(record, running, standing, known, policy)
     if record.version != running.version:
-        # A plan that never ran reported nothing, so nothing is cut.
-        is_cut = standing is not None and standing.state == "running"
-        return _told(running, "stopped", known) if is_cut else _first(record, record.start, known, policy)
+        if running.shard >= policy.shards.get(running.service, 0):
+            return _first(record, record.start, known, policy)
+        return replace(_told(running, "stopped", known), until=_until(record, running))
     return _improved(record, running, standing, known, policy)
+
+
+def _begun(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord:
+    """Give a pattern without a plan to a host; to the one that says it runs it, if there is one."""
+    said = [status for status in known.said.get(record.name, {}).values() if status.version == record.version]
+    if not said:
+        return _first(record, record.start, known, policy)
+    newest = max(said, key=lambda status: status.epoch)
+    if newest.state == "running":
+        return replace(_first(record, newest.start, known, policy), service=newest.service, shard=newest.shard)
+    return replace(_first(record, record.start, known, policy), reported_to=newest.start)
+
+
+def _followed(record: PatternRecord, running: PlanRecord, known: Known) -> PlanRecord | None:
+    """Let a plan that is asked to stop go on to the start of a new version: a move may have asked for less."""
+    until = _until(record, running)
+    if record.version == running.version or running.desired != "stopped" or until is None:
+        return None
+    return replace(_told(running, "stopped", known), until=until) if until > (running.until or 0) else None
+
+
+def _until(record: PatternRecord, running: PlanRecord) -> int | None:
+    """Return where the plan of an older version is to end; None is at once, because offsets of two streams say nothing."""
+    return record.start if record.stream == stream_of(running) else None
 
 
 def _after_the_end(
@@ -122,7 +161,9 @@ def _after_the_end(
     if running.desired == "paused":
         return _first(record, _latest(record.start, standing.start), known, policy)
     if record.version != running.version:
-        return _first(record, standing.start, known, policy)
+        is_owed = standing.state == "stopped" and running.until is None and (standing.start or 0) < (record.start or 0)
+        more = _followed(record, running, known) if is_owed else None
+        return more or _first(record, _latest(record.start, standing.start), known, policy)
     # What was reported before may have to be retracted, so it counts as reported.
     return replace(_first(record, running.start, known, policy), reported_to=standing.start)
 
@@ -133,6 +174,9 @@ def _revived(
     """Start a plan that ended by itself anew, if its user has changed something."""
     if record.version != running.version:
         return _first(record, record.start, known, policy)
+    if standing.state == "stopped":
+        # Nobody asked it to.
+        return replace(_first(record, running.start, known, policy), reported_to=standing.start)
     if record.limits != running.limits or record.options.engine not in (AUTO, running.engine):
         return _first(record, _latest(record.start, standing.start), known, policy)
     return None
@@ -170,6 +214,7 @@ def _first(record: PatternRecord, start: int | None, known: Known, policy: Plann
         unit=policy.unit.value,
         limits=record.limits,
         start=start,
+        registration=record.registration,
     )
 
 
@@ -190,14 +235,19 @@ def _latest(one: int | None, other: int | None) -> int | None:
     return max((offset for offset in (one, other) if offset is not None), default=None)
 
 
+def _identity(of: PatternRecord | PlanRecord) -> tuple[int, int]:
+    return (of.registration, of.version)
+
+
 def _withdrawn(name: str, known: Known) -> list[Decision]:
-    return [Withdraw(name)] if name in known.plans else []
+    return [Withdraw(name)] if name in known.plans or name in known.damaged else []
 
 
 def _forgiven(name: str, known: Known) -> list[Decision]:
     return [Forgive(name)] if name in known.refusals else []
 
 
-def _refused(name: str, version: int, reason: str, known: Known) -> list[Decision]:
+def refusal(name: str, version: int, reason: str, known: Known) -> list[Decision]:
+    """Return what tells users why a pattern is not planned; nothing if that was said."""
     said = known.refusals.get(name)
     return [] if said is not None and (said.version, said.reason) == (version, reason) else [Refuse(name, version, reason)]

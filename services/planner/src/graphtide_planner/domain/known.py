@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 PLANNER: Final = "planner"
 """The service that statuses name which the planner itself gives."""
 
+MOST_EPOCH: Final = 2**53
+"""An epoch that no plan comes to: whoever speaks of a greater one answers to no plan of ours."""
+
 
 class HostId(NamedTuple):
     """One shard of a matcher service."""
@@ -33,6 +36,7 @@ class Known:
         patterns: what users registered.
         unreadable: why a registration cannot be read, where it cannot.
         plans: the plan published last.
+        damaged: names of plans that cannot be read: somebody else wrote them.
         epochs: the greatest epoch that anyone said of a name, deleted ones too: hosts remember them.
         said: what each host said last.
         refusals: what the planner itself said last, of patterns that cannot be planned.
@@ -42,6 +46,7 @@ class Known:
     patterns: dict[str, PatternRecord] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     plans: dict[str, PlanRecord] = field(default_factory=dict)
+    damaged: set[str] = field(default_factory=set)
     epochs: dict[str, int] = field(default_factory=dict)
     said: dict[str, dict[HostId, StatusRecord]] = field(default_factory=dict)
     refusals: dict[str, StatusRecord] = field(default_factory=dict)
@@ -59,14 +64,21 @@ class Known:
     def take_plan(self, name: str, plan: PlanRecord | None) -> None:
         """Take a plan that was published; None is a deleted one."""
         self.plans.pop(name, None)
+        self.damaged.discard(name)
         if plan is not None:
             self.plans[name] = plan
             self.note_epoch(name, plan.epoch)
 
+    def take_damage(self, name: str) -> None:
+        """Take note that the plan of a name cannot be read."""
+        self.plans.pop(name, None)
+        self.damaged.add(name)
+
     def take_status(self, status: StatusRecord) -> None:
         """Take what a host says."""
-        self.said.setdefault(status.name, {})[HostId(status.service, status.shard)] = status
-        self.note_epoch(status.name, status.epoch)
+        if status.epoch <= MOST_EPOCH:
+            self.said.setdefault(status.name, {})[HostId(status.service, status.shard)] = status
+            self.note_epoch(status.name, status.epoch)
 
     def take_refusal(self, name: str, status: StatusRecord | None) -> None:
         """Take what the planner said of a pattern that it could not plan; None takes it back."""

@@ -12,6 +12,7 @@ from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import AUTO, plan
+from graphtide_query.search.budget import PlanningBudget
 from graphtide_query.search.choice import cost, is_worth_it
 from graphtide_query.search.cost_model import CostModel
 from graphtide_wire.plan_form import plan_of
@@ -42,12 +43,14 @@ class PlanningPolicy:
         unit: what a tick of a stream's time is.
         margin: share of the running plan's estimated cost that another's must stay below to take its place.
         fewest_edges: edges that a snapshot must have for a running plan to be changed on it.
+        budget: how much work the planning of one pattern may do; one that needs more is refused, and the others go on.
     """
 
     shards: Mapping[str, int] = field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1})
     unit: TimeUnit = TimeUnit.MILLISECOND
     margin: float = 0.8
     fewest_edges: int = DriftPolicy().fewest_edges
+    budget: PlanningBudget = field(default_factory=PlanningBudget)
 
 
 def pattern_of(record: PatternRecord) -> SubgraphPattern:
@@ -75,13 +78,20 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
     """Plan a pattern on the newest statistics; `considered` begins with the plan itself and its estimated cost.
 
     Raises:
-        InvalidQueryError: see `pattern_of`; or there is no such engine, or nobody runs it.
+        InvalidQueryError: see `pattern_of`; or there is no such engine, nobody runs it, or planning would exceed its budget.
     """
     pattern = pattern_of(record)
     others = len(known.on_stream(record.stream))
     snapshot = known.snapshot(record.stream)
     try:
-        found = plan(pattern, record.options.engine, unit=policy.unit, statistics=snapshot, patterns=max(1, others))
+        found = plan(
+            pattern,
+            record.options.engine,
+            unit=policy.unit,
+            statistics=snapshot,
+            patterns=max(1, others),
+            budget=policy.budget,
+        )
     except ValueError as error:
         raise InvalidQueryError(str(error)) from error
     if record.options.engine != AUTO:
@@ -100,7 +110,11 @@ def is_better(new: Plan, running: PlanRecord, known: Known, policy: PlanningPoli
     if snapshot.edges < max(1, policy.fewest_edges):
         return False
     old = Plan(new.pattern, plan_of(running.plan)[0])
-    return is_worth_it(old, new, snapshot, new.pattern.window.ticks_at_least(policy.unit), policy.margin)
+    try:
+        return is_worth_it(old, new, snapshot, new.pattern.window.ticks_at_least(policy.unit), policy.margin)
+    except (LookupError, ValueError):
+        # It is no plan for this pattern: somebody else wrote it.
+        return True
 
 
 def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import LogReader
     from graphtide_runtime.kafka import KafkaConnection
+    from graphtide_runtime.sequencing.raw_decoding import Ahead
     from graphtide_wire.topics import Topics
     from pyspark.sql.types import StructType
 
@@ -53,6 +54,7 @@ class Reading:
         pace: how much at once.
         tasks: that may read at once.
         stop_file: once there is such a file on the driver, there is nothing more to read.
+        ahead: how far ahead of the clock an edge may be; None is any time.
     """
 
     connection: KafkaConnection
@@ -61,6 +63,7 @@ class Reading:
     pace: Pace
     tasks: int = 2
     stop_file: str | None = None
+    ahead: Ahead | None = None
 
 
 class RawRange(InputPartition):
@@ -136,7 +139,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if isinstance(partition, RawRange):
             place = TopicPartition(reading.topics.raw(reading.stream), partition.partition)
             records = records_between(reading.connection, place, partition.start, partition.stop)
-            yield from map(rows.block_row, BlockReader().blocks(records))
+            yield from map(rows.block_row, BlockReader(reading.ahead).blocks(records))
         elif isinstance(partition, PatternRange):
             yield rows.instant_row(partition.instant)
             place = TopicPartition(reading.topics.patterns, 0)

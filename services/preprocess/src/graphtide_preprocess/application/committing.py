@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ports.log import Position, TopicPartition
+from graphtide_runtime.sequencing.standing import sequencer_of, turns_of
 
 from graphtide_preprocess.application.turn import Turn
 
@@ -38,8 +39,8 @@ class TurnWriter:
         """Write nothing yet."""
         self._log = log
         self._place = TopicPartition(topics.ordered(stream), 0)
-        self._id = f"{topics.prefix}.sequencer.{stream}"
-        self._group = f"{topics.prefix}.preprocess.{stream}"
+        self._id = sequencer_of(topics, stream)
+        self._group = turns_of(topics, stream)
         self._transactor: LogTransactor | None = None
         self._last: int | None = None
 

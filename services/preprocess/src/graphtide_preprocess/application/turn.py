@@ -10,16 +10,17 @@ Decisions about order, lateness and duplicates are those of `graphtide_runtime.s
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Message
-from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
+from graphtide_core.time import TimeUnit
 from graphtide_native.records import EdgeBatch, Symbols
 from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
+from graphtide_runtime.sequencing.stream_figures import StreamFigures
 from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
 from graphtide_runtime.sequencing.tracing import Onward
 
@@ -109,6 +110,7 @@ class Turn(msgspec.Struct, frozen=True):
         before: edges in the ordered stream before it.
         ordered: edges in the ordered stream after it.
         read: sum of the offsets read next, by which turns of one number are told apart.
+        figures: how the stream stands after it.
     """
 
     number: int
@@ -116,6 +118,7 @@ class Turn(msgspec.Struct, frozen=True):
     before: int
     ordered: int
     read: int
+    figures: StreamFigures = StreamFigures()
 
 
 class StreamOrder:
@@ -149,7 +152,9 @@ class StreamOrder:
         output = self._sequencer.take_output()
         messages = self._out(output, head, Letters(self._task.topics, self._task.stream, arrived.at))
         head.sequencer = self._sequencer.freeze()
-        self._keep_sent(head, kept, output.batches)
+        if len(output.stretches) > 1:
+            self._forget_sent(head, kept)
+        self._keep_sent(head, kept, output.stretches[-1].batches)
         messages += self._published(head, kept, arrived.at)
         turn = self._concluded(head, before, arrived.at) if messages or _is_due(head, arrived.at) else None
         kept.keep_head(msgspec.json.encode(head))
@@ -160,9 +165,10 @@ class StreamOrder:
         """Have in memory what was there after the turn before."""
         if (self._identity, self._turn) == (head.identity, head.turn - 1):
             return
-        if self._identity != head.identity or self._history.turn >= head.turn:
+        epoch = head.sequencer.epoch
+        if self._identity != head.identity or self._history.turn >= head.turn or self._history.epoch != epoch:
             self._symbols = Symbols()
-            self._history = History(self._symbols, 0, 0)
+            self._history = History(self._symbols, 0, 0, epoch)
         self._turn = -1
         self._sequencer = StreamSequencer(self._task.ordering)
         found = [KeptWaiting.read(kept.waiting.get(each.arrival)) for each in head.waiting]
@@ -170,7 +176,7 @@ class StreamOrder:
         self._sequencer.thaw(head.sequencer, waiting)
         self._identity = head.identity
         self._history.catch_up(later(kept.sent, head.sent, self._history.turn))
-        self._sequencer.filter_with(self._history.duplicates)
+        self._sequencer.filter_with(self._history.duplicates, self._history.window)
 
     def _remember(self, head: Head, kept: Kept) -> None:
         """Remember for as long as patterns ask for."""
@@ -178,9 +184,9 @@ class StreamOrder:
         counting = self._task.counting
         counted = min(counting.most_ticks, longest_window(head.wishes)) if counting is not None and head.wishes else 0
         if (window, counted) != (self._history.window, self._history.counted):
-            self._history = History(self._symbols, window, counted)
+            self._history = History(self._symbols, window, counted, head.sequencer.epoch)
             self._history.catch_up(later(kept.sent, head.sent, 0))
-            self._sequencer.filter_with(self._history.duplicates)
+            self._sequencer.filter_with(self._history.duplicates, window)
 
     def _take(self, head: Head, kept: Kept, arrived: Arrived, *, is_first: bool) -> None:
         now = arrived.at / 1000
@@ -191,13 +197,23 @@ class StreamOrder:
         for block in in_order_of_arrival(arrived.blocks):
             _learn(head, block.head.attributes)
             ordinal = self._sequencer.ordinal_of(block.partition)
+            epoch = self._sequencer.epoch
             self._sequencer.take_decoded(block.decoded(topic, self._symbols, head.attributes, ordinal), now)
+            if self._sequencer.epoch != epoch:
+                taken = []
+                self._forget_waiting(head, kept)
             head.arrivals += 1
             if block.head.newest is not None:
                 taken.append((WaitingBlock(head.arrivals, block.head.newest), KeptWaiting(ordinal, block.edges)))
         if arrived.as_of is not None:
             self._sequencer.look_around(arrived.as_of / 1000, at_end=True)
         self._keep_waiting(head, kept, taken)
+
+    def _forget_waiting(self, head: Head, kept: Kept) -> None:
+        """Keep no block of those taken before: an epoch is over."""
+        for gone in head.waiting:
+            kept.waiting.remove(gone.arrival)
+        head.waiting = []
 
     def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, KeptWaiting]]) -> None:
         """Keep the blocks of which edges wait, and those alone."""
@@ -213,9 +229,8 @@ class StreamOrder:
     def _out(self, output: Output, head: Head, letters: Letters) -> list[Message]:
         """Return ordered records and dead letters."""
         sequencer = self._sequencer
-        watermark = MIN_EVENT_TIME if sequencer.watermark is None else sequencer.watermark
-        batches = self._projected(output.batches, head.wishes)
-        messages, packed, too_large = self._packing.pack(batches, sequencer.ordered, watermark, Onward())
+        stretches = [replace(each, batches=self._projected(each.batches, head.wishes)) for each in output.stretches]
+        messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, Onward())
         sequencer.count_out(packed)
         return [*messages, *letters.put_aside(output.put_aside), *letters.too_large(too_large, self._packing.most_bytes)]
 
@@ -227,13 +242,21 @@ class StreamOrder:
         narrow = (batch.narrowed(None if labels is None else sorted(labels), attributes) for batch in batches)
         return [batch for batch in narrow if len(batch)]
 
+    def _forget_sent(self, head: Head, kept: Kept) -> None:
+        """Keep nothing that went out before this turn: an epoch is over."""
+        for gone in head.sent:
+            kept.sent.remove(gone.turn)
+        head.sent, head.is_counted = [], False
+        if self._sequencer.duplicates is not None:
+            self._history.begin_epoch(self._sequencer.epoch, self._sequencer.duplicates)
+
     def _keep_sent(self, head: Head, kept: Kept, batches: list[EdgeBatch]) -> None:
         """Keep what went out, while it is in the window."""
         window = max(self._history.window, self._history.counted)
         if batches and window:
             bare = [batch.bare() for batch in batches]
             joined = bare[0].followed_by(bare[1:])
-            kept.sent.put(head.turn, joined.pack(0))
+            kept.sent.put(head.turn, joined.pack())
             head.sent.append(SentBlock(head.turn, joined.last_ts or 0))
         self._history.count(batches)
         head.is_counted = head.is_counted or bool(batches)
@@ -255,7 +278,7 @@ class StreamOrder:
 
     def _concluded(self, head: Head, before: int, at: int) -> Turn:
         read = sum(offset for offset, _ in head.sequencer.places.values())
-        turn = Turn(head.turn, head.written, before, head.sequencer.ordered, read)
+        turn = Turn(head.turn, head.written, before, head.sequencer.ordered, read, self._sequencer.figures)
         head.written, head.written_at = head.turn, at
         return turn
 

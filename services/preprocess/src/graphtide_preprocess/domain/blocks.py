@@ -6,7 +6,6 @@ its records give one by one. How many edges came before is not known here; ordin
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final
@@ -23,12 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_native.records import Symbols
+    from graphtide_runtime.sequencing.raw_decoding import Ahead
 
 _MOST_RECORDS: Final = 4_096
 """Of a block: those of several partitions take turns by blocks."""
-
-_LEAST_FIRST: Final = 2**59
-"""Ordinals begin at a random number past this while it is not known where they begin, so that no id is one by chance."""
 
 
 class RefusedForm(msgspec.Struct, frozen=True, array_like=True):
@@ -58,6 +55,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
         origins: places in `sent`.
         refused: the parts that cannot be used, by the places of their records.
         is_readable: whether the records could be read as edges, of which there may be none.
+        ends_epoch: the epoch of the stream that the one record there is wants to end; None where records have edges.
     """
 
     timestamp: int
@@ -74,6 +72,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
     origins: list[int] = []
     refused: dict[int, list[RefusedForm]] = {}
     is_readable: bool = True
+    ends_epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class Block:
         columns = self._origins(), self._refused(), head.ordinals, head.times, head.ends, head.lines
         # There is one for each record, which may hold one edge: so they are made without a line of Python for each.
         pieces = list(map(Piece._make, zip(map(Record._make, zip(*same, strict=False)), *columns, strict=True)))
-        return Decoded(pieces, edges, head.producer)
+        return Decoded(pieces, edges, head.producer, head.ends_epoch)
 
     def _origins(self) -> Iterable[RawOrigin | None]:
         """Return what each record says of itself, but for its edges and their columns."""
@@ -121,17 +120,16 @@ class Block:
 class BlockReader:
     """Reads the records of one partition; what it gives depends on them alone."""
 
-    def __init__(self) -> None:
-        """Start with no attribute known."""
-        self._decoder = RawDecoder()
-        self._first = _LEAST_FIRST + secrets.randbelow(2**58)
+    def __init__(self, ahead: Ahead | None = None) -> None:
+        """Start with no attribute known; put aside what is further ahead of its record than told."""
+        self._decoder = RawDecoder(ahead)
 
     def blocks(self, records: Iterable[Record]) -> Iterator[Block]:
         """Yield the blocks of the records."""
         given = iter(records)
         while held := list(islice(given, _MOST_RECORDS)):
             for group in grouped(held):
-                yield self._block(self._decoder.decode(group, self._first))
+                yield self._block(self._decoder.decode(group, 0))
 
     def _block(self, found: Decoded) -> Block:
         pieces, edges = found.pieces, found.edges
@@ -154,8 +152,9 @@ class BlockReader:
             sent=list(sent),
             refused={place: _forms(each.refused) for place, each in enumerate(pieces) if each.refused},
             is_readable=edges is not None,
+            ends_epoch=found.ends_epoch,
         )
-        return Block(first.record.partition, head, b"" if edges is None else edges.pack(self._first))
+        return Block(first.record.partition, head, b"" if edges is None else edges.pack())
 
 
 def _forms(refused: Iterable[Refused]) -> list[RefusedForm]:

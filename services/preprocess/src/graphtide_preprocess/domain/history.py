@@ -1,7 +1,7 @@
 """What went out within the window: which ids are known, and the figures of the stream.
 
 It is made of the edges that went out, turn by turn, without attributes. So it can be made again from what was kept of them, and
-one that stopped at an earlier turn can catch up. Memory: O(edges of the window).
+one that stopped at an earlier turn can catch up. It is of one epoch of the stream. Memory: O(edges of the window).
 """
 
 from __future__ import annotations
@@ -25,17 +25,25 @@ class History:
         turn: the last turn that it knows.
         window: ticks for which ids are remembered.
         counted: ticks of the window that is counted; 0 if nothing is.
+        epoch: of the stream.
         duplicates: drops what is known, and knows what it lets through.
     """
 
-    def __init__(self, symbols: Symbols, window: int, counted: int) -> None:
+    def __init__(self, symbols: Symbols, window: int, counted: int, epoch: int = 0) -> None:
         """Start before the first turn."""
         self.turn = 0
+        self.epoch = epoch
         self.window = window
         self.counted = counted
         self.duplicates = Duplicates(window)
         self._symbols = symbols
-        self._statistics = StreamStatistics(symbols, counted, deletions=True) if counted else None
+        self._statistics = self._none_counted()
+
+    def begin_epoch(self, epoch: int, duplicates: Duplicates) -> None:
+        """Forget everything; this filter knows what has gone out of the new epoch."""
+        self.epoch = epoch
+        self.duplicates = duplicates
+        self._statistics = self._none_counted()
 
     def catch_up(self, kept: Iterable[tuple[int, bytes]]) -> None:
         """Learn what went out in later turns, of which each has its number and its packed edges."""
@@ -50,6 +58,9 @@ class History:
         if self._statistics is not None:
             for batch in batches:
                 self._statistics.push(batch)
+
+    def _none_counted(self) -> StreamStatistics | None:
+        return StreamStatistics(self._symbols, self.counted, deletions=True) if self.counted else None
 
     def snapshot(self) -> StatisticsSnapshot | None:
         """Return the figures of the window; None if nothing is counted."""

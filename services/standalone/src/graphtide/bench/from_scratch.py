@@ -148,7 +148,7 @@ def vf2_anew(pattern: SubgraphPattern, records: Iterable[LabelledEdge]) -> Itera
             for edges in _assignments(graph, pattern, vertices):
                 if ordinal in edges.values():
                     named = ((name, str(edge)) for name, edge in edges.items())
-                    yield match_id(pattern.name, pattern.version, named)
+                    yield match_id(pattern.name, pattern.version, named, edges)
 
 
 def _as_graph(graph: nx.MultiDiGraph, pattern: SubgraphPattern) -> nx.MultiDiGraph:

@@ -64,6 +64,7 @@ def backfill(
     delimiter: Annotated[str, typer.Option(help="What separates the fields of CSV.")] = ",",
     limit_partial_matches: Annotated[int | None, typer.Option(min=1, help="Partial matches a pattern may hold.")] = None,
     limit_state_bytes: Annotated[int | None, typer.Option(min=1, help="Bytes of state a pattern may hold.")] = None,
+    limit_work: Annotated[int | None, typer.Option(min=1, help="Steps of work a record, on average.")] = None,
     on_limit: Annotated[str, typer.Option(help="At a limit: fail (status 1), pause the pattern, or shed.")] = "fail",
 ) -> None:
     """Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.
@@ -81,7 +82,7 @@ def backfill(
         raise FatalError(_MISSING) from error
     ticks = time_unit(unit)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
-    limits = Limits(limit_partial_matches, limit_state_bytes, policy)
+    limits = Limits(limit_partial_matches, limit_state_bytes, policy, limit_work)
     task = Task(read_patterns(pattern_file), engine_name(engine), ticks, limits=limits)
     kind = choice(source, _FORMATS, "--source")
     if kind == "kafka":

@@ -1,9 +1,13 @@
 """`graphtide dev`: a deployment on this machine, to try things."""
 
+from math import inf
 from typing import Annotated
 
 import typer
 from graphtide_core.errors import FatalError
+from graphtide_core.time import TimeUnit
+
+from graphtide.cli.arguments import duration
 
 app = typer.Typer(help="Run all services in one process, to try things.", no_args_is_help=True)
 
@@ -20,6 +24,9 @@ def up(
     kafka: Annotated[str | None, typer.Option(help="host:port of a Kafka; the log is in memory if not given.")] = None,
     redis: Annotated[str | None, typer.Option(help="URL of a Redis for checkpoints; in memory if not given.")] = None,
     lateness: Annotated[int, typer.Option(min=0, help="Ticks by which an edge may come later than a newer one.")] = 0,
+    max_ahead: Annotated[
+        str | None, typer.Option(help="How far ahead of the clock an edge may be, such as 5m, or inf; 5m if not given.")
+    ] = None,
     low_latency: Annotated[bool, typer.Option("--low-latency", help="Let edges go on at once, one by one.")] = False,
 ) -> None:
     """Serve patterns, edges and matches over HTTP until interrupted; nothing else has to run, and everyone may do everything.
@@ -28,7 +35,7 @@ def up(
     """
     try:
         # Only this verb needs the services.
-        import uvicorn  # noqa: PLC0415
+        from graphtide_runtime.serving.running import run  # noqa: PLC0415
         from graphtide_runtime.telemetry.logs import to_standard_error  # noqa: PLC0415
         from graphtide_runtime.telemetry.settings import TelemetrySettings  # noqa: PLC0415
         from graphtide_runtime.telemetry.setup import set_up  # noqa: PLC0415
@@ -40,5 +47,10 @@ def up(
     typer.echo(f"http://127.0.0.1:{port}/api/v1  (no authentication: for development alone)", err=True)
     to_standard_error()
     set_up("graphtide-dev", TelemetrySettings())
-    options = DevOptions(kafka, redis, lateness, low_latency)
-    uvicorn.run(application(options), host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=3)
+    options = DevOptions(kafka, redis, lateness, low_latency, None if max_ahead is None else _seconds(max_ahead))
+    run(application(options), "127.0.0.1", port)
+
+
+def _seconds(max_ahead: str) -> float:
+    """Return a length of time in seconds; a number alone counts milliseconds, as streams here do."""
+    return inf if max_ahead == "inf" else duration(max_ahead, "--max-ahead").ticks_at_least(TimeUnit.MILLISECOND) / 1000

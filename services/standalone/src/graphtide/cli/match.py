@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
 
@@ -53,12 +55,16 @@ def match(
     explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual figures, as text.")] = None,
     unit: TimeUnitOption = "ms",
     lateness: Annotated[str, typer.Option(help="Records up to so much late are put back in order.")] = "0",
+    max_ahead: Annotated[
+        str | None, typer.Option(help="Records further ahead of the clock are put aside; by default none are.")
+    ] = None,
     column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what the stream calls ts, src, dst …")] = None,
     format: Annotated[str | None, typer.Option(help="csv, jsonl, parquet or arrow; by the name if not given.")] = None,
     delimiter: Annotated[str, typer.Option(help="What separates the fields of a CSV file.")] = ",",
     statistics_from: StatisticsFrom = None,
     limit_partial_matches: Annotated[int | None, typer.Option(min=1, help="Partial matches a pattern may hold.")] = None,
     limit_state_bytes: Annotated[int | None, typer.Option(min=1, help="Bytes of state a pattern may hold.")] = None,
+    limit_work: Annotated[int | None, typer.Option(min=1, help="Steps of work a record, on average.")] = None,
     on_limit: Annotated[str, typer.Option(help="At a limit: fail (status 4), pause the pattern, or shed and say so.")] = "fail",
     threads: Annotated[int, typer.Option(min=1, max=64, help="Threads of the timing engine.")] = 1,
     locking: Annotated[str, typer.Option(help="Locks of several threads: fine, or all at once.")] = "fine",
@@ -81,6 +87,7 @@ def match(
             limit_partial_matches,
             limit_state_bytes,
             choice(on_limit, {policy: policy for policy in ("fail", "pause", "shed")}, "--on-limit"),
+            limit_work,
         ),
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
@@ -92,6 +99,8 @@ def match(
         delimiter=delimiter,
         keep_raw=dead_letters is not None,
     )
+    if max_ahead is not None:
+        reading = replace(reading, latest=_latest(duration(max_ahead, "--max-ahead"), options.time_unit))
     with contextlib.ExitStack() as stack:
         sink = stack.enter_context(MatchFile(output))
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
@@ -110,6 +119,11 @@ def match(
     if explain is not None:
         explain.write_text(rendered(explained(run), "text") + "\n", encoding="utf-8")
     _end(run, result.outcome)
+
+
+def _latest(ahead: Duration, unit: TimeUnit) -> EventTime:
+    """Return the latest time that is taken now."""
+    return EventTime(min(MAX_EVENT_TIME, time.time_ns() // unit.nanoseconds + ahead.ticks_at_least(unit)))
 
 
 def _end(run: Run, outcome: str) -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from graphtide.cli.arguments import PatternFile, engine_name, read_patterns
-from graphtide.server import Access, Json, Pattern, Server
+from graphtide.server import Access, Json, Limits, Pattern, Server
 
 Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
 ApiKey = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_API_KEY", help="API key.", show_default=False)]
@@ -25,6 +25,7 @@ Names = Annotated[list[str], typer.Argument(help="Names of patterns.", show_defa
 
 _URL = "http://localhost:8080"
 _BETWEEN_LOOKS = 0.2
+_AT_LIMIT = {"fail": "fails", "pause": "is paused", "shed": "sheds matches"}
 
 
 def apply(
@@ -73,12 +74,14 @@ def describe(name: Name, *, server: Url = _URL, api_key: ApiKey = None, token: T
     with Server(Access(server, api_key, token)) as there:
         pattern = _there(there, name)
         plan = there.plan(name)
+        stream = there.stream(pattern.stream)
     facts = {
         "pattern": pattern.name,
         "version": str(pattern.version),
         "stream": pattern.stream,
         "state": pattern.state if pattern.reason is None else f"{pattern.state}: {pattern.reason}",
         "wanted": f"{pattern.wanted}, engine {pattern.engine}",
+        "limits": _limits(pattern.limits),
         "changed": pattern.updated_at,
     }
     if pattern.placement is not None:
@@ -86,6 +89,13 @@ def describe(name: Name, *, server: Url = _URL, api_key: ApiKey = None, token: T
     if pattern.figures is not None:
         facts["matches"] = f"{pattern.figures.matches:,}"
         facts["partial matches"] = f"{pattern.figures.partial_matches:,} in {pattern.figures.state_bytes:,} bytes"
+        if pattern.figures.work is not None:
+            facts["work"] = f"{pattern.figures.work:,} steps"
+    if stream is not None:
+        facts["edges"] = f"{stream.read:,} read, {stream.late:,} late, {stream.future:,} too far ahead, in epoch {stream.epoch}"
+        facts["times"] = f"newest {_time(stream.newest)}, watermark {_time(stream.watermark)}"
+        if stream.note is not None:
+            facts["note"] = stream.note
     width = max(len(fact) for fact in facts)
     typer.echo("\n".join(f"{fact + ':':<{width + 1}} {value}" for fact, value in facts.items()))
     typer.echo(f"\n{pattern.text.strip()}")
@@ -153,6 +163,16 @@ def tail(
             sys.stdout.flush()
             if number == count:
                 return
+
+
+def _limits(limits: Limits) -> str:
+    bounds = {"partial matches": limits.partial_matches, "bytes of state": limits.state_bytes, "steps a record": limits.work}
+    said = ", ".join(f"{bound:,} {what}" for what, bound in bounds.items() if bound is not None)
+    return f"{said}; then it {_AT_LIMIT.get(limits.policy, limits.policy)}"
+
+
+def _time(ts: int | None) -> str:
+    return "none" if ts is None else str(ts)
 
 
 def _act(names: Iterable[str], action: str, access: Access) -> None:

@@ -32,6 +32,7 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.serving.hosts import Hosts, KnownHosts
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
@@ -57,12 +58,14 @@ class DevOptions:
         redis: URL of a Redis for checkpoints; None keeps them in memory.
         lateness: ticks by which an edge may come later than one that is newer.
         low_latency: let edges go on at once instead of waiting up to 50 ms for more.
+        max_ahead_seconds: how far ahead of the clock an edge may be; None is what ingestion is set to.
     """
 
     kafka: str | None = None
     redis: str | None = None
     lateness: int = 0
     low_latency: bool = False
+    max_ahead_seconds: float | None = None
 
 
 def application(options: DevOptions) -> FastAPI:
@@ -70,15 +73,12 @@ def application(options: DevOptions) -> FastAPI:
     log: Log = MemoryLog(MOST_BYTES) if options.kafka is None else KafkaLog(KafkaConnection(options.kafka, "graphtide-dev"))
     checkpoints: CheckpointStore = MemoryCheckpoints() if options.redis is None else RedisCheckpoints(options.redis)
     profile = Profile.LOW_LATENCY if options.low_latency else Profile.THROUGHPUT
-    edges = ingestion(
-        log,
-        IngestionSettings(
-            create_streams=True,
-            lateness=options.lateness,
-            profile=profile,
-            idle_seconds=1.0,
-        ),
+    settings = IngestionSettings(
+        insecure=True, create_streams=True, lateness=options.lateness, profile=profile, idle_seconds=1.0
     )
+    if options.max_ahead_seconds is not None:
+        settings = settings.model_copy(update={"max_ahead_seconds": options.max_ahead_seconds})
+    edges = ingestion(log, settings)
     slices = TemporaryDirectory(prefix="graphtide-dev-", ignore_cleanup_errors=True)
     control = assemble(AdminApiSettings(insecure=True), log)
     workers = Workers(
@@ -102,13 +102,15 @@ def application(options: DevOptions) -> FastAPI:
             yield
 
     everything = FastAPI(lifespan=life, openapi_url=None, telemetry=REQUESTS)
+    everything.add_middleware(KnownHosts, hosts=Hosts(()))
     everything.include_router(
         health_routes(
             lambda: [*edges.alive(), *workers.alive(), *control.alive()],
             lambda: [*edges.ready(), *workers.ready(), *control.ready()],
         )
     )
-    everything.router.routes.append(Route("/api/v1/streams/{stream}/edges", _Whole(edges.app)))
+    for path in ("/api/v1/streams/{stream}/edges", "/api/v1/streams/{stream}:reset-watermark"):
+        everything.router.routes.append(Route(path, _Whole(edges.app)))
     everything.mount("/", control.app)
     return everything
 

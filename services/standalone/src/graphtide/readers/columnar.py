@@ -1,7 +1,9 @@
 """Readers of columnar data: Parquet files, Arrow IPC files and streams, tables in memory.
 
 Each record batch goes to the decoder as an IPC stream of its own with the wanted columns alone. What the columns are is judged
-once, by the whole schema, so that an error names all of them. Cost: one copy of the wanted columns.
+once, by the whole schema, so that an error names all of them. What a file says of its columns is checked against its bytes
+before anything reads them: damaged offsets or codes lead anywhere. Columns that nobody wants may be of any type. Cost: a look
+at every wanted value, and one copy of the wanted columns.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ ARROW_FILE_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
 _NAMES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
 _LABELS = ("label", "src_label", "dst_label", "op")
+_DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError, NotImplementedError, LookupError)
+"""What pyarrow raises, by where the damage is."""
 
 
 def read_parquet(source: ByteSource, options: ReaderOptions) -> DecodingReader:
@@ -41,9 +45,9 @@ def read_parquet(source: ByteSource, options: ReaderOptions) -> DecodingReader:
         labels = [name for name in _labels(options) if name in schema.names and pa.types.is_string(schema.field(name).type)]
         # Labels repeat: read as codes, they are looked up once each.
         file = pq.ParquetFile(source.name, read_dictionary=labels)
-    except (pa.ArrowException, OSError, ValueError) as error:
+        wanted = _wanted(file.schema_arrow, options)
+    except _DAMAGED as error:
         _refuse(source, f"this is not a readable Parquet file ({_first_line(error)})", error)
-    wanted = _wanted(file.schema_arrow, options)
 
     def batches() -> Iterator[pa.RecordBatch]:
         rows = 0
@@ -73,13 +77,14 @@ def read_arrow(source: ByteSource, options: ReaderOptions) -> DecodingReader:
         else:
             stream = pa.ipc.open_stream(source.name)
             schema, given = stream.schema, stream
-    except (pa.ArrowException, OSError, ValueError) as error:
+        _wanted(schema, options)
+    except _DAMAGED as error:
         _refuse(source, f"this is not a readable Arrow IPC file ({_first_line(error)})", error)
     total = source.total or 0
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in given:
-            source.read = min(total, source.read + batch.nbytes)
+            source.read = min(total, source.read + batch.get_total_buffer_size())
             yield batch
 
     return _reader(batches(), schema, options, source.name, source)
@@ -94,18 +99,21 @@ def _reader(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, options: ReaderOptions, name: str, source: ByteSource | None
 ) -> DecodingReader:
     decoder = ArrowDecoder(options.symbols, options.attributes, dict(options.columns), options.ticks_per_second)
+    decoder.accept_until(options.latest)
 
     def blocks() -> Iterator[bytes]:
-        yield _to_ipc(schema.empty_table().to_batches(), _plain(schema))
+        known = _wanted(schema, options)
+        yield _to_ipc([], pa.schema([field if field.name in known else pa.field(field.name, pa.null()) for field in schema]))
         wanted: list[str] | None = None
         try:
             for batch in batches:
                 wanted = wanted or _wanted(batch.schema, options)
                 selected = batch.select(wanted)
+                selected.validate(full=True)
                 parts = range(0, selected.num_rows, options.block_rows)
                 for start in parts:
                     yield _to_ipc([selected.slice(start, options.block_rows)], selected.schema)
-        except (pa.ArrowException, OSError) as error:
+        except _DAMAGED as error:
             message = f"{name}: cannot be read further ({_first_line(error)})"
             raise UnreadableStreamError(message) from error
 

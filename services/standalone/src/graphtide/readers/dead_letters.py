@@ -41,9 +41,20 @@ class DeadLetterFile:
                 self._file = self._path.open("wb")
             self._file.write(line)
         except OSError as error:
-            message = f"{self._path}: dead letters cannot be written ({error.strerror or error})"
-            raise FatalError(message) from error
+            raise self._unwritable(error) from error
         self.written += 1
+
+    def flush(self) -> None:
+        """Write out what is buffered.
+
+        Raises:
+            FatalError: the file cannot be written.
+        """
+        try:
+            if self._file is not None:
+                self._file.flush()
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def close(self) -> None:
         """Write out what is buffered and close the file.
@@ -57,8 +68,10 @@ class DeadLetterFile:
         try:
             file.close()
         except OSError as error:
-            message = f"{self._path}: dead letters cannot be written ({error.strerror or error})"
-            raise FatalError(message) from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> FatalError:
+        return FatalError(f"{self._path}: dead letters cannot be written ({error.strerror or error})")
 
     def __enter__(self) -> Self:
         """Return the file itself."""

@@ -1,6 +1,7 @@
 """Readers over anything that gives blocks for a decoder: what readers of all formats share.
 
-Cost: one call of the decoder a block; empty batches are not handed on.
+Cost: one call of the decoder a block. A block without a record is handed on only where it gave dead letters, so that whoever
+reads can take them before there are more.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ class DecodingReader:
         self._name = name
         self._source = source
         self._columns = columns
+        self._letters: list[DeadLetter] = []
 
     def batches(self) -> Iterator[EdgeBatch]:
-        """Yield batches, none of them empty; see `Reader.batches`."""
+        """Yield batches; see `Reader.batches`."""
         try:
             yield from self._decode()
         finally:
@@ -49,11 +51,14 @@ class DecodingReader:
     def _decode(self) -> Iterator[EdgeBatch]:
         # Where the blocks break off, what came before is handed out already; the record that was cut is lost with the rest.
         for block in self._blocks():
-            batch = self._named(partial(self._decoder.decode, block))
-            if len(batch):
-                yield batch
-        batch = self._named(self._decoder.finish)
-        if len(batch):
+            yield from self._handed_on(partial(self._decoder.decode, block))
+        yield from self._handed_on(self._decoder.finish)
+
+    def _handed_on(self, step: Callable[[], EdgeBatch]) -> Iterator[EdgeBatch]:
+        batch = self._named(step)
+        letters = take_dead_letters(self._decoder)
+        self._letters += letters
+        if len(batch) or letters:
             yield batch
 
     def _named(self, step: Callable[[], EdgeBatch]) -> EdgeBatch:
@@ -66,7 +71,8 @@ class DecodingReader:
 
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records put aside since the last call."""
-        return take_dead_letters(self._decoder)
+        letters, self._letters = self._letters, []
+        return letters
 
     def start_at(self, ordinal: int) -> None:
         """Go on counting from an ordinal; see `Reader.start_at`."""

@@ -65,6 +65,7 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
         while chunk := list(islice(items, _CHUNK)):
             yield b"".join(_line(item, names) + b"\n" for item in chunk)
 
+    decoder.accept_until(options.latest)
     return DecodingReader(decoder, blocks, name="the edges")
 
 
@@ -85,7 +86,7 @@ def _fields(edge: Edge, names: Mapping[str, str]) -> dict[str, object]:
         names["label"]: edge.label,
         names["src_label"]: edge.source_label,
         names["dst_label"]: edge.target_label,
-        names["id"]: edge.id,
+        names["id"]: None if edge.made else edge.id,
         names["op"]: edge.operation.value,
     }
     if edge.attributes:

@@ -59,6 +59,7 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
         decoder = CsvDecoder(options.symbols, options.attributes, columns, options.delimiter, keep_raw=options.keep_raw)
     else:
         decoder = JsonLinesDecoder(options.symbols, options.attributes, columns, keep_raw=options.keep_raw)
+    decoder.accept_until(options.latest)
     return DecodingReader(decoder, lambda: source.blocks(options.block_size), name=source.name, source=source)
 
 

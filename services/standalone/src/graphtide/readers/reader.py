@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from graphtide_core.time import TimeUnit
+from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
 from graphtide_native.records import Symbols, ticks_per_second
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class ReaderOptions:
         keep_raw: whether records of text formats keep their bytes for a later stage to put aside; else it gets their fields.
         block_size: bytes of text to decode at once.
         block_rows: rows of a columnar format to decode at once.
+        latest: records that are later than this are put aside.
     """
 
     symbols: Symbols = field(default_factory=Symbols)
@@ -54,6 +55,7 @@ class ReaderOptions:
     keep_raw: bool = True
     block_size: int = 1 << 20
     block_rows: int = 1 << 16
+    latest: EventTime = MAX_EVENT_TIME
 
     @property
     def ticks_per_second(self) -> int:
@@ -65,7 +67,7 @@ class Reader(Protocol):
     """A stream that is being read."""
 
     def batches(self) -> Iterator[EdgeBatch]:
-        """Yield batches, none of them empty; call once.
+        """Yield batches; call once. One is empty where records were put aside and none was good.
 
         Raises:
             UnreadableStreamError: the stream cannot be read, or not further; what could be read was yielded before.

@@ -6,6 +6,7 @@ snapshots have one order; who opens shuts the one before out.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -163,8 +164,9 @@ class Counter:
             return 0
         start = first_since(side, place, newest, end)
         for record in between(side, place, start, end):
-            ticks = opened.windows.ticks(stream, ordered.figures(record.headers).unit)
-            return first_since(side, place, newest - ticks + 1, end)
+            with suppress(PoisonRecordError):
+                ticks = opened.windows.ticks(stream, ordered.figures(record.headers).unit)
+                return first_since(side, place, newest.back(ticks), end)
         return 0
 
     def _taken(self, record: Record, opened: _Opened) -> bool:
@@ -174,13 +176,18 @@ class Counter:
         stream = StreamName(self._topics.stream_of(record.topic) or "")
         try:
             figures = ordered.figures(record.headers)
-            unit = figures.unit
-            if stream not in opened.countings:
-                opened.countings[stream] = Counting(stream, opened.windows.ticks(stream, unit), unit)
-            opened.countings[stream].take(record.value or b"")
+            unit, epoch = figures.unit, figures.epoch
+            counting = opened.countings.get(stream)
+            if counting is None:
+                counting = Counting(stream, opened.windows.ticks(stream, unit), unit, epoch=epoch)
+            elif counting.epoch != epoch:
+                counting = counting.anew(epoch)
+            counting.take(record.value or b"")
+            opened.countings[stream] = counting
             add(metrics.COUNTED_EDGES, figures.records, {key.STREAM: stream})
         except DeletionsBeganError:
-            opened.countings[stream] = Counting(stream, opened.windows.ticks(stream, unit), unit, deletions=True)
+            ticks = opened.windows.ticks(stream, unit)
+            opened.countings[stream] = Counting(stream, ticks, unit, epoch=epoch, deletions=True)
             opened.positions[place] = self._one_window_back(place, stream, opened)
             opened.reader.assign(opened.positions)
             return False

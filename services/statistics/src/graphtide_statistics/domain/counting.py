@@ -21,23 +21,29 @@ class DeletionsBeganError(Exception):
 class Counting:
     """Counts ordered edges, and tells how far the stream has moved since it was published last."""
 
-    def __init__(self, stream: StreamName, ticks: int, unit: TimeUnit, *, deletions: bool = False) -> None:
+    def __init__(self, stream: StreamName, ticks: int, unit: TimeUnit, *, epoch: int = 0, deletions: bool = False) -> None:
         """Start with nothing seen.
 
         Args:
             stream: its name.
             ticks: length of the window.
             unit: what a tick is.
+            epoch: of the stream: edges of another have no part in the figures.
             deletions: whether the stream deletes edges; if not, no ids are kept.
         """
         self.stream = stream
         self.ticks = ticks
         self.unit = unit
+        self.epoch = epoch
         self._deletions = deletions
         self._is_changed = False
         symbols = Symbols()
         self._decoder = ArrowDecoder(symbols, [], {}, ticks_per_second(unit))
         self._statistics = StreamStatistics(symbols, ticks, deletions=deletions)
+
+    def anew(self, epoch: int) -> Counting:
+        """Return who counts alike in another epoch, with nothing seen."""
+        return Counting(self.stream, self.ticks, self.unit, epoch=epoch, deletions=self._deletions)
 
     def take(self, body: bytes) -> None:
         """Count the edges of an ordered record.
@@ -50,7 +56,7 @@ class Counting:
         if self._decoder.has_operations() and not self._deletions:
             raise DeletionsBeganError
         self._statistics.push(batch)
-        self._is_changed = True
+        self._is_changed = self._is_changed or len(batch) > 0
 
     def publish(self, before: StatisticsRecord | None) -> StatisticsRecord | None:
         """Return what to publish after `before`; None if nothing was counted since the last call."""

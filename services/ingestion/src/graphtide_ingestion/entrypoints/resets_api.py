@@ -1,0 +1,124 @@
+"""Ending an epoch of a stream over HTTP: the command is written where its edges are, and taken where it stands there."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Annotated, Final
+
+import structlog
+from fastapi import APIRouter, Depends, Query, Request
+from graphtide_core.errors import InvalidQueryError, TransientError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Log
+from graphtide_runtime.access.callers import WRITE_PATTERNS
+from graphtide_runtime.access.guard import caller_of
+from graphtide_runtime.http import Authorize, ProblemError
+from graphtide_runtime.sequencing.standing import standing_of
+from graphtide_runtime.telemetry import events
+from graphtide_wire import raw
+from graphtide_wire.raw import Reset
+from graphtide_wire.topics import Topics, check_stream
+from pydantic import BaseModel
+
+from graphtide_ingestion.application.answers import Answers
+from graphtide_ingestion.application.appending import Appender
+from graphtide_ingestion.application.streams import Streams
+from graphtide_ingestion.entrypoints import bodies
+from graphtide_ingestion.entrypoints.description import PROBLEMS, RESET, StreamPath
+
+_LOG = structlog.get_logger()
+_ACKNOWLEDGE_SECONDS: Final = 15.0
+_LONGEST_NAME: Final = 200
+
+EpochQuery = Annotated[
+    int | None, Query(ge=0, le=2**63 - 1, description="The epoch to end; the current one where it is not said.")
+]
+
+
+class EndedEpoch(BaseModel):
+    """Which epoch of a stream is to end. It has ended once the stream is put in order up to the command."""
+
+    stream: str
+    ended: int
+
+
+class ResetsApi:
+    """Takes requests to end epochs. All methods run in one event loop."""
+
+    def __init__(self, log: Log, topics: Topics, *, appender: Appender, streams: Streams, meant: Answers[int]) -> None:
+        """Work with these; `meant` remembers which epoch an idempotency key means."""
+        self._log = log
+        self._topics = topics
+        self._appender = appender
+        self._streams = streams
+        self._meant = meant
+
+    async def reset(self, name: str, epoch: int | None, request: Request) -> EndedEpoch:
+        """Write the command that ends an epoch; one that is over already is not ended again.
+
+        Raises:
+            ProblemError: there is no such stream or epoch.
+            TransientError: the log does not answer; the command may come to be there.
+        """
+        stream = await self._stream(name)
+        caller = caller_of(request.scope)
+        whose = caller.name if caller is not None else ""
+        key = bodies.idempotency_key(request)
+        standing = await asyncio.to_thread(standing_of, self._log, self._topics, stream)
+        current = 0 if standing is None else standing.epoch
+        ends = current if epoch is None else epoch
+        if ends > current:
+            detail = f"stream {stream} is in epoch {current}: it has no epoch {ends} to end"
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "unknown-epoch", detail)
+        if key is not None:
+            ends = self._first((whose, stream, key), ends)
+        if ends == current:
+            _LOG.warning(events.RESET_REQUESTED, stream=stream, epoch=ends, caller=whose)
+            await self._write(stream, Reset(ends, whose[:_LONGEST_NAME] or None))
+        return EndedEpoch(stream=stream, ended=ends)
+
+    def _first(self, key: tuple[str, str, str], epoch: int) -> int:
+        """Return the epoch that the first request with a key meant, which is this one's where there was none before.
+
+        It is remembered before the log answers: a request that failed may have been written.
+        """
+        meant = self._meant.get(key)
+        if meant is None:
+            self._meant.put(key, epoch)
+        return epoch if meant is None else meant
+
+    async def _write(self, stream: StreamName, reset: Reset) -> None:
+        handed = self._appender.append([raw.encode_reset(self._topics.raw(stream), reset)])
+        try:
+            async with asyncio.timeout(_ACKNOWLEDGE_SECONDS):
+                await asyncio.wrap_future(handed)
+        except TimeoutError as error:
+            message = f"the log did not answer within {_ACKNOWLEDGE_SECONDS:g} seconds"
+            raise TransientError(message) from error
+
+    async def _stream(self, name: str) -> StreamName:
+        """Return the stream, which is not made for the request."""
+        try:
+            check_stream(name)
+        except InvalidQueryError as error:
+            raise ProblemError(HTTPStatus.NOT_FOUND, "invalid-stream-name", str(error)) from error
+        if not self._streams.knows(name) and name not in await asyncio.to_thread(self._streams.look):
+            raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-stream", f"there is no stream {name!r}")
+        return StreamName(name)
+
+
+def resets_routes(api: ResetsApi, authorize: Authorize) -> APIRouter:
+    """Return the route that ends an epoch of a stream."""
+    router = APIRouter(prefix="/api/v1", dependencies=[Depends(authorize(WRITE_PATTERNS))], responses=PROBLEMS)
+
+    @router.post(
+        "/streams/{stream}:reset-watermark",
+        status_code=HTTPStatus.ACCEPTED,
+        summary="Let the times of a stream begin anew",
+        openapi_extra=RESET,
+    )
+    async def reset_watermark(stream: StreamPath, request: Request, epoch: EpochQuery = None) -> EndedEpoch:
+        return await api.reset(stream, epoch, request)
+
+    return router

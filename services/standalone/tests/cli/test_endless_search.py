@@ -1,0 +1,96 @@
+"""A search that would never end: it is interrupted at once, bounded on request, and what was found before it is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import graphtide
+import pytest
+from graphtide import Limits, MatchOptions
+from graphtide_testing.waiting import wait_until
+
+CHAIN = "PATTERN chain MATCH (a)-[f:y]->(b)-[g:y]->(c) ON s WINDOW 10m\n"
+STAR = "PATTERN star MATCH " + ", ".join(f"(h)-[e{number}:x]->(v{number})" for number in range(1, 9))
+ENDLESS = f"{STAR} WHERE e1.ts + e8.ts < 0 ON s WINDOW 10m\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    rows = ["1,a,b,y", "2,b,c,y", *(f"{ts},hub,v{ts},x" for ts in range(3, 3_003)), "4000,c,d,y"]
+    (tmp_path / "p.gtp").write_text(CHAIN + ENDLESS)
+    (tmp_path / "s.csv").write_text("ts,src,dst,label\n" + "\n".join(rows) + "\n")
+    return tmp_path / "p.gtp", tmp_path / "s.csv"
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        ("--engine", "re-search"),
+        ("--engine", "filtering"),
+        ("--engine", "timing"),
+        ("--engine", "timing", "--threads", "2"),
+        ("--engine", "sj-tree"),
+    ],
+    ids=" ".join,
+)
+def test_an_interrupt_ends_it_at_once(files: tuple[Path, Path], tmp_path: Path, engine: tuple[str, ...]) -> None:
+    written = ["--output", tmp_path / "found.jsonl", "--summary", tmp_path / "summary.json"]
+    assert interrupted("match", *files, *engine, *written) == 130
+    found = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert [match["edges"] for match in found if match["query"] == "chain"] == [{"f": "0", "g": "1"}]
+    assert (summary["outcome"], summary["matches"]) == ("interrupted", len(found))
+
+
+def test_an_interrupt_shows_what_was_seen_so_far(files: tuple[Path, Path]) -> None:
+    patterns, stream = files
+    assert interrupted("explain", patterns, "--engine", "re-search", "--analyze", stream) == 0
+
+
+def cpu_seconds(process: int) -> float:
+    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def interrupted(*arguments: object) -> int:
+    """Run the program, interrupt it in its search, and return how it ended."""
+    command = [sys.executable, "-m", "graphtide", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        # To start takes less; the search itself takes longer than anyone lives.
+        wait_until(lambda: cpu_seconds(process.pid) > 5, seconds=100)
+        os.kill(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=15)
+    finally:
+        process.kill()
+        process.communicate()
+    assert b"Traceback" not in errors
+    return process.returncode
+
+
+def test_a_bound_on_work_lets_the_others_go_on(files: tuple[Path, Path], tmp_path: Path) -> None:
+    arguments = ["--engine", "re-search", "--limit-work", "1000", "--on-limit", "pause", "--summary", tmp_path / "summary.json"]
+    command = [sys.executable, "-m", "graphtide", "match", *files, *arguments]
+    ended = subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0
+    assert [json.loads(line)["edges"] for line in ended.stdout.splitlines()] == [{"f": "0", "g": "1"}, {"f": "1", "g": "3002"}]
+    chain, star = json.loads((tmp_path / "summary.json").read_text())["patterns"]
+    assert (chain["paused"], star["paused"]) == (False, True)
+
+
+def test_it_fails_where_it_is_to_fail(files: tuple[Path, Path]) -> None:
+    command = [sys.executable, "-m", "graphtide", "match", *files, "--engine", "filtering", "--limit-work", "1000"]
+    ended = subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 4
+    assert "pattern 'star' reached its limit of 1000 steps of work a record" in ended.stderr
+
+
+def test_python_bounds_work_too() -> None:
+    edges = [{"ts": ts, "src": "hub", "dst": f"v{ts}", "label": "x"} for ts in range(3_000)]
+    options = MatchOptions(engine="re-search", limits=Limits(work=1_000, policy="shed"))
+    assert list(graphtide.match(ENDLESS, edges, options)) == []

@@ -1,0 +1,106 @@
+"""All services in one process, as `graphtide dev up` runs them: everyone may do everything, but no web page may."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+from graphtide.dev.deployment import DevOptions, application
+from graphtide_testing.servers.process import free_ports
+from graphtide_testing.serving import served
+from graphtide_testing.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATTERN = {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10"}
+EDGE = '{"ts":1,"src":"a","dst":"b","label":"pays"}\n'
+LINES = {"content-type": "application/x-ndjson"}
+
+
+@pytest.fixture
+def http() -> Iterator[httpx2.Client]:
+    with served(application(DevOptions())) as url, httpx2.Client(base_url=url, timeout=30) as http:
+        wait_until(lambda: http.get("/readyz").status_code == 200, 60, pause=0.05)
+        yield http
+
+
+@contextmanager
+def running(*options: str) -> Iterator[httpx2.Client]:
+    """Run the command as a process of its own."""
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "graphtide", "dev", "up", "--port", str(port), *options]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+                wait_until(lambda: is_ready(http), 60, pause=0.05)
+                yield http
+        finally:
+            process.kill()
+
+
+def is_ready(http: httpx2.Client) -> bool:
+    try:
+        return http.get("/readyz").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403)],
+)
+def test_no_web_page_may_pause_patterns_or_send_edges(http: httpx2.Client, headers: dict[str, str], status: int) -> None:
+    assert http.post("/api/v1/patterns", json=PATTERN).status_code == 201
+    assert http.post("/api/v1/streams/s/edges", content=EDGE, headers=LINES).status_code == 202
+    for path in ("/api/v1/patterns/p:pause", "/api/v1/streams/s/edges"):
+        assert http.post(path, content=EDGE, headers={**LINES, **headers}).status_code == status
+    for path in ("/livez", "/metrics", "/api/v1/patterns"):
+        assert http.get(path, headers=headers).status_code == status
+    assert http.get("/api/v1/patterns/p").json()["wanted"] == "active"
+
+
+def test_a_stream_that_an_edge_took_to_the_end_of_time_matches_again_after_a_reset() -> None:
+    with running("--max-ahead", "inf", "--low-latency") as http:
+
+        def send(*times: int) -> None:
+            edges = "".join(f'{{"ts":{ts},"src":"a{ts}","dst":"b","label":"pays"}}\n' for ts in times)
+            assert http.post("/api/v1/streams/s/edges", content=edges, headers=LINES).status_code == 202
+
+        def matched() -> list[int]:
+            listed = http.get("/api/v1/patterns/p/matches").json()["matches"]
+            return sorted(each["match"]["last_ts"] for each in listed)
+
+        http.post("/api/v1/patterns", json=PATTERN)
+        wait_until(lambda: http.get("/api/v1/patterns/p").json()["state"] == "running", 60, pause=0.05)
+        send(1, 2**63 - 1)
+        wait_until(lambda: len(matched()) == 2, 60, pause=0.05)
+        send(2)
+        wait_until(lambda: len(http.get("/api/v1/dead-letters").json()["dead_letters"]) == 1, 60, pause=0.05)
+        assert http.post("/api/v1/streams/s:reset-watermark").json() == {"stream": "s", "ended": 0}
+        send(3, 4)
+        wait_until(lambda: len(matched()) == 4, 60, pause=0.05)
+        assert matched() == [1, 3, 4, 2**63 - 1]
+
+
+def test_how_far_ahead_an_edge_may_be_is_told_to_the_command() -> None:
+    with running("--max-ahead", "1h") as http:
+        now = int(time.time() * 1000)
+        edges = "".join(f'{{"ts":{ts},"src":"a","dst":"b","label":"pays"}}\n' for ts in (now + 30 * 60_000, now + 90 * 60_000))
+        assert http.post("/api/v1/streams/s/edges", content=edges, headers=LINES).status_code == 202
+        wait_until(lambda: http.get("/api/v1/streams/s").json()["standing"] is not None, 60, pause=0.05)
+        shown = http.get("/api/v1/streams/s").json()["standing"]
+        assert (shown["read"], shown["future"], shown["newest"]) == (2, 1, now + 30 * 60_000)
+        assert "--max-ahead" in refused("soon")
+
+
+def refused(max_ahead: str) -> str:
+    command = [sys.executable, "-m", "graphtide", "dev", "up", "--max-ahead", max_ahead]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert ended.returncode == 2
+    return ended.stderr.decode()
