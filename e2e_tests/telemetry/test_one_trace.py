@@ -30,6 +30,7 @@ TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 
 NDJSON = {"content-type": "application/x-ndjson"}
 FIRST = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 SECOND = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+STAGES = ["sequence", "match", "report"]
 UNSAMPLED = "00-1cf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
 
 
@@ -46,6 +47,12 @@ def named(found: Iterable[Seen], name: str, traceparent: str) -> Seen:
     """Return the one span of a trace whose name begins so."""
     (span,) = (each for each in found if each.name.startswith(name) and each.trace_id == trace_of(traceparent))
     return span
+
+
+def have_ended(found: Iterable[Seen], names: Iterable[str], traceparent: str) -> bool:
+    """Return whether a trace has spans of all these names: each process sends its own, when it comes to it."""
+    of_trace = [each.name for each in found if each.trace_id == trace_of(traceparent)]
+    return all(any(each.startswith(name) for each in of_trace) for name in names)
 
 
 def is_one_chain(found: Iterable[Seen], topics: Topics, traceparent: str) -> Seen:
@@ -144,7 +151,8 @@ def test_over_kafka_one_trace_goes_through_every_process_and_into_the_match(tmp_
             writer.write([Message(f"{topics.prefix}.in.s.v1", None, pays(12, "c", "d"), headers, partition=0)])
             writer.flush(10)
             writer.close()
-            wait_until(lambda: sum(each.name.startswith("report") for each in receiver.ended()) == 2, PATIENCE)
+            wait_until(lambda: have_ended(receiver.ended(), ["POST", "send", *STAGES], FIRST), PATIENCE)
+            wait_until(lambda: have_ended(receiver.ended(), STAGES, SECOND), PATIENCE)
             carried = traceparents(log, topics)
             found = receiver.ended()
             wait_until(lambda: {"graphtide.sequencer.edges", "graphtide.pattern.matches"} <= receiver.metrics, PATIENCE)

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from graphtide_core.edge import Edge
 
 PLAIN_STREAM = StreamShape(
-    vertices=5, self_loops=False, multi_edges=False, duplicates=False, deletions=False, negative_ts=False, attributes=False
+    nameless=False,
+    vertices=5,
+    self_loops=False,
+    multi_edges=False,
+    duplicates=False,
+    deletions=False,
+    negative_ts=False,
+    attributes=False,
 )
 PLAIN_PATTERN = PatternShape(
     self_loops=False,

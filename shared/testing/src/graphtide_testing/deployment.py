@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """One service's process, which can be killed and started again."""
+    """One service's process, which can be killed and started again.
+
+    Attributes:
+        starts: how often it was started.
+    """
 
     def __init__(self, module: str, folder: Path, environment: Mapping[str, str]) -> None:
         """Run `python -m module` in a folder of its own."""
@@ -30,6 +34,7 @@ class Program:
         self._environment = environment
         folder.mkdir(parents=True, exist_ok=True)
         self._process = Process(module, folder)
+        self.starts = 0
 
     @property
     def output(self) -> Path:
@@ -42,6 +47,7 @@ class Program:
         Raises:
             ServerError: it ended, or is not ready in time.
         """
+        self.starts += 1
         self._process.start(self._command, is_ready, self._environment)
 
     def is_running(self) -> bool:

@@ -52,7 +52,7 @@ def _fields(edge: Edge) -> dict[str, Value]:
         "label": edge.label,
         "src_label": edge.source_label,
         "dst_label": edge.target_label,
-        "id": edge.id,
+        "id": None if edge.made else edge.id,
         "op": None if edge.operation is Operation.INSERT else edge.operation.value,
     }
 

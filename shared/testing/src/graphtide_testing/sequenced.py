@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphtide_wire.statistics import StatisticsRecord
     from graphtide_wire.topics import Topics
 
-_COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"}
+_COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered.MADE}
 _PATIENCE = 10.0
 
 
@@ -30,7 +30,9 @@ class Edge(NamedTuple):
     src_label: str
     dst_label: str
     id: str
+    made: bool
     attributes: tuple[tuple[str, object], ...]
+    epoch: int = 0
 
 
 def records_of(log: Log, topic: str) -> list[Record]:
@@ -51,21 +53,25 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
     """Return the edges of the ordered stream.
 
     Raises:
-        AssertionError: places, times and watermarks do not go on from record to record.
+        AssertionError: places, epochs, times and watermarks do not go on from record to record.
     """
     edges: list[Edge] = []
-    watermark = -(2**63)
+    watermark = (0, -(2**63))
     for record in records_of(log, topics.ordered(stream)):
         figures = ordered.figures(record.headers)
         table = ordered.decode_body(record.value or b"")
         decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in _COLUMNS], {})
         found = decoder.decode(record.value or b"").to_records()
         assert (figures.ordinal, figures.records) == (len(edges), len(found))
-        assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
-        assert figures.watermark >= max(watermark, figures.last_ts)
-        watermark = figures.watermark
-        edges += [_edge(each) for each in found]
-    times = [edge.ts for edge in edges]
+        reached = figures.epoch, figures.watermark
+        if not found:
+            assert reached[0] == watermark[0] + 1, "a record without edges tells of a new epoch"
+        else:
+            assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
+            assert reached >= max(watermark, (watermark[0], figures.last_ts))
+        watermark = reached
+        edges += [_edge(each, figures.epoch) for each in found]
+    times = [(edge.epoch, edge.ts) for edge in edges]
     assert times == sorted(times)
     return edges
 
@@ -81,9 +87,10 @@ def last_statistics(log: Log, topics: Topics, stream: StreamName) -> StatisticsR
     return statistics.decode_statistics(found[-1].value) if found else None
 
 
-def _edge(record: dict[str, Any]) -> Edge:
+def _edge(record: dict[str, Any], epoch: int) -> Edge:
     attributes = tuple(sorted((name, value) for name, value in record["attributes"].items() if value is not None))
-    return Edge(**{name: record[name] for name in Edge._fields if name != "attributes"}, attributes=attributes)
+    fields = {name: record[name] for name in Edge._fields if name not in {"attributes", "epoch"}}
+    return Edge(**fields, attributes=attributes, epoch=epoch)
 
 
 def _letter(found: DeadLetterRecord) -> tuple[object, ...]:

@@ -68,9 +68,10 @@ class Whole:
         """
         self.deployment.start_servers()
         ingestion, admin = free_ports(2)
+        open_to_all = {"INSECURE": "true", "REQUESTS_PER_SECOND": "1000", "BURST": "1000"}
         own = {
-            "ingestion": {"PORT": str(ingestion), "INSECURE": "true", "CREATE_STREAMS": "true", "IDLE_SECONDS": "1.0"},
-            "admin_api": {"PORT": str(admin), "INSECURE": "true", "REQUESTS_PER_SECOND": "1000", "BURST": "1000"},
+            "ingestion": {"PORT": str(ingestion), **open_to_all, "CREATE_STREAMS": "true", "IDLE_SECONDS": "1.0"},
+            "admin_api": {"PORT": str(admin), **open_to_all},
         }
         self.edges = httpx2.Client(base_url=f"http://127.0.0.1:{ingestion}", timeout=30)
         self.control = httpx2.Client(base_url=f"http://127.0.0.1:{admin}", timeout=30)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -72,6 +72,8 @@ BODY = (
 )
 RETRACTED = BODY.replace(b'"kind":"match"', b'"kind":"retract"')
 FIGURES = ordered.OrderedFigures(EventTime(-5), EventTime(9), 2, 100, EventTime(8), TimeUnit.MILLISECOND, TRACE)
+LATER_FIGURES = replace(FIGURES, epoch=3)
+RESET = raw.Reset(2, "operator")
 TRACED = (ordered.TracedRows(0, 1, TRACE), ordered.TracedRows(1, 1, TRACE.replace("4bf9", "5cfa")))
 COLUMNS: dict[str, list[bool | int | float | str | None]] = {
     "ts": [-5, 9],
@@ -82,6 +84,7 @@ COLUMNS: dict[str, list[bool | int | float | str | None]] = {
     "dst_label": [None, None],
     "id": ["100", "e7"],
     "op": ["insert", "delete"],
+    "graphtide.made": [True, False],
     "bytes": [12, None],
 }
 PATTERN = control.PatternRecord(
@@ -95,6 +98,7 @@ PATTERN = control.PatternRecord(
     etag="2-9f",
     limits=control.LimitsForm(partial_matches=1000, policy="shed"),
     start=4711,
+    registration=1,
 )
 PHYSICAL: dict[str, PhysicalPlan] = {
     "timing": TimingPlan(((0, 1), (2,)), Storage.MS_TREE, (("L1.1", 2.5), ("L0.1", 0.0))),
@@ -118,6 +122,7 @@ PLANS = {
         limits=PATTERN.limits,
         start=4711,
         reported_to=4720,
+        registration=1,
     )
     for engine, physical in PHYSICAL.items()
 }
@@ -136,6 +141,8 @@ STATUS = control.StatusRecord(
     partial_matches=1000,
     state_bytes=65536,
     items=(control.ItemStatus("L1.1", 900, 950, 12_000), control.ItemStatus("L1.2", 100, 120, 340)),
+    stream="flows",
+    reports_from=4720,
 )
 HTTP, DNS = EdgeType("ip", "http", "ip"), EdgeType(None, "dns", None, 3)
 SNAPSHOT = statistics.StatisticsRecord(
@@ -192,6 +199,7 @@ def match_event(body: bytes, kind: MatchKind, traceparent: str | None = None) ->
 EXAMPLES = [
     Example("raw-json", raw.encode("t", RAW, b"k"), RAW, raw.decode),
     Example("raw-csv", raw.encode("t", CSV), CSV, raw.decode),
+    Example("raw-reset", raw.encode_reset("t", RESET), RESET, lambda record: raw.parts(record)[0].reset),
     Example("dead-letter", dead_letters.encode("t", LETTER), LETTER, dead_letters.decode),
     Example(
         "match",
@@ -201,6 +209,12 @@ EXAMPLES = [
     ),
     Example("retraction", matches.encode("t", RETRACTED, 2, None), match_event(RETRACTED, MatchKind.RETRACT), matches.decode),
     Example("ordered-headers", ordered.encode("t", FIGURES, b"any"), FIGURES, lambda record: ordered.figures(record.headers)),
+    Example(
+        "ordered-epoch",
+        ordered.encode("t", LATER_FIGURES, b"any"),
+        LATER_FIGURES,
+        lambda record: ordered.figures(record.headers),
+    ),
     Example(
         "ordered-traces",
         ordered.encode("t", FIGURES, b"any", TRACED),

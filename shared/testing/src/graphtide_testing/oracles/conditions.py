@@ -95,4 +95,5 @@ def report(pattern: SubgraphPattern, images: Sequence[Edge], kind: MatchKind, de
         last_ts=max(edge.ts for edge in images),
         edges={query.name: edge.id for query, edge in zip(pattern.edges, images, strict=True)},
         vertices=bound,
+        made=frozenset(query.name for query, edge in zip(pattern.edges, images, strict=True) if edge.made),
     )

@@ -56,7 +56,7 @@ def _lifetimes(edges: Sequence[Edge], window: Fraction) -> list[_Lifetime]:
     for born, edge in enumerate(edges):
         if edge.operation is Operation.DELETE:
             continue
-        earlier = [one for one in lifetimes if one.edge.id == edge.id]
+        earlier = [one for one in lifetimes if one.edge.shares_id(edge)]
         if not any(one.deleted > born and one.edge.ts > edge.ts - window for one in earlier):
             lifetimes.append(_Lifetime(edge, born, _deletion(edges, born, edge)))
     return lifetimes
@@ -68,4 +68,4 @@ def _deletion(edges: Sequence[Edge], born: int, edge: Edge) -> int:
 
 
 def _deletes(record: Edge, edge: Edge) -> bool:
-    return record.operation is Operation.DELETE and record.id == edge.id
+    return record.operation is Operation.DELETE and record.shares_id(edge)

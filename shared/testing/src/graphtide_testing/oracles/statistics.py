@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.edge import Operation
 from graphtide_core.statistics import DegreeMoments, Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot, TimeRange
-from graphtide_core.time import EventTime
+from graphtide_core.time import MAX_EVENT_TIME, EventTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,7 +46,8 @@ class StatisticsOracle:
         if edge.operation is Operation.INSERT:
             item = (now, edge, predicate_class)
             self._live.append(item)
-            self._named[edge.id] = item
+            if not edge.made:
+                self._named[edge.id] = item
         elif self._deletions:
             named = self._named.pop(edge.id, None)
             self._live = [item for item in self._live if item is not named]
@@ -84,7 +85,8 @@ class StatisticsOracle:
             start, end = max(start, stretch), stretch + self._window if ended else end
         elif self._window is not None:
             start = max(start, now - self._window + 1)
-        return TimeRange(EventTime(start), EventTime(end))
+        # The last tick of time has none after it.
+        return TimeRange(EventTime(start), EventTime(min(end, MAX_EVENT_TIME)))
 
 
 def _paths(edges: Sequence[Edge], kinds: Sequence[EdgeType]) -> Counter[PathType]:

@@ -57,7 +57,7 @@ class SubgraphOracle:
         self._expire(edge.ts)
         if edge.operation is Operation.DELETE:
             return self._delete(edge)
-        if any(live.edge.id == edge.id for live in self._live):
+        if any(live.edge.shares_id(edge) for live in self._live):
             return frozenset()
         return self._insert(edge)
 
@@ -91,9 +91,9 @@ class SubgraphOracle:
 
     def _delete(self, deletion: Edge) -> frozenset[Found]:
         # The window was just brought up to date: a reported match that is still here has all its edges in it.
-        gone = [match for match in self._reported if any(live.edge.id == deletion.id for live in match)]
+        gone = [match for match in self._reported if any(live.edge.shares_id(deletion) for live in match)]
         self._reported = [match for match in self._reported if match not in gone]
-        self._live = [live for live in self._live if live.edge.id != deletion.id]
+        self._live = [live for live in self._live if not live.edge.shares_id(deletion)]
         return self._found(gone, MatchKind.RETRACT, deletion.ts)
 
     def _complete(self, chosen: tuple[_Live, ...], position: int, arrived: _Live) -> Iterator[tuple[_Live, ...]]:

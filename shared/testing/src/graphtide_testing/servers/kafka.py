@@ -31,7 +31,6 @@ listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:S
 log.dirs={data}
 auto.create.topics.enable=false
 broker.heartbeat.interval.ms=500
-broker.session.timeout.ms=3000
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1
@@ -44,6 +43,9 @@ num.network.threads=2
 num.io.threads=2
 background.threads=2
 """
+
+# The session of a broker is as long as Kafka has it: on a busy machine a lone broker whose session ends has no leaders for a
+# while, and its coordinator of groups, should it load just then, knows nothing of what was committed.
 
 # What transactions leave behind is young: with little room for it, collecting it holds the broker up for tens of milliseconds.
 _JVM = (

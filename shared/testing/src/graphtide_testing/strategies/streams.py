@@ -32,7 +32,8 @@ class StreamShape:
     """What may occur in a generated stream; the defaults allow everything.
 
     `vertices` data vertices named v0, v1, …; vertex i mostly states the label `vertex_labels[i % n]`. `gaps` are the steps of
-    time between records, more often chosen where they stand more often.
+    time between records, more often chosen where they stand more often. `nameless` streams have edges without ids, which are
+    made of their places in the stream, and ids that read like made ones.
     """
 
     max_records: int = 40
@@ -47,6 +48,13 @@ class StreamShape:
     negative_ts: bool = True
     attributes: bool = True
     unlabelled_vertices: bool = True
+    nameless: bool = True
+
+
+class _Naming(Enum):
+    TEXT = "an id that no number reads like"
+    NUMBER = "an id that reads like one made for another record"
+    NONE = "none: one is made"
 
 
 class _Action(Enum):
@@ -67,6 +75,7 @@ class _Step:
     target_label: str | None
     attributes: tuple[tuple[str, Value], ...]
     back: int
+    naming: _Naming
 
 
 ATTRIBUTES: dict[str, tuple[Value, ...]] = {
@@ -112,6 +121,7 @@ def _step(choices: Choices, shape: StreamShape) -> _Step:
         target_label=_stated_label(choices, shape, target),
         attributes=_attributes(choices) if shape.attributes else (),
         back=choices.integer(1, 8),
+        naming=choices.one_of(tuple(_Naming)) if shape.nameless else _Naming.TEXT,
     )
 
 
@@ -154,12 +164,13 @@ def _play(steps: Sequence[_Step], start: int, shape: StreamShape) -> tuple[Edge,
         now += step.gap
         ends = _allowed_ends(step, shape, taken)
         taken.add(ends)
-        new = EdgeId(f"e{position}")
+        new = EdgeId(_name(step.naming, position))
         old = used[-min(step.back, len(used))] if used else new
         deletes = step.action in (_Action.DELETE, _Action.DELETE_UNKNOWN)
         identity = old if step.action in (_Action.REPEAT, _Action.DELETE) else new
         if not deletes:
             used.append(identity)
+        made = identity is new and step.naming is _Naming.NONE and not deletes
         records.append(
             Edge(
                 id=identity,
@@ -171,9 +182,21 @@ def _play(steps: Sequence[_Step], start: int, shape: StreamShape) -> tuple[Edge,
                 target_label=step.target_label,
                 attributes={} if deletes else dict(step.attributes),
                 operation=Operation.DELETE if deletes else Operation.INSERT,
+                made=made,
             )
         )
     return tuple(records)
+
+
+def _name(naming: _Naming, position: int) -> str:
+    match naming:
+        case _Naming.TEXT:
+            return f"e{position}"
+        case _Naming.NUMBER:
+            # Of its neighbour: no two records of a stream get one.
+            return str(position ^ 1)
+        case _Naming.NONE:
+            return str(position)
 
 
 def _allowed_ends(step: _Step, shape: StreamShape, taken: set[tuple[int, int]]) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """The whole deployment for minutes at a steady rate: what its processes' memory does, and whether every match comes once.
 
-`python e2e_tests/bench/soak.py [--minutes 10] [--rate 2000]`
+`python e2e_tests/bench/memory.py [--minutes 10] [--rate 2000]`
 
 Generated flows go in over HTTP. One pattern stays; every so often another is registered and the oldest of the others is
 deleted. In the end the command line matches the same stream with all patterns. The one that stays must have the same matches,
@@ -91,7 +91,7 @@ def main() -> None:
         whole = Whole(folder / "deployment", {"statistics": {"PUBLISH_SECONDS": "2.0"}})
         try:
             whole.start()
-            wrong = soak(whole, asked.rate, asked.minutes * 60, stream, pattern)
+            wrong = loaded(whole, asked.rate, asked.minutes * 60, stream, pattern)
         finally:
             whole.end()
     if wrong:
@@ -106,7 +106,7 @@ def generated(folder: Path, records: int) -> tuple[Path, Path]:
     return stream, pattern
 
 
-def soak(whole: Whole, rate: int, seconds: float, stream: Path, pattern: Path) -> list[str]:
+def loaded(whole: Whole, rate: int, seconds: float, stream: Path, pattern: Path) -> list[str]:
     """Run and print; return what is wrong."""
     whole.register(pattern.read_text())
     usage = [whole.usage()]

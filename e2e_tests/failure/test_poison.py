@@ -1,0 +1,184 @@
+"""Random and damaged records in every topic, and damaged checkpoints: every worker opens again and goes on.
+
+A deployment of all workers over a log in memory has done some work. Then somebody writes bytes that are nothing, or a record
+of the topic with bytes or JSON values changed, under a key that is in use or another. All workers end and are opened again.
+None of them may fail; and what others register and send afterwards is matched.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
+from graphtide_admin_api.application.view import View, Viewer
+from graphtide_admin_api.domain.registration import Moment, Wish, registered
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.time import Duration
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_planner.application.planner import Planner, Rounds
+from graphtide_planner.domain.planning import PlanningPolicy
+from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.matcher_host.checkpointing import Checkpointer
+from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
+from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.stream_sequencer import Ordering
+from graphtide_statistics.application.counter import Counter, CounterSettings
+from graphtide_testing.poison import damaged, strange_record
+from graphtide_wire import control, raw
+from graphtide_wire.raw import RawEdges
+from graphtide_wire.topics import Topics
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from graphtide_core.ports.log import Record
+    from graphtide_runtime.loop import Worker
+
+TOPICS, STREAM = Topics("test"), StreamName("s")
+CONTROL = (TOPICS.patterns, TOPICS.plans, TOPICS.status, TOPICS.statistics, TOPICS.matches)
+QUICK = HostSettings(linger_seconds=0.0, most_records=4, checkpoint_seconds=0.0, figures_seconds=0.0)
+AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
+CHOICES = st.randoms(use_true_random=False)
+
+# A hundred deployments a test: on a busy machine that takes minutes.
+pytestmark = pytest.mark.timeout(1800)
+
+
+class Deployment:
+    """All workers, over one log."""
+
+    def __init__(self) -> None:
+        self.log, self.checkpoints = MemoryLog(), MemoryCheckpoints()
+        self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(STREAM, partitions=1)])
+        self.writer, self.sent = self.log.writer(), 0
+        self.workers: list[Worker] = []
+        for number, engine in enumerate(("timing", "sj-tree", "filtering", "re-search")):
+            self.register(f"p{number}", engine)
+        for _ in range(3):
+            self.open()
+            self.send()
+            self.run()
+
+    def open(self) -> None:
+        """End all workers without a word, and open others in their places."""
+        clock, log = SystemClock(), self.log
+        self.view, self.recent = View(TOPICS), RecentMatches()
+        hosts = [
+            MatcherHost(log, self.checkpoints, WireRecords(TOPICS, service, 0, clock), clock, QUICK)
+            for service in ("matcher_timing", "matcher_sjtree")
+        ]
+        sequencing = Sequencing(ordering=Ordering(idle_seconds=0.0), linger_seconds=0.0, poll_seconds=0.0, patterns_seconds=0.0)
+        counting = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=0.0)
+        self.workers = [
+            Viewer(log, TOPICS, clock, self.view, linger_seconds=0.0),
+            MatchFeed(log, TOPICS, clock, self.recent, linger_seconds=0.0),
+            Planner(log, TOPICS, clock, PlanningPolicy(), Rounds(0.0, 50)),
+            SequencingWorker(log, TOPICS, STREAM, clock, sequencing),
+            Counter(log, TOPICS, clock, counting),
+            *hosts,
+        ]
+        for worker in self.workers:
+            worker.open()
+
+    def run(self, rounds: int = 8) -> None:
+        """Let every worker do rounds."""
+        for _ in range(rounds):
+            for worker in self.workers:
+                worker.step()
+
+    def register(self, name: str, engine: str = "auto") -> None:
+        """Register a pattern from where the stream ends."""
+        place = TopicPartition(TOPICS.ordered(STREAM), 0)
+        end = self.log.reader(None).ends([place])[place][1]
+        text = f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON {STREAM} WINDOW 100"
+        record = registered(Wish(text, control.LimitsForm(), engine, "active"), 1, Moment(AT, {STREAM: end}))
+        self.writer.write([Message(TOPICS.patterns, name.encode(), control.encode_pattern(record))])
+
+    def send(self, edges: int = 4) -> None:
+        """Send edges of which each goes on from the one before."""
+        lines = [
+            {"id": f"e{number}", "ts": number, "src": f"v{number}", "dst": f"v{number + 1}", "label": "k"}
+            for number in range(self.sent, self.sent + edges)
+        ]
+        self.sent += edges
+        body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        self.writer.write([raw.encode(TOPICS.raw(STREAM), RawEdges(body))._replace(partition=0)])
+
+    def read(self, topic: str) -> list[Record]:
+        """Return the records of a topic."""
+        reader = self.log.reader(None)
+        reader.assign({TopicPartition(topic, 0): 0})
+        return reader.poll(0, 10**6)
+
+    def matched(self, name: str) -> int:
+        """Return how many matches of a pattern there are."""
+        return sum(record.key == name.encode() for record in self.read(TOPICS.matches))
+
+
+def poison(deployment: Deployment, topic: str, rng: Random) -> None:
+    """Write a record that nobody of the deployment would write."""
+    deployment.writer.write([strange_record(topic, deployment.read(topic), rng)._replace(partition=0)])
+
+
+@pytest.mark.parametrize("topic", CONTROL)
+@given(CHOICES)
+def test_strange_records_of_control_topics_stop_nobody_and_others_are_matched(topic: str, rng: Random) -> None:
+    deployment = Deployment()
+    for _ in range(rng.randint(1, 4)):
+        poison(deployment, topic, rng)
+    deployment.run(3)
+    deployment.open()
+    deployment.register("probe")
+    deployment.run()
+    deployment.send()
+    deployment.run(12)
+    assert deployment.matched("probe") == 4
+
+
+@pytest.mark.parametrize("topic", [TOPICS.raw(STREAM), TOPICS.ordered(STREAM)])
+@given(CHOICES)
+def test_strange_records_of_a_stream_stop_nobody(topic: str, rng: Random) -> None:
+    deployment = Deployment()
+    for _ in range(rng.randint(1, 4)):
+        poison(deployment, topic, rng)
+    deployment.run(3)
+    deployment.open()
+    deployment.send()
+    deployment.run()
+
+
+@given(CHOICES)
+def test_a_checkpoint_that_is_damaged_anywhere_costs_time_alone(rng: Random) -> None:
+    deployment = Deployment()
+    spoil(deployment.checkpoints, rng)
+    deployment.open()
+    deployment.send()
+    deployment.run()
+    # The first edge completes nothing.
+    assert [deployment.matched(f"p{number}") for number in range(4)] == [deployment.sent - 1] * 4
+
+
+def spoil(checkpoints: MemoryCheckpoints, rng: Random) -> None:
+    """Damage the manifest or a segment of every checkpoint."""
+    for service in ("matcher_timing", "matcher_sjtree"):
+        key = f"{TOPICS.prefix}.{service}.0.{STREAM}"
+        saved = checkpoints.manifest(key)
+        found = Checkpointer(checkpoints, key).load()
+        assert saved is not None
+        assert found is not None
+        names = [segment.name for segment in found[0].segments]
+        segments = dict(zip(names, checkpoints.segments(key, names) or [], strict=True))
+        if rng.random() < 0.7:
+            name = rng.choice(names)
+            segments[name] = damaged(segments[name], rng)
+        else:
+            saved = damaged(saved, rng)
+        checkpoints.save(key, saved, segments, [])

@@ -1,0 +1,276 @@
+"""Chaos over a whole deployment on real servers, and the account of every match afterwards.
+
+`python -m graphtide_testing.chaos [--kills 1000] [--seed 1]`
+
+Every service runs with two shards, where it has shards. Several producers send edges side by side, each at its own pace, so
+that the sequencer has disorder to put right. Users register, replace and delete patterns all the time, and ask for other
+engines, so that plans move between services and shards. Meanwhile processes are killed: any of the services, Kafka, and twins
+that were started under the identity of a process that runs.
+
+In the end all come to rest, and `graphtide_testing.accounting` settles the accounts: what was registered stands in the topic of
+patterns, what was ordered in the ordered topic, and every edge but the first completes one match of every pattern. Exits with 1
+if a match was lost, repeated, or reported before its pattern's start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx2
+from graphtide_core.errors import PoisonRecordError
+from graphtide_core.ids import StreamName
+from graphtide_native.records import ArrowDecoder, Symbols
+from graphtide_runtime.follower import Follower
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_wire import control, matches
+
+from graphtide_testing.accounting import Account
+from graphtide_testing.deployment import Deployment
+from graphtide_testing.fleet import KAFKA, TWIN, Fleet
+from graphtide_testing.servers.process import free_ports
+from graphtide_testing.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from graphtide_core.ports.log import Record
+
+STREAM: Final = StreamName("s")
+NAMES: Final = tuple(f"p{number}" for number in range(12))
+ENGINES: Final = ("auto", "timing", "sj-tree", "filtering", "re-search")
+PRODUCERS: Final = 3
+PATIENCE: Final = 240.0
+_NOWHERE: Final = -1
+"""Place of an edge that completes nothing: before every start."""
+
+_ROWS_OF_A_RECORD: Final = 1_000_000
+"""Places of edges are offsets of their records times this, and their rows."""
+
+SHARDED: Final = {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"}
+
+
+@dataclass
+class Chaos:
+    """A deployment under chaos.
+
+    Attributes:
+        rng: decides what happens next.
+        folder: where everything is kept.
+    """
+
+    rng: Random
+    folder: Path
+
+    def __post_init__(self) -> None:
+        """Prepare; nothing is started."""
+        self.deployment = Deployment(self.folder)
+        self.fleet = Fleet(self.deployment, self.rng)
+        self._sent = [0] * PRODUCERS
+        self._next = 0
+
+    def start(self) -> None:
+        """Start servers and services."""
+        self.deployment.start_servers()
+        edges, admin = free_ports(2)
+        self.edges = httpx2.Client(base_url=f"http://127.0.0.1:{edges}", timeout=10)
+        self.control = httpx2.Client(base_url=f"http://127.0.0.1:{admin}", timeout=10)
+        everyone = {"INSECURE": "true", "REQUESTS_PER_SECOND": "10000", "BURST": "10000"}
+        sent = {"CREATE_STREAMS": "true", "STREAMS": json.dumps([STREAM]), "IDLE_SECONDS": "8.0", "LATENESS": "0"}
+        # It makes the topics that the others read.
+        self.fleet.add("ingestion", {**everyone, **sent, "PORT": str(edges)}, is_ready=self._ingestion_lives)
+        self.fleet.add("admin_api", {**everyone, "PORT": str(admin)})
+        self.fleet.add("planner", {"SHARDS": json.dumps({"matcher_timing": 2, "matcher_sjtree": 2})})
+        self.fleet.add("statistics", {"PUBLISH_SECONDS": "1.0"})
+        for service in ("matcher_timing", "matcher_sjtree"):
+            for shard in range(2):
+                self.fleet.add(service, {**SHARDED, "SHARD": str(shard)}, f"{service}.{shard}")
+        self._until(self._is_ready, "the deployment is ready")
+        # Its window makes the sequencer remember ids for longer than all of this takes.
+        self._ask("POST", "/api/v1/patterns", {"text": _text("keeper", 10**9)})
+
+    def run(self, kills: int) -> None:
+        """Go on until so many processes were killed."""
+        while self.fleet.killed < kills:
+            for _ in range(self.rng.randint(4, 10)):
+                self._send(self.rng.randrange(PRODUCERS))
+                self._user_does_something()
+            self.fleet.kill(self.rng.choice([*self.fleet.programs, *self.fleet.programs, KAFKA, TWIN]))
+
+    def settle(self) -> dict[str, list[str]]:
+        """Let all come to rest; return what is wrong, by pattern."""
+        self.fleet.start_ended()
+        self._until(self._is_ready, "the deployment is ready")
+        for producer in range(PRODUCERS):
+            self._send(producer, 40 * PRODUCERS)
+        with suppress(AssertionError):
+            # What is wrong then is in the account.
+            self._until(self._is_settled, "every pattern is matched to the end", 2 * PATIENCE)
+        return {name: [f"it is {state}"] for name, state in self._states().items() if state != "running"} | self.account()
+
+    def account(self) -> dict[str, list[str]]:
+        """Return what is wrong, by pattern; those of which nothing is are left out."""
+        log = self._log()
+        offsets = list(_completing(_read(log, self.deployment.topics.ordered(STREAM))))
+        places = dict(offsets)
+        got: dict[str, list[tuple[int, int]]] = {name: [] for name in (*NAMES, "keeper")}
+        for record in _read(log, self.deployment.topics.matches):
+            event = matches.decode(record)
+            place = places.get(json.loads(event.body)["edges"]["y"], _NOWHERE)
+            got[event.pattern].append((event.version, place))
+        accounts = _accounts(_read(log, self.deployment.topics.patterns))
+        ordered = sorted(places.values())
+        found = {name: account.flaws(got[name], ordered) for name, account in accounts.items()}
+        self.matched = sum(map(len, got.values()))
+        self.ordered = len(ordered)
+        self.registered = sum(len(life.versions) for account in accounts.values() for life in account.registrations)
+        return {name: flaws for name, flaws in found.items() if flaws}
+
+    def end(self) -> None:
+        """End everything at once."""
+        self.edges.close()
+        self.control.close()
+        self.deployment.end()
+
+    def _send(self, producer: int, edges: int | None = None) -> None:
+        """Send some of a producer's edges, again until they are taken: its share of one chain of edges."""
+        lines = []
+        for _ in range(edges or self.rng.randint(1, 6)):
+            number = self._sent[producer] * PRODUCERS + producer
+            self._sent[producer] += 1
+            ends = {"src": f"v{number}", "dst": f"v{number + 1}"}
+            lines.append(json.dumps({"id": f"e{number}", "ts": number, "label": "k", **ends}) + "\n")
+        told = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
+
+        def is_taken() -> bool:
+            answer = self.edges.post(f"/api/v1/streams/{STREAM}/edges", content="".join(lines).encode(), headers=told)
+            assert answer.status_code in {202, 429, 503}, answer.text
+            return answer.status_code == 202
+
+        self._until(is_taken, "edges are taken")
+
+    def _user_does_something(self) -> None:
+        name, window = self.rng.choice(NAMES), self.rng.randint(10**6, 10**8)
+        match self.rng.randint(0, 3):
+            case 0:
+                self._ask("DELETE", f"/api/v1/patterns/{name}")
+            case 1:
+                self._ask("PATCH", f"/api/v1/patterns/{name}", {"engine": self.rng.choice(ENGINES)})
+            case _:
+                wish = {"text": _text(name, window), "engine": self.rng.choice(ENGINES)}
+                self._ask("PUT", f"/api/v1/patterns/{name}", wish, only_if=self.rng.choice(["*", None]))
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, only_if: str | None = "*") -> None:
+        """Ask the API for something; whether it heard is read in the topic of patterns."""
+        headers = {"if-match": only_if} if only_if is not None and method != "POST" else {}
+        with suppress(httpx2.TransportError):
+            answer = self.control.request(method, path, json=body, headers=headers)
+            assert answer.status_code != 500, answer.text
+
+    def _is_ready(self) -> bool:
+        return self.edges.get("/readyz").status_code == 200 and self.control.get("/readyz").status_code == 200
+
+    def _ingestion_lives(self) -> bool:
+        with suppress(httpx2.TransportError):
+            return self.edges.get("/livez").status_code == 200
+        return False
+
+    def _is_settled(self) -> bool:
+        states = self._states()
+        return bool(states) and {*states.values()} == {"running"} and not self.account()
+
+    def _states(self) -> dict[str, str]:
+        listed = self.control.get("/api/v1/patterns", params={"limit": 200}).json()["patterns"]
+        return {each["name"]: each["state"] for each in listed}
+
+    def _until(self, holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+        def is_so() -> bool:
+            with suppress(httpx2.TransportError, KeyError):
+                return holds()
+            return False
+
+        wait_until(is_so, seconds, lambda: what)
+
+    def _log(self) -> KafkaLog:
+        return KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap))
+
+
+def _text(name: str, window: int) -> str:
+    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON {STREAM} WINDOW {window}"
+
+
+def _read(log: KafkaLog, topic: str) -> list[Record]:
+    follower = Follower(log, topic)
+    try:
+        return sorted(follower.to_the_end(), key=lambda record: (record.partition, record.offset))
+    finally:
+        follower.close()
+
+
+def _completing(records: list[Record]) -> Iterator[tuple[str, int]]:
+    """Yield the edges whose predecessor went out before them, each with its place."""
+    seen: set[str] = set()
+    decoder = ArrowDecoder(Symbols(), [], {})
+    for record in records:
+        for row, edge in enumerate(decoder.decode(record.value or b"").to_records()):
+            if edge["src"] in seen:
+                yield edge["id"], record.offset * _ROWS_OF_A_RECORD + row
+            seen.add(edge["dst"])
+
+
+def _accounts(records: list[Record]) -> dict[str, Account]:
+    """Return what users asked for, as the topic of patterns tells it."""
+    accounts: dict[str, Account] = {}
+    last: dict[str, control.PatternRecord | None] = {}
+    for record in records:
+        name = (record.key or b"").decode()
+        account, before = accounts.setdefault(name, Account()), last.get(name)
+        try:
+            now = control.decode_pattern(record.value) if record.value is not None else None
+        except PoisonRecordError:
+            continue
+        if now is None:
+            if before is not None:
+                account.delete()
+        else:
+            start = (now.start or 0) * _ROWS_OF_A_RECORD
+            if before is None:
+                account.register(now.version, start)
+            elif now.version != before.version:
+                account.replace(now.version, start)
+        last[name] = now
+    return accounts
+
+
+def main() -> None:
+    """Run the chaos that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="graphtide-chaos-") as folder:
+        chaos = Chaos(Random(given.seed), Path(folder))  # noqa: S311 - a story, no secret
+        try:
+            chaos.start()
+            begun = time.monotonic()
+            chaos.run(given.kills)
+            flaws = chaos.settle()
+        finally:
+            chaos.end()
+    sys.stdout.write(
+        f"{chaos.fleet.killed} kills in {time.monotonic() - begun:.0f} s ({chaos.fleet.kills}), {chaos.ordered} edges, "
+        f"{chaos.registered} versions of patterns, {chaos.matched} matches; wrong: {flaws or 'nothing'}\n"
+    )
+    sys.exit(1 if flaws else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""A steady load of edges, of which every one but the first of its kind completes one match of one pattern.
+
+There are `KINDS` kinds of edges, and a pattern for each. Edges have numbers; the edge n has the kind n % KINDS and goes on from
+the edge n - KINDS. Among them are edges of a hub, for adversaries to search, lines that are no edges, and edges that are far
+in the future. Several producers send in turns, through whichever service answers, each turn until it is taken: what one sends
+is out of order beside what the others do.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import httpx2
+from graphtide_core.errors import PoisonRecordError
+from graphtide_wire import matches
+
+from graphtide_testing.accounting import Account
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from random import Random
+    from threading import Event
+
+    from graphtide_core.ports.log import Record
+
+    from graphtide_testing.accounting import Reported
+
+KINDS: Final = 20
+STREAM: Final = "s"
+PATTERNS: Final = {
+    f"n{kind}": f"PATTERN n{kind} MATCH (a)-[x:k{kind}]->(b)-[y:k{kind}]->(c) ORDER x < y ON {STREAM} WINDOW 10s"
+    for kind in range(KINDS)
+}
+_PRODUCERS: Final = 3
+_TURN_SECONDS: Final = 0.25
+_MOST_IN_A_TURN: Final = 600
+_PATIENCE: Final = 240.0
+_NO_EDGES: Final = (b"{", b"[]", b"\xff\xfe", b'{"ts": "x"}', b'{"op": "melt", "ts": 1}', b"x" * 5_000)
+
+
+@dataclass
+class SteadyLoad:
+    """Sends edges over HTTP.
+
+    Attributes:
+        services: clients of services that take edges.
+        rng: decides where what is wrong stands.
+        rate: edges a second that complete matches.
+        sent: edges that were taken.
+        bad: lines that were refused.
+        future: edges that were taken and are far in the future.
+    """
+
+    services: list[httpx2.Client]
+    rng: Random
+    rate: int
+    sent: int = 0
+    bad: int = 0
+    future: int = 0
+    _first_ms: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin now."""
+        self._first_ms = int(time.time() * 1000)
+
+    def begin(self) -> int:
+        """Send an edge of each producer, so that all are known and waited for; return how many.
+
+        Raises:
+            AssertionError: they are not taken for long, or refused.
+        """
+        for producer in range(_PRODUCERS):
+            self._post(producer, [self._edge(f"begin{producer}", 0, "begin", "a", "b")])
+        return _PRODUCERS
+
+    def run(self, is_over: Event) -> None:
+        """Send until it is over, and then what lets the last edges leave; what `begin` sent has been put in order.
+
+        Raises:
+            AssertionError: edges are not taken for long, or are refused.
+        """
+        begun = time.monotonic()
+        while not is_over.wait(_TURN_SECONDS):
+            # What could not be sent meanwhile follows.
+            due = int((time.monotonic() - begun) * self.rate)
+            end = min(due, self.sent + _MOST_IN_A_TURN)
+            for producer in range(_PRODUCERS):
+                own = (number for number in range(self.sent, end) if number % _PRODUCERS == producer)
+                self._send(producer, [line for number in own for line in self._edges(number)])
+            self.sent = end
+        for producer in range(_PRODUCERS):
+            self._post(producer, [self._edge(f"end{producer}", self.sent, "end", "a", "b")])
+
+    def account(self, reported: dict[str, list[Reported]]) -> dict[str, list[str]]:
+        """Return what is wrong with what was reported of patterns, by pattern; those of which nothing is are left out."""
+        account = Account()
+        account.register(1, 0)
+        found = {
+            name: account.flaws(reported.get(name, []), range(kind + KINDS, self.sent, KINDS))
+            for kind, name in enumerate(PATTERNS)
+        }
+        return {name: flaws for name, flaws in found.items() if flaws}
+
+    @property
+    def completing(self) -> int:
+        """How many matches there must be."""
+        return max(0, self.sent - KINDS)
+
+    def _edges(self, number: int) -> Iterable[bytes]:
+        kind = number % KINDS
+        yield self._edge(f"e{number}", number, f"k{kind}", f"v{number}", f"v{number + KINDS}")
+        if number % 2:
+            yield self._edge(f"h{number}", number, "x", "hub", f"w{number}")
+
+    def _edge(self, id: str, number: int, label: str, source: str, target: str) -> bytes:
+        at = self._first_ms + number * 1000 // self.rate
+        return json.dumps({"id": id, "ts": at, "label": label, "src": source, "dst": target}).encode()
+
+    def _send(self, producer: int, lines: list[bytes]) -> None:
+        if not lines:
+            return
+        bad = [self.rng.choice(_NO_EDGES) for _ in range(self.rng.choice((0, 0, 0, 0, 1, 3)))]
+        future = [self._of_the_future() for _ in range(self.rng.choice((0, 0, 0, 0, 0, 0, 0, 0, 1, 2)))]
+        for line in (*bad, *future):
+            lines.insert(self.rng.randint(0, len(lines)), line)
+        rejected = self._post(producer, lines)
+        assert rejected == len(bad), f"{rejected} lines were refused of {len(bad)} that are no edges"
+        self.bad += len(bad)
+        self.future += len(future)
+
+    def _of_the_future(self) -> bytes:
+        ahead = int(time.time() * 1000) + self.rng.choice((10 * 60_000, 10**9, 10**15))
+        ts = self.rng.choice((ahead, 2**63 - 1))
+        ends = {"label": "k0", "src": "v0", "dst": "v1"}
+        return json.dumps({"id": f"f{self.rng.random()}", "ts": ts, **ends}).encode()
+
+    def _post(self, producer: int, lines: list[bytes]) -> int:
+        """Send lines until they are taken; return how many of them were refused."""
+        told = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
+        begun, answer = time.monotonic(), None
+        for service in itertools.cycle(self.services):
+            try:
+                answer = service.post(f"/api/v1/streams/{STREAM}/edges", content=b"\n".join(lines) + b"\n", headers=told)
+            except httpx2.TransportError:
+                answer = None
+            if answer is not None and answer.status_code == 202:
+                return int(answer.json()["rejected"])
+            said = answer.text if answer is not None else "no answer"
+            assert answer is None or answer.status_code in {429, 503}, said
+            assert time.monotonic() - begun < _PATIENCE, f"edges are not taken: {said}"
+            time.sleep(0.2)
+        message = "there is no service"
+        raise ValueError(message)
+
+
+def reported(records: Iterable[Record]) -> Iterable[tuple[str, Reported]]:
+    """Yield the matches of the patterns, each with the number of the edge that completed it; the rest is left out.
+
+    Raises:
+        AssertionError: one is of edges that do not follow each other.
+    """
+    for record in records:
+        try:
+            event = matches.decode(record)
+            edges = json.loads(event.body)["edges"]
+        except (PoisonRecordError, ValueError):
+            continue
+        if event.pattern in PATTERNS:
+            before, last = (int(edges[name].removeprefix("e")) for name in ("x", "y"))
+            assert last - before == KINDS, f"{edges} is no match of {event.pattern}"
+            yield event.pattern, (event.version, last)

@@ -1,0 +1,40 @@
+"""What is called unreadable is: nobody makes a registration, a match or an edge of it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.edge import Edge
+from graphtide_core.errors import GraphtideError
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.ports.log import Record
+from graphtide_core.time import EventTime
+from graphtide_testing.ordered_records import ordered_records
+from graphtide_testing.poison import unreadable_record
+from graphtide_wire.ordered import decode_body
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+@given(st.randoms(use_true_random=False), st.dictionaries(st.text(), st.integers(), min_size=1))
+def test_less_than_half_of_a_json_object_is_none(rng: Random, document: dict[str, int]) -> None:
+    genuine = Record("t", 0, 0, 0, b"p", json.dumps(document).encode(), (("h", b"1"),))
+    found = unreadable_record("t", [genuine], rng)
+    assert found.key == b"p"
+    with pytest.raises(ValueError):  # noqa: PT011 - of JSON or of UTF-8
+        json.loads(found.value or b"")
+
+
+@given(st.randoms(use_true_random=False))
+def test_less_than_half_of_ordered_edges_has_no_edge(rng: Random) -> None:
+    edges = [Edge(EdgeId(f"e{n}"), EventTime(n), VertexId("a"), VertexId("b"), "x") for n in range(3)]
+    (message,) = ordered_records("t", edges, 3)
+    genuine = Record("t", 0, 0, 0, None, message.value, message.headers)
+    with suppress(GraphtideError):
+        assert decode_body(unreadable_record("t", [genuine], rng).value or b"").num_rows == 0
