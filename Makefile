@@ -30,6 +30,21 @@ test-slow: servers-ready  ## run every test, the long ones too
 	$(CARGO) test --quiet --workspace
 	$(CARGO) test --quiet --release -p graphtide-match --features shuttle --test streaming_consistency
 	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 1800
+	$(MAKE) fuzz SECONDS=30
+
+# What is fuzzed, and for how long each.
+FUZZED := csv json_lines arrow packed_block sequencer
+SECONDS ?= 30
+FUZZER := $(CURDIR)/.cache/cargo-fuzz
+
+.PHONY: fuzz
+fuzz: setup  ## give any bytes to decoders and the sequencer, SECONDS each, and any text to parser and planner
+	@test -x $(FUZZER)/bin/cargo-fuzz || cargo install --quiet --locked --root $(FUZZER) cargo-fuzz@0.13.2
+	cd $(NATIVE)/fuzz && PATH=$(FUZZER)/bin:$$PATH cargo fuzz build --sanitizer none --fuzz-dir .
+	cd $(NATIVE)/fuzz && for target in $(FUZZED); do mkdir -p corpus/$$target && \
+	  PATH=$(FUZZER)/bin:$$PATH cargo fuzz run --sanitizer none --fuzz-dir . $$target corpus/$$target seeds/$$target -- \
+	    -max_total_time=$(SECONDS) -rss_limit_mb=3000 -print_final_stats=1 || exit; done
+	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --timeout 1800 shared/query/tests/test_language_fuzz.py
 
 .PHONY: e2e
 e2e: servers-ready  ## run the whole system on real servers: scenarios and crashes
@@ -47,18 +62,22 @@ bench-services: servers-ready  ## measure throughput and latency through the ser
 	@$(BIN)/python e2e_tests/bench/latency.py --profile low-latency --stages
 	@$(BIN)/python services/ingestion/bench/measure.py
 
-# Minutes that `make soak` takes.
-MINUTES ?= 10
+.PHONY: bench-memory
+bench-memory: servers-ready  ## run a whole deployment for ten minutes, watch its memory, compare its matches
+	@$(BIN)/python e2e_tests/bench/memory.py
+
+# Minutes that `make soak` takes; memory is judged in soaks of 30 and more.
+MINUTES ?= 60
 
 .PHONY: soak
-soak: servers-ready  ## run a whole deployment for MINUTES, watch its memory, compare its matches
-	@$(BIN)/python e2e_tests/bench/soak.py --minutes $(MINUTES)
+soak: servers-ready  ## run a whole deployment under faults for MINUTES, account for its matches, watch its memory
+	@$(BIN)/python -m graphtide_testing.soak --minutes $(MINUTES)
 
 .PHONY: lint
 lint: setup  ## check style: ruff, rustfmt, clippy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(CARGO) fmt --check
+	$(CARGO) fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 
 .PHONY: types
@@ -74,7 +93,7 @@ imports: setup  ## check who imports whom
 fmt: setup  ## put the sources in form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(CARGO) fmt
+	$(CARGO) fmt && cargo fmt --manifest-path fuzz/Cargo.toml
 
 .PHONY: ci
 ci: lint types imports test  ## everything that must hold before a change lands
