@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
+from typing import TYPE_CHECKING
 
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query.language import parser
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 HEAD = "PATTERN p MATCH (v)-[a]->(w) ON s WINDOW 10m WHERE "
 DEEP = "nested more than 200 levels deep"

@@ -16,10 +16,12 @@ from graphtide_query import parse, print_pattern
 from graphtide_query.planner import ENGINES, plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.doubts import MOST_DOUBTS
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.wire_records import WireRecords
 from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -453,21 +455,6 @@ def test_the_second_host_of_an_identity_shuts_the_first_out() -> None:
     assert world.matches() == world.expected(edge_pattern(), 0)
 
 
-class ForgetfulLog:
-    """A log that answers with other positions than were committed, for a while."""
-
-    def __init__(self, log: Log, answer: Position | None) -> None:
-        self._log, self._answer = log, answer
-
-    def reader(self, group: str | None) -> Any:
-        reader: Any = self._log.reader(group)
-        reader.committed = lambda partitions: dict.fromkeys(partitions, self._answer)
-        return reader
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._log, name)
-
-
 @pytest.mark.parametrize("answer", [None, Position(0), Position(2)], ids=["none", "the first", "one of before"])
 def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position | None) -> None:
     world = World(StreamName("s"))
@@ -479,17 +466,15 @@ def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position
     told = world.matches()
     assert len(told) == 4
 
-    forgetful: Any = ForgetfulLog(world.log, answer)
-    host = MatcherHost(
-        forgetful, world.checkpoints, WireRecords(TOPICS, "matcher_timing", 0, SystemClock()), SystemClock(), FAST
-    )
-    for _ in range(5):
+    log, world.log = world.log, ForgetfulLog(world.log, answer, times=MOST_DOUBTS)
+    host = world.new_host()
+    for _ in range(MOST_DOUBTS):
         with pytest.raises(TransientError, match="said before that it was at"):
             host.open()
         host.close()
 
     # The log remembers again.
-    world.host = None
+    world.log, world.host = log, None
     world.send([path(5)])
     world.settle()
     assert len(world.matches()) == len(told) + 1
@@ -503,11 +488,9 @@ def test_what_somebody_else_said_in_the_name_of_a_host_does_not_stop_it_for_good
         world.send([path(number)])
     world.settle()
 
-    forgetful: Any = ForgetfulLog(world.log, Position(2))
-    host = MatcherHost(
-        forgetful, world.checkpoints, WireRecords(TOPICS, "matcher_timing", 0, SystemClock()), SystemClock(), FAST
-    )
-    for _ in range(5):
+    world.log = ForgetfulLog(world.log, Position(2), times=1_000)
+    host = world.new_host()
+    for _ in range(MOST_DOUBTS):
         with pytest.raises(TransientError, match="said before that it was at"):
             host.open()
         host.close()

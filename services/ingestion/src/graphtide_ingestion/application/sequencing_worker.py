@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import TransientError
-from graphtide_core.ports.log import Position, TopicPartition
+from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import TimeUnit
+from graphtide_runtime.doubts import Doubts
 from graphtide_runtime.sequencing.dead_letters import letter, letter_of
 from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_runtime.sequencing.positions import remembered
@@ -43,9 +44,6 @@ _QUIET_COMMIT_SECONDS: Final = 1.0
 
 _MOST_ORDERED_RECORDS: Final = 8
 """Full ordered records of one transaction: it costs the log much more than a record, and readers wait for its end."""
-
-_MOST_DOUBTS: Final = 5
-"""How often positions that contradict the ordered stream are refused before they are believed."""
 
 _LONGEST_ROUND_SECONDS: Final = 0.1
 """How long edges may wait for others of their round."""
@@ -97,7 +95,7 @@ class SequencingWorker:
         self._figures = SequencerFigures(self._id, stream, options.unit)
         self._dirty_since: float | None = None
         self._patterns_at = 0.0
-        self._doubts = 0
+        self._doubts = Doubts(self._id, TopicPartition(self._packing.topic, 0))
 
     @property
     def name(self) -> str:
@@ -179,24 +177,16 @@ class SequencingWorker:
     def _doubt(self, reader: LogReader, transactor: LogTransactor) -> None:
         """Refuse positions that say less than the ordered stream, which was committed with them: edges would go out again.
 
-        A coordinator of groups that was made while its partition had no leader knows nothing, or not all, of what was committed
-        (seen on Kafka 4.0.2 after crashes of a lone broker). What is committed for a partition that nobody reads by group makes
-        it notice, and load again. Who goes on saying so is believed: the last ordered record may be somebody else's.
-
         Raises:
             TransientError: they do.
         """
         place = TopicPartition(self._packing.topic, 0)
         went_out, known = edges_before(reader, place, reader.ends([place])[place][1]), self._stream_sequencer.ordered
         if went_out <= known:
-            self._doubts = 0
-        if went_out <= known or self._doubts >= _MOST_DOUBTS:
+            self._doubts.dispel(place)
             return
-        self._doubts += 1
-        transactor.begin()
-        transactor.commit(self._id, {place: Position(0)})
-        message = f"group {self._id} knows of {known} edges that went out, and {place.topic} has {went_out}"
-        raise TransientError(message)
+        contradiction = f"knows of {known} edges that went out, and {place.topic} has {went_out}"
+        self._doubts.refuse(place, contradiction, transactor)
 
     def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
         place = TopicPartition(self._packing.topic, 0)

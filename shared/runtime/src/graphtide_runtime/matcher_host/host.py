@@ -15,7 +15,6 @@ Two hosts of one identity: the second to open shuts the first out, whose next ca
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ports.log import Position, TopicPartition
 
+from graphtide_runtime.doubts import Doubts
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.matcher_host.assignment import NO_STREAM, Running, Standing, State
 from graphtide_runtime.matcher_host.figures import HostFigures
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 
-_MOST_DOUBTS = 5
 """How often a position that contradicts what the host said is refused before it is believed."""
 
 
@@ -96,7 +95,7 @@ class MatcherHost:
         self._works: dict[StreamName, StreamWork] = {}
         self._figures: dict[PatternName, PatternReport] = {}
         self._told_at = 0.0
-        self._doubts: Counter[TopicPartition] = Counter()
+        self._doubts = Doubts(records.group, TopicPartition(records.plans, 0))
         self._telemetry = HostFigures(records.group, clock)
 
     @property
@@ -306,25 +305,15 @@ class MatcherHost:
     def _doubt(self, committed: Position | None, told: int, partition: TopicPartition) -> None:
         """Refuse a position that contradicts what this host said in transactions with its positions: matches would come again.
 
-        A coordinator of groups that was made while its partition had no leader knows nothing, or not all, of what was committed
-        (seen on Kafka 4.0.2 after crashes of a lone broker). What is committed for a partition that nobody reads by group makes
-        it notice, and load again. Who goes on saying so is believed: what stands in the host's name may be somebody else's.
-
         Raises:
             TransientError: it does.
         """
         if committed is not None and committed.offset >= told:
-            del self._doubts[partition]
+            self._doubts.dispel(partition)
             return
-        if self._doubts[partition] >= _MOST_DOUBTS:
-            return
-        self._doubts[partition] += 1
-        self._commit((), {TopicPartition(self._records.plans, 0): Position(0)})
         found = "no position" if committed is None else f"the position {committed.offset}"
-        message = (
-            f"group {self._records.group} has {found} in {partition.topic}, and said before that it was at {told} or later"
-        )
-        raise TransientError(message)
+        contradiction = f"has {found} in {partition.topic}, and said before that it was at {told} or later"
+        self._doubts.refuse(partition, contradiction, self._needed().transactor)
 
     def _matched(self, record: Record) -> list[Message]:
         """Match one ordered record; return what it brings about."""

@@ -1,0 +1,38 @@
+"""A log that forgets what was committed, as a Kafka does whose coordinator was made too soon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.ports.log import Log, Position, TopicPartition
+
+
+class ForgetfulLog:
+    """A log, but that readers get another position than what was committed, for every partition.
+
+    Attributes:
+        times: how often they still do.
+    """
+
+    def __init__(self, log: Log, answer: Position | None, times: int) -> None:
+        """Answer `answer` so many times."""
+        self._log, self._answer, self.times = log, answer, times
+
+    def reader(self, group: str | None) -> Any:
+        """Return a reader that is told so."""
+        reader: Any = self._log.reader(group)
+        known = reader.committed
+
+        def committed(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+            self.times -= 1
+            return dict.fromkeys(partitions, self._answer) if self.times >= 0 else known(partitions)
+
+        reader.committed = committed
+        return reader
+
+    def __getattr__(self, name: str) -> Any:
+        """Do all else as the log does."""
+        return getattr(self._log, name)
