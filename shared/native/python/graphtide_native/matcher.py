@@ -190,7 +190,7 @@ class Matcher:
         Args:
             batch: the records.
             most: matches that one part holds, about.
-            budget: steps of work that the batch may take.
+            budget: steps of work that the batch may take; those that other threads take are not counted.
             is_cancelled: asked between two turns whether nobody wants the matches any more.
 
         Raises:

@@ -1,0 +1,65 @@
+"""What was freed goes back to the system, though something above it is still held; threads have no arenas of their own."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+
+import pytest
+
+GIVEN_BACK = """
+from pathlib import Path
+from graphtide_runtime.allocator import give_back
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+held = [bytes(2_000) for _ in range(50_000)]
+del held[:-1]
+kept = resident()
+give_back()
+print(kept - resident())
+"""
+
+ARENAS = """
+import sys
+import threading
+from pathlib import Path
+from graphtide_runtime.allocator import share_one_arena
+
+if sys.argv[1] == "one":
+    share_one_arena()
+inside, over = threading.Barrier(5), threading.Event()
+
+def hold():
+    held = [bytes(2_000) for _ in range(1_000)]
+    inside.wait()
+    over.wait()
+
+threads = [threading.Thread(target=hold) for _ in range(4)]
+for thread in threads:
+    thread.start()
+inside.wait()
+# An arena of a thread begins at a multiple of 64 MiB, and is a mapping of its own.
+starts = [int(line.split("-")[0], 16) for line in Path("/proc/self/maps").read_text().splitlines() if line.split()[1] == "rw-p"]
+print(sum(start % (64 << 20) == 0 for start in starts))
+over.set()
+"""
+
+needs_glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library keeps what it keeps")
+
+
+def figure(program: str, *arguments: str) -> int:
+    return int(subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True).stdout)
+
+
+@needs_glibc
+def test_freed_memory_below_what_is_held_is_given_back() -> None:
+    assert figure(GIVEN_BACK) > 80_000_000
+
+
+@needs_glibc
+def test_threads_share_an_arena() -> None:
+    assert figure(ARENAS, "one") == 0
+    assert figure(ARENAS, "many") > 0
