@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
+from decimal import Decimal
 from types import MappingProxyType
 
 import numpy as np
@@ -84,6 +86,22 @@ def test_edges_and_dictionaries_are_read_alike() -> None:
     ]
     assert reader.has_ids
     assert reader.has_operations
+
+
+def test_decimals_dates_and_times_mean_the_same_in_rows_and_in_tables() -> None:
+    values = {
+        "amount": Decimal("6.50"),
+        "whole": Decimal(7),
+        "day": dt.date(2024, 1, 31),
+        "clock": dt.time(12, 0, 1, 5),
+        "moment": dt.datetime(2024, 1, 31, 12, 0, 1, 5, tzinfo=dt.UTC),
+    }
+    row = {"ts": 1, "src": "a", "dst": "b", "label": "x"} | values
+    options = ReaderOptions(attributes=tuple(values))
+    readers = [from_edges([row], options), from_table(pa.Table.from_pylist([row]), options)]
+    found = [record["attributes"] for reader in readers for batch in reader.batches() for record in batch.to_records()]
+    texts = {"day": "2024-01-31", "clock": "12:00:01.000005", "moment": "2024-01-31T12:00:01.000005Z"}
+    assert found == [{"amount": 6.5, "whole": 7, **texts}] * 2
 
 
 def test_edges_are_written_under_the_names_of_the_options() -> None:

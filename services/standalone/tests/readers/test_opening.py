@@ -76,7 +76,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-SMALL_PIECES = ReaderOptions(attributes=("bytes", "junk"), block_size=1 << 12, block_rows=512)
+SMALL_PIECES = ReaderOptions(attributes=("bytes", "absent"), block_size=1 << 12, block_rows=512)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -87,7 +87,7 @@ def test_every_format_gives_the_same_records(tmp_path: Path, name: str) -> None:
     records = [record for batch in reader.batches() for record in batch.to_records()]
 
     assert [(r["ordinal"], r["ts"], r["src"], r["dst"], r["label"], r["id"], r["attributes"]) for r in records] == [
-        (row, row, f"10.0.0.{row % 250}", str(row), "http" if row % 3 else "tcp", str(row), {"bytes": row * 7, "junk": None})
+        (row, row, f"10.0.0.{row % 250}", str(row), "http" if row % 3 else "tcp", str(row), {"bytes": row * 7, "absent": None})
         for row in range(ROWS)
     ]
     assert reader.take_dead_letters() == []

@@ -102,4 +102,4 @@ def _plain(value: Any) -> object:
     raise TypeError(message)
 
 
-_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
+_ENCODER = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")

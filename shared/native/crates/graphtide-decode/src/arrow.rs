@@ -2,7 +2,8 @@
 //!
 //! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down. `src`,
 //! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth
-//! values, integers, floating-point numbers or texts; of any other type they are missing, as is NaN. A column whose field says so
+//! values, integers, floating-point numbers or texts, or what the text formats make of decimals, dates, times and timestamps (see
+//! `arrow_written.rs`), plain or by a dictionary; columns of other types are refused. NaN is missing. A column whose field says so
 //! holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its
 //! 1-based row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
 
@@ -12,7 +13,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Field};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::key::{IdRef, KeyRef, MADE_LIMIT};
@@ -24,7 +25,7 @@ use crate::arrow_writer::MADE;
 use crate::columns::{Column, ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::render::Object;
-use crate::writer::{Draft, Target, Writer, check_text};
+use crate::writer::{Draft, Target, Writer};
 use crate::{Decoder, Options};
 
 /// Decoder of Arrow IPC streams.
@@ -91,6 +92,11 @@ impl Decoder for ArrowDecoder {
                 let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
                 self.layout = Layout::resolve(&self.names, &self.attributes, &columns)?;
                 self.columns = Some(columns);
+                for field in self.layout.attributes.iter().flatten().map(|place| schema.field(*place)) {
+                    if !Values::can_be(field.data_type()) {
+                        return Err(no_attribute(field));
+                    }
+                }
                 resolved = true;
             }
             let Some(rows) = rows else { break };
@@ -167,6 +173,10 @@ impl<'a> Columns<'a> {
             };
             array.as_boolean_opt().ok_or_else(wrong)
         };
+        let attribute = |place: usize| {
+            let field = rows.schema_ref().field(place);
+            Values::of_field(field, rows.column(place)).ok_or_else(|| no_attribute(field))
+        };
         let (_, ts) = need(Column::Ts)?;
         Ok(Self {
             ts: Ticks::new(ts, ticks_per_second)
@@ -179,11 +189,7 @@ impl<'a> Columns<'a> {
             id: find(Column::Id).map(keys).transpose()?,
             made: rows.column_by_name(MADE).map(made).transpose()?,
             operation: find(Column::Operation).map(texts).transpose()?,
-            attributes: layout
-                .attributes
-                .iter()
-                .map(|place| place.map(|place| Values::of_field(rows.schema_ref().field(place), rows.column(place))))
-                .collect(),
+            attributes: layout.attributes.iter().map(|place| place.map(attribute).transpose()).collect::<Result<_, _>>()?,
         })
     }
 
@@ -212,8 +218,8 @@ impl<'a> Columns<'a> {
             operation: self.operation.as_ref().and_then(|texts| texts.get(row)),
         };
         for (values, name) in self.attributes.iter().zip(attributes) {
-            if let Some(ValueRef::Text(text)) = values.as_ref().map(|values| values.get(row)) {
-                check_text(text, name)?;
+            if let Some(values) = values {
+                values.check(row, name)?;
             }
         }
         let attributes = self.attributes.iter().map(|values| values.as_ref().map_or(ValueRef::Null, |values| values.get(row)));
@@ -289,6 +295,14 @@ fn wrong_type(column: Column, names: &ColumnNames, array: &ArrayRef, expected: &
     DecodeError::ColumnType { name: names.get(column).to_owned(), found: array.data_type().to_string(), expected }
 }
 
+fn no_attribute(field: &Field) -> DecodeError {
+    DecodeError::ColumnType {
+        name: field.name().clone(),
+        found: field.data_type().to_string(),
+        expected: "a truth value, a number, a text, a date or a time",
+    }
+}
+
 /// The layout of a schema has every required column, so this cannot be seen; it is an error all the same.
 fn absent(column: Column, names: &ColumnNames) -> DecodeError {
     DecodeError::Arrow { reason: format!("a record batch lacks column {:?}", names.get(column)) }
@@ -302,7 +316,7 @@ fn render(rows: &RecordBatch, row: usize) -> Vec<u8> {
         let cell = array.slice(row, 1);
         let time = timestamps(&cell).map(|(numbers, _)| numbers.get(0).map_or(ValueRef::Null, ValueRef::Int));
         let values = Values::new(&cell);
-        object.member(field.name(), time.unwrap_or_else(|| values.get(0)));
+        object.member(field.name(), time.unwrap_or_else(|| values.as_ref().map_or(ValueRef::Null, |values| values.get(0))));
     }
     object.finish()
 }

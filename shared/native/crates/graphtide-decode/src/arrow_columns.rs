@@ -15,8 +15,10 @@ use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::{OwnedValue, ValueRef};
 
 use crate::arrow_writer::{ENCODING, JSON};
+use crate::arrow_written::{Written, is_written, written};
+use crate::error::RowError;
 use crate::json_record::Scalar;
-use crate::writer::{Label, Writer};
+use crate::writer::{Label, Writer, check_text};
 
 /// Numbers and which of them are missing.
 pub(crate) struct Numbers<T: ArrowNativeType> {
@@ -147,38 +149,81 @@ pub(crate) enum Values<'a> {
     Unsigned(Numbers<u64>),
     Float(Numbers<f64>),
     Texts(Texts<'a>),
-    /// Values of several types, read from texts of JSON.
-    Read(Vec<OwnedValue>),
+    /// Values that were read from texts of JSON, or are as texts would have them.
+    Read(Written),
+    /// Values of other types than texts, by a dictionary.
+    Dictionary {
+        codes: Vec<usize>,
+        nulls: Option<NullBuffer>,
+        values: Box<Values<'a>>,
+    },
 }
 
 impl<'a> Values<'a> {
-    /// Reads a column as its field says it is written; what is no JSON where it should be is missing.
-    pub(crate) fn of_field(field: &Field, array: &'a ArrayRef) -> Self {
+    /// Whether an attribute can have values of a type.
+    pub(crate) fn can_be(kind: &DataType) -> bool {
+        use DataType::{Boolean, Dictionary, Float16, Float32, Float64, LargeUtf8, Null, Utf8, Utf8View};
+        match kind {
+            Null | Boolean | Float16 | Float32 | Float64 | Utf8 | LargeUtf8 | Utf8View => true,
+            Dictionary(_, values) => Self::can_be(values),
+            kind => kind.is_integer() || is_written(kind),
+        }
+    }
+
+    /// Reads a column as its field says it is written, what is no JSON where it should be is missing; None for a type that no
+    /// attribute can have.
+    pub(crate) fn of_field(field: &Field, array: &'a ArrayRef) -> Option<Self> {
         if field.metadata().get(ENCODING).map(String::as_str) != Some(JSON) {
             return Self::new(array);
         }
         let Some(texts) = Texts::new(array) else { return Self::new(array) };
         let read = |row| {
             let value = texts.get(row).map(serde_json::from_str::<Scalar>);
-            value.map_or(OwnedValue::Null, |value| OwnedValue::new(value.unwrap_or_default().attribute()))
+            Some(value.map_or(OwnedValue::Null, |value| OwnedValue::new(value.unwrap_or_default().attribute())))
         };
-        Self::Read((0..array.len()).map(read).collect())
+        Some(Self::Read((0..array.len()).map(read).collect()))
     }
 
-    /// Reads a column of any type; of those that no attribute can have, every value is missing.
-    pub(crate) fn new(array: &'a ArrayRef) -> Self {
+    /// Reads a column; None for a type that no attribute can have.
+    pub(crate) fn new(array: &'a ArrayRef) -> Option<Self> {
         let floats = |values| Self::Float(Numbers { values, nulls: array.nulls().cloned() });
-        match array.data_type() {
+        Some(match array.data_type() {
             DataType::Boolean => Self::Bool(array.as_boolean()),
             DataType::Float64 => floats(array.as_primitive::<Float64Type>().values().clone()),
             DataType::Float32 => floats(array.as_primitive::<Float32Type>().values().iter().map(|n| f64::from(*n)).collect()),
             DataType::Float16 => floats(array.as_primitive::<Float16Type>().values().iter().map(|n| n.to_f64()).collect()),
+            kind if is_written(kind) => Self::Read(written(array)?),
             _ => match Keys::new(array) {
                 Some(Keys::Texts(texts)) => Self::Texts(texts),
                 Some(Keys::Signed(numbers)) => Self::Signed(numbers),
                 Some(Keys::Unsigned(numbers)) => Self::Unsigned(numbers),
-                None => Self::Texts(Texts::Missing),
+                None => Self::by_dictionary(array)?,
             },
+        })
+    }
+
+    fn by_dictionary(array: &'a ArrayRef) -> Option<Self> {
+        let dictionary = array.as_any_dictionary_opt()?;
+        let values = Self::new(dictionary.values())?;
+        if dictionary.values().is_empty() {
+            return Some(Self::Texts(Texts::Missing));
+        }
+        Some(Self::Dictionary { codes: dictionary.normalized_keys(), nulls: array.nulls().cloned(), values: Box::new(values) })
+    }
+
+    /// Tells of a value that cannot be an attribute's.
+    #[inline]
+    pub(crate) fn check(&self, row: usize, name: &str) -> Result<(), RowError> {
+        match self {
+            Self::Bool(_) | Self::Signed(_) | Self::Unsigned(_) | Self::Float(_) => Ok(()),
+            Self::Texts(texts) => texts.get(row).map_or(Ok(()), |text| check_text(text, name)),
+            Self::Read(values) => match &values[row] {
+                None => Err(RowError::NoTime { column: name.to_owned() }),
+                Some(OwnedValue::Text(text)) => check_text(text, name),
+                Some(_) => Ok(()),
+            },
+            Self::Dictionary { nulls, .. } if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) => Ok(()),
+            Self::Dictionary { codes, values, .. } => values.check(codes[row], name),
         }
     }
 
@@ -193,7 +238,11 @@ impl<'a> Values<'a> {
             }
             Self::Float(numbers) => numbers.get(row).filter(|number| !number.is_nan()).map(ValueRef::Float),
             Self::Texts(texts) => texts.get(row).map(ValueRef::Text),
-            Self::Read(values) => Some(values[row].get()),
+            Self::Read(values) => values[row].as_ref().map(OwnedValue::get),
+            Self::Dictionary { codes, nulls, values } => {
+                let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+                (!is_null).then(|| values.get(codes[row]))
+            }
         };
         value.unwrap_or(ValueRef::Null)
     }

@@ -99,6 +99,8 @@ pub(crate) enum RowError {
     NotMade { text: String },
     #[error("{column} is neither a text nor an integer of 64 bits")]
     NotKey { column: &'static str },
+    #[error("{column} is past the range of dates and times")]
+    NoTime { column: String },
     #[error("{column} is not a text")]
     NotText { column: &'static str },
     #[error("op {text:?} is neither \"insert\" nor \"delete\"")]

@@ -13,6 +13,7 @@ pub mod json_lines;
 pub mod render;
 
 mod arrow_columns;
+mod arrow_written;
 mod json_record;
 mod labels;
 mod splitter;
