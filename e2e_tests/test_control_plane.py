@@ -26,7 +26,7 @@ from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
 from graphtide_testing.serving import served
 from graphtide_testing.waiting import wait_until
-from graphtide_wire import ordered
+from graphtide_wire import ordered, ordered_body
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Deployment:
         first, last = EventTime(numbers[0]), EventTime(numbers[-1])
         figures = ordered.OrderedFigures(first, last, len(pairs), self.sent, last, TimeUnit.MILLISECOND)
         self.sent += len(pairs)
-        self.writer.write([ordered.encode(self.topics.ordered(S), figures, ordered.encode_body(columns))])
+        self.writer.write([ordered.encode(self.topics.ordered(S), figures, ordered_body.encode(columns))])
         self.writer.flush(10)
 
     def until(self, holds: Callable[[], bool]) -> None:

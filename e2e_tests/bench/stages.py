@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer
-from graphtide_wire.ordered import decode_body
+from graphtide_wire import ordered_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,7 +57,7 @@ def in_lines(value: bytes) -> Iterable[str]:
 
 def in_arrow(value: bytes) -> Iterable[str]:
     """Return the ids of edges that match."""
-    table = decode_body(value)
+    table = ordered_body.decode(value)
     labels, ids = table.column("label").to_pylist(), table.column("id").to_pylist()
     return [id for id, label in zip(ids, labels, strict=True) if label == "hit"]
 

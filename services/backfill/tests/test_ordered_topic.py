@@ -9,7 +9,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import Symbols
 from graphtide_runtime.memory import MemoryLog
-from graphtide_wire import ordered
+from graphtide_wire import ordered, ordered_body
 from graphtide_wire.topics import Topics
 
 TOPICS = Topics("test")
@@ -23,12 +23,12 @@ def log_of(*epochs: list[int]) -> MemoryLog:
     writer, ordinal = log.writer(), 0
     for epoch, times in enumerate(epochs):
         if epoch:
-            writer.write([ordered.encode_beginning(TOPIC, epoch, ordinal, TimeUnit.MILLISECOND)])
+            writer.write([ordered.encode_beginning(TOPIC, epoch, ordinal, TimeUnit.MILLISECOND, ordered_body.NO_EDGES)])
         for ts in times:
             at = EventTime(ts)
             figures = ordered.OrderedFigures(at, at, 1, ordinal, at, TimeUnit.MILLISECOND, epoch=epoch)
             texts = {name: ["x"] for name in ("src", "dst", "label", "src_label", "dst_label")}
-            writer.write([ordered.encode(TOPIC, figures, ordered.encode_body({"ts": [ts], "id": [str(ordinal)], **texts}))])
+            writer.write([ordered.encode(TOPIC, figures, ordered_body.encode({"ts": [ts], "id": [str(ordinal)], **texts}))])
             ordinal += 1
     return log
 

@@ -20,7 +20,7 @@ from graphtide_runtime.profile import Profile
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_testing.contracts.log import PATIENCE
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
-from graphtide_wire import dead_letters, ordered
+from graphtide_wire import dead_letters, ordered_body
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Following:
 
     def ids(self) -> list[str]:
         self.records += self.reader.poll(0.2, 1000)
-        return [id for record in self.records for id in ordered.decode_body(record.value or b"")["id"].to_pylist()]
+        return [id for record in self.records for id in ordered_body.decode(record.value or b"")["id"].to_pylist()]
 
     def until(self, count: int) -> list[str]:
         deadline = time.monotonic() + PATIENCE

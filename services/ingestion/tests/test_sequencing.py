@@ -25,7 +25,7 @@ from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
-from graphtide_wire import control, dead_letters, ordered, raw
+from graphtide_wire import control, dead_letters, ordered, ordered_body, raw
 from graphtide_wire.raw import RawEdges, RawFormat, Reset
 from graphtide_wire.topics import Topics
 from hypothesis import example, given
@@ -43,7 +43,7 @@ IDLE = 5.0
 MOST_ATTEMPTS = 5
 """How often a sequencer may find that it cannot open, before it does."""
 
-COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered.MADE}
+COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered_body.MADE}
 
 
 def edge(ts: int, id: str | None = None, **more: object) -> dict[str, object]:
@@ -145,7 +145,7 @@ class Stage:
         begun = 0
         for record in self.read(TOPICS.ordered(FLOWS)):
             figures = ordered.figures(record.headers)
-            table = ordered.decode_body(record.value or b"")
+            table = ordered_body.decode(record.value or b"")
             decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in COLUMNS], {})
             decoder.start_at(figures.ordinal)
             found = decoder.decode(record.value or b"").to_records()
@@ -622,7 +622,7 @@ def test_foreign_records_beside_the_ordered_ones_do_not_keep_a_sequencer_from_op
     stage.restart()
     stage.send(lines(edge(2, id="two"), edge(3, id="three")))
     stage.fall_silent()
-    found = [ordered.decode_body(record.value or b"")["id"].to_pylist() for record in _readable(stage)]
+    found = [ordered_body.decode(record.value or b"")["id"].to_pylist() for record in _readable(stage)]
     assert [id for ids in found for id in ids] == ["one", "two", "three"]
 
 

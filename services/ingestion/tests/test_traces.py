@@ -14,7 +14,7 @@ from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_runtime.sequencing.traces import MOST_RECORDS
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import spans_in_memory
-from graphtide_wire import headers, ordered
+from graphtide_wire import headers, ordered, ordered_body
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Stage:
         """Return the traces of the edges that came, of those that are in one."""
         found: dict[str, str] = {}
         for record in self.ordered():
-            ids = ordered.decode_body(record.value or b"")["id"].to_pylist()
+            ids = ordered_body.decode(record.value or b"")["id"].to_pylist()
             for run in ordered.traced_rows(record.headers):
                 found |= dict.fromkeys(ids[run.first : run.first + run.rows], trace_of(run.traceparent))
         return found

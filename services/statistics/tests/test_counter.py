@@ -16,7 +16,7 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_statistics.domain.windows import Windows
-from graphtide_wire import control, ordered, statistics
+from graphtide_wire import control, ordered, ordered_body, statistics
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -67,11 +67,13 @@ class World:
         first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
         figures = ordered.OrderedFigures(first, last, len(edges), self.sent, last, TimeUnit.MILLISECOND, epoch=self.epoch)
         self.sent += len(edges)
-        self.writer.write([ordered.encode(TOPICS.ordered(stream), figures, ordered.encode_body(columns))])
+        self.writer.write([ordered.encode(TOPICS.ordered(stream), figures, ordered_body.encode(columns))])
 
     def begin_epoch(self) -> None:
         self.epoch += 1
-        self.writer.write([ordered.encode_beginning(TOPICS.ordered(S), self.epoch, self.sent, TimeUnit.MILLISECOND)])
+        self.writer.write(
+            [ordered.encode_beginning(TOPICS.ordered(S), self.epoch, self.sent, TimeUnit.MILLISECOND, ordered_body.NO_EDGES)]
+        )
 
     def count(self) -> None:
         for _ in range(4):

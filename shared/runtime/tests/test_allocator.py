@@ -1,4 +1,4 @@
-"""What was freed goes back to the system, though something above it is still held; threads have no arenas of their own."""
+"""What was freed goes back to the system, though something above it is still held; threads have one arena."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ARENAS = """
 import sys
 import threading
 from pathlib import Path
-from graphtide_runtime.allocator import share_one_arena
+from graphtide_runtime.allocator import stay_small
 
 if sys.argv[1] == "one":
-    share_one_arena()
+    stay_small()
 inside, over = threading.Barrier(5), threading.Event()
 
 def hold():

@@ -13,7 +13,7 @@ from graphtide_native.matcher import MatchRecord
 from graphtide_query import parse
 from graphtide_runtime.matcher_host.tracing import MOST_SPANS, matching, traceparents
 from graphtide_testing.telemetry import spans_in_memory
-from graphtide_wire import ordered
+from graphtide_wire import ordered, ordered_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,7 @@ def record(ids: str, *traced: ordered.TracedRows) -> Record:
     figures = ordered.OrderedFigures(
         EventTime(0), EventTime(len(ids) - 1), len(ids), 0, EventTime(0), TimeUnit.MILLISECOND, BATCH if traced else None
     )
-    message = ordered.encode("ordered", figures, ordered.encode_body(columns), traced)
+    message = ordered.encode("ordered", figures, ordered_body.encode(columns), traced)
     return Record("ordered", 0, 0, 0, None, message.value, message.headers)
 
 

@@ -27,7 +27,7 @@ from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
-from graphtide_wire import control, ordered
+from graphtide_wire import control, ordered, ordered_body
 from graphtide_wire.plan_form import form_of
 from graphtide_wire.topics import Topics
 from hypothesis import given
@@ -90,7 +90,7 @@ class World:
         self.stream_epoch += 1
         if told:
             topic, unit = TOPICS.ordered(self.stream), TimeUnit.MILLISECOND
-            self.writer.write([ordered.encode_beginning(topic, self.stream_epoch, len(self.sent), unit)])
+            self.writer.write([ordered.encode_beginning(topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)])
 
     def plan(self, pattern: SubgraphPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
         """Write a plan as the planner would."""

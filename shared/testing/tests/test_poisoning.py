@@ -14,7 +14,7 @@ from graphtide_core.ports.log import Record
 from graphtide_core.time import EventTime
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.poison import unreadable_record
-from graphtide_wire.ordered import decode_body
+from graphtide_wire import ordered_body
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,4 +37,4 @@ def test_less_than_half_of_ordered_edges_has_no_edge(rng: Random) -> None:
     (message,) = ordered_records("t", edges, 3)
     genuine = Record("t", 0, 0, 0, None, message.value, message.headers)
     with suppress(GraphtideError):
-        assert decode_body(unreadable_record("t", [genuine], rng).value or b"").num_rows == 0
+        assert ordered_body.decode(unreadable_record("t", [genuine], rng).value or b"").num_rows == 0

@@ -21,7 +21,7 @@ from graphtide_core.plan import (
 from graphtide_core.ports.log import Record
 from graphtide_core.time import TimeUnit
 from graphtide_testing.wire_examples import BODY, COLUMNS, FIGURES, PLANS, SNAPSHOT
-from graphtide_wire import control, matches, ordered, raw, statistics
+from graphtide_wire import control, matches, ordered, ordered_body, raw, statistics
 from graphtide_wire.json_form import decode, encode
 from graphtide_wire.plan_form import PlanForm, form_of, plan_of
 from hypothesis import given
@@ -159,7 +159,7 @@ def test_what_is_no_raw_record_says_why(record: Record, reason: str) -> None:
 
 
 def test_ordered_edges_come_back_with_their_types() -> None:
-    table = ordered.decode_body(ordered.encode_body(COLUMNS))
+    table = ordered_body.decode(ordered_body.encode(COLUMNS))
     assert table.to_pydict() == COLUMNS
     assert [str(field.type) for field in table.schema] == [
         "int64",
@@ -173,26 +173,26 @@ def test_ordered_edges_come_back_with_their_types() -> None:
     ]
 
 
-@pytest.mark.parametrize("column", ["op", ordered.MADE])
+@pytest.mark.parametrize("column", ["op", ordered_body.MADE])
 def test_a_batch_without_deletions_or_made_ids_does_not_speak_of_them(column: str) -> None:
     others = {name: values for name, values in COLUMNS.items() if name != column}
-    assert ordered.decode_body(ordered.encode_body(others)).column_names == list(others)
+    assert ordered_body.decode(ordered_body.encode(others)).column_names == list(others)
 
 
 def test_a_writer_may_number_labels_its_own_way() -> None:
-    table = ordered.decode_body(ordered.encode_body(COLUMNS))
+    table = ordered_body.decode(ordered_body.encode(COLUMNS))
     narrow = table.set_column(3, "label", table.column("label").cast(pa.dictionary(pa.int8(), pa.utf8())))
     plain = table.set_column(3, "label", table.column("label").cast(pa.utf8()))
-    assert ordered.decode_body(stream(narrow)).to_pydict() == COLUMNS
+    assert ordered_body.decode(stream(narrow)).to_pydict() == COLUMNS
     with pytest.raises(PoisonRecordError, match="the column label"):
-        ordered.decode_body(stream(plain))
+        ordered_body.decode(stream(plain))
 
 
 @pytest.mark.parametrize("name", ["ts", "src", "label", "id"])
 def test_ordered_edges_lack_no_column(name: str) -> None:
     less = {column: values for column, values in COLUMNS.items() if column != name}
     with pytest.raises(ValueError, match=name):
-        ordered.encode_body(less)
+        ordered_body.encode(less)
 
 
 @pytest.mark.parametrize(
@@ -224,10 +224,10 @@ def test_statistics_that_contradict_themselves_are_refused() -> None:
 
 
 def test_the_beginning_of_an_epoch_is_a_record_without_edges_that_readers_take() -> None:
-    message = ordered.encode_beginning("t", 3, 17, TimeUnit.SECOND)
+    message = ordered.encode_beginning("t", 3, 17, TimeUnit.SECOND, ordered_body.NO_EDGES)
     found = ordered.figures(message.headers)
     assert (found.epoch, found.records, found.ordinal, found.unit) == (3, 0, 17, TimeUnit.SECOND)
-    assert ordered.decode_body(message.value or b"").num_rows == 0
+    assert ordered_body.decode(message.value or b"").num_rows == 0
 
 
 def test_edges_of_the_first_epoch_are_written_as_by_versions_without_epochs() -> None:

@@ -8,11 +8,11 @@ import pytest
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Record
 from graphtide_testing.wire_examples import COLUMNS, EXAMPLES, Example, record_of
-from graphtide_wire import ordered, raw
+from graphtide_wire import ordered_body, raw
 from hypothesis import given
 from hypothesis import strategies as st
 
-BODY = ordered.encode_body(COLUMNS)
+BODY = ordered_body.encode(COLUMNS)
 DAMAGE = st.lists(st.tuples(st.integers(0, 5000), st.binary(max_size=3)), min_size=1, max_size=4)
 
 
@@ -51,7 +51,7 @@ def test_a_missing_value_or_header_is_no_surprise(example: Example) -> None:
 @given(st.binary(max_size=300) | DAMAGE.map(lambda damage: damaged(BODY, damage)))
 def test_damaged_arrow_is_refused_or_read(body: bytes) -> None:
     with contextlib.suppress(PoisonRecordError):
-        ordered.decode_body(body)
+        ordered_body.decode(body)
 
 
 @given(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.ports.log import Message
 from graphtide_testing.wire_examples import COLUMNS, EXAMPLES, Example, record_of
-from graphtide_wire import ordered
+from graphtide_wire import ordered_body
 from graphtide_wire.schemas import schemas
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def test_there_is_no_vector_without_an_example() -> None:
 @pytest.mark.parametrize(
     ("fixture", "columns"),
     [
-        ("ordered-body", {name: values for name, values in COLUMNS.items() if name != ordered.MADE}),
+        ("ordered-body", {name: values for name, values in COLUMNS.items() if name != ordered_body.MADE}),
         ("ordered-body-made", COLUMNS),
     ],
 )
 def test_ordered_edges_of_ever_are_read(fixture: str, columns: Mapping[str, Sequence[Value]]) -> None:
-    table = ordered.decode_body((FIXTURES / f"{fixture}.arrow").read_bytes())
+    table = ordered_body.decode((FIXTURES / f"{fixture}.arrow").read_bytes())
     assert table.to_pydict() == columns
-    assert table.schema == ordered.decode_body(ordered.encode_body(columns)).schema
+    assert table.schema == ordered_body.decode(ordered_body.encode(columns)).schema
 
 
 def test_the_documented_schemas_are_those_of_the_code() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphtide_core.errors import FatalError
 from graphtide_runtime.access.keys import checked, hashed, new_key
-from graphtide_runtime.allocator import share_one_arena
+from graphtide_runtime.allocator import stay_small
 from graphtide_runtime.serving.running import run
 from graphtide_runtime.telemetry.logs import to_standard_error
 from graphtide_runtime.telemetry.setup import set_up
@@ -48,7 +48,7 @@ def _make_key(name: str, scopes: list[str]) -> None:
 
 
 def _serve() -> None:
-    share_one_arena()
+    stay_small()
     to_standard_error()
     settings = AdminApiSettings()
     set_up("graphtide-admin-api", settings.telemetry)

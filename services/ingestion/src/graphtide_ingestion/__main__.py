@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphtide_core.errors import FatalError
-from graphtide_runtime.allocator import share_one_arena
+from graphtide_runtime.allocator import stay_small
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.serving.running import run
 from graphtide_runtime.telemetry.logs import to_standard_error
@@ -19,7 +19,7 @@ def main() -> None:
     Raises:
         SystemExit: nobody could call.
     """
-    share_one_arena()
+    stay_small()
     to_standard_error()
     settings = Settings()
     set_up("graphtide-ingestion", settings.telemetry)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _LOG = structlog.get_logger()
 _BEAT_SECONDS: Final = 5.0
 
+_GIVE_BACK_SECONDS: Final = 60.0
+"""How often memory that was freed goes back to the system: what patterns leave that have gone, say."""
+
 
 class Worker(Protocol):
     """Work in rounds."""
@@ -132,15 +135,20 @@ class _End:
 
 def _live(worker: Worker, stop: Event, heart: Pulse) -> _End | None:
     """Let a worker do rounds until it fails, or is told to end: None."""
-    did_rounds = False
+    did_rounds, clock = False, SystemClock()
     try:
         worker.open()
+        # It has read topics whole.
         give_back()
         _LOG.info(events.WORK_OPENED, worker=worker.name)
+        give_back_at = clock.monotonic() + _GIVE_BACK_SECONDS
         while not stop.is_set():
             worker.step()
             heart.did_round()
             did_rounds = True
+            if clock.monotonic() >= give_back_at:
+                give_back()
+                give_back_at = clock.monotonic() + _GIVE_BACK_SECONDS
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:

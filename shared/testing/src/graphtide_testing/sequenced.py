@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphtide_core.ports.log import TopicPartition
 from graphtide_native.records import ArrowDecoder, Symbols
-from graphtide_wire import dead_letters, ordered, statistics
+from graphtide_wire import dead_letters, ordered, ordered_body, statistics
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphtide_wire.statistics import StatisticsRecord
     from graphtide_wire.topics import Topics
 
-_COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered.MADE}
+_COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered_body.MADE}
 _PATIENCE = 10.0
 
 
@@ -59,7 +59,7 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
     watermark = (0, -(2**63))
     for record in records_of(log, topics.ordered(stream)):
         figures = ordered.figures(record.headers)
-        table = ordered.decode_body(record.value or b"")
+        table = ordered_body.decode(record.value or b"")
         decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in _COLUMNS], {})
         found = decoder.decode(record.value or b"").to_records()
         assert (figures.ordinal, figures.records) == (len(edges), len(found))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pyarrow as pa
 from graphtide_native.records import Symbols
-from graphtide_wire.ordered import MADE
+from graphtide_wire.ordered_body import MADE
 
 from graphtide_backfill.application.pieces import Reading
 from graphtide_backfill.domain.blocks import cut

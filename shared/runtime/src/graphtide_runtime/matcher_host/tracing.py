@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_wire import ordered
 
 from graphtide_runtime.telemetry import attributes as key
@@ -46,7 +47,8 @@ def traceparents(record: Record, matches: Sequence[MatchRecord], topic: str) -> 
     if not traced or not matches:
         yield from (None for _ in matches)
         return
-    rows = {id: row for row, id in enumerate(ordered.decode_body(record.value or b"").column("id").to_pylist())}
+    batch = ArrowDecoder(Symbols(), [], {}).decode(record.value or b"")
+    rows = {each["id"]: row for row, each in enumerate(batch.to_records())}
     for number, match in enumerate(matches):
         edges = msgspec.json.decode(match.json, type=_Edges).edges.values()
         last = max((rows[id] for id in edges if id in rows), default=-1)

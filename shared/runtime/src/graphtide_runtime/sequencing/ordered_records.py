@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.time import MIN_EVENT_TIME, EventTime, TimeUnit
+from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_wire import ordered
 from graphtide_wire.ordered import OrderedFigures
 from graphtide_wire.topics import MOST_ORDERED_BYTES
@@ -73,7 +74,7 @@ class Packing:
         packed = 0
         for stretch in stretches:
             if stretch.begins:
-                messages.append(ordered.encode_beginning(self.topic, stretch.epoch, ordinal + packed, self.unit))
+                messages.append(_beginning(self.topic, stretch.epoch, ordinal + packed, self.unit))
             found, edges, aside = self._packed(stretch, ordinal + packed, onward)
             messages += found
             too_large += aside
@@ -120,6 +121,11 @@ class Packing:
         middle = len(batch) // 2
         yield from self._parts(batch.part(0, middle))
         yield from self._parts(batch.part(middle, len(batch)))
+
+
+def _beginning(topic: str, epoch: int, ordinal: int, unit: TimeUnit) -> Message:
+    no_edges = JsonLinesDecoder(Symbols(), [], {}).decode(b"").to_arrow()
+    return ordered.encode_beginning(topic, epoch, ordinal, unit, no_edges)
 
 
 def _joined(batches: Iterable[EdgeBatch]) -> Iterator[EdgeBatch]:

@@ -1,0 +1,102 @@
+"""The body of a record of ordered edges: columns as one Arrow IPC stream, for readers and writers that have pyarrow.
+
+This is the form's reference. Services write and read it in native code, without pyarrow and the memory that it takes; whoever
+does so must write what `encode` does, but for the order of a dictionary's labels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from graphtide_core.errors import PoisonRecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphtide_core.edge import Value
+
+MADE: Final = "graphtide.made"
+"""Column that says which ids were made of places in the stream, because the sender gave none."""
+
+_LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
+_COLUMNS: Final = {
+    "ts": pa.field("ts", pa.int64(), nullable=False),
+    "src": pa.field("src", pa.utf8(), nullable=False),
+    "dst": pa.field("dst", pa.utf8(), nullable=False),
+    "label": pa.field("label", _LABEL),
+    "src_label": pa.field("src_label", _LABEL),
+    "dst_label": pa.field("dst_label", _LABEL),
+    "id": pa.field("id", pa.utf8(), nullable=False),
+    "op": pa.field("op", _LABEL),
+    MADE: pa.field(MADE, pa.bool_(), nullable=False),
+}
+"""The columns that mean something, in their order. Attributes follow."""
+
+_AT_TIMES: Final = frozenset({"op", MADE})
+"""Columns that are there only where something is deleted, and where an id was made."""
+
+
+def encode(columns: Mapping[str, Sequence[Value]]) -> bytes:
+    """Return the columns as one Arrow IPC stream of one batch; types of attributes are those of their values.
+
+    Raises:
+        ValueError: a column is missing or of the wrong type, or columns differ in length.
+    """
+    missing = [name for name in _COLUMNS if name not in columns and name not in _AT_TIMES]
+    if missing:
+        message = f"ordered edges without {', '.join(missing)}"
+        raise ValueError(message)
+    fields, arrays = [], []
+    for name, field in _COLUMNS.items():
+        if name in columns:
+            fields.append(field)
+            arrays.append(pa.array(columns[name], field.type))
+    for name in columns:
+        if name not in _COLUMNS:
+            arrays.append(pa.array(columns[name]))
+            fields.append(pa.field(name, arrays[-1].type))
+    batch = pa.record_batch(arrays, schema=pa.schema(fields))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def decode(body: bytes) -> pa.Table:
+    """Return the edges of a record.
+
+    Raises:
+        PoisonRecordError: the bytes are no Arrow IPC stream, or not one of ordered edges.
+    """
+    try:
+        with pa.ipc.open_stream(body) as reader:
+            table = reader.read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        reason = f"no Arrow IPC stream: {error}"
+        raise PoisonRecordError(reason, body) from error
+    for name, field in _COLUMNS.items():
+        if name not in table.column_names:
+            if name in _AT_TIMES:
+                continue
+            reason = f"ordered edges without the column {name}"
+            raise PoisonRecordError(reason, body)
+        if table.column_names.count(name) != 1 or not _fits(table.schema.field(name).type, field.type):
+            reason = f"the column {name} of ordered edges is not one of {field.type}"
+            raise PoisonRecordError(reason, body)
+        if not field.nullable and table.column(name).null_count:
+            reason = f"the column {name} of ordered edges has missing values"
+            raise PoisonRecordError(reason, body)
+    return table
+
+
+def _fits(given: pa.DataType, asked: pa.DataType) -> bool:
+    """Return whether the types are one, but for how a dictionary numbers its labels."""
+    if pa.types.is_dictionary(given) and pa.types.is_dictionary(asked):
+        return bool(given.value_type == asked.value_type)
+    return bool(given == asked)
+
+
+NO_EDGES: Final = encode({name: () for name in _COLUMNS if name not in _AT_TIMES})
+"""The body of a record that tells that an epoch has begun."""
