@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_core.edge import Value
     from graphtide_core.errors import Location
+
+RECORD_FIELDS: Final = frozenset({"ts", "id", "src", "dst", "label", "src_label", "dst_label"})
+"""What is read of an edge's record itself."""
 
 
 class Comparison(Enum):
@@ -53,8 +56,8 @@ class Literal:
 class Attribute:
     """`variable.name`: an attribute of the edge, or of the vertex, bound to `variable`.
 
-    A vertex has one attribute, `id`. Of an edge `ts`, `id` and `label` are always the fields of its record, whatever attributes
-    it carries; every other name is an attribute.
+    A vertex has one attribute, `id`. Of an edge the names in `RECORD_FIELDS` are always the fields of its record, whatever
+    attributes it carries; every other name is an attribute. The record's operation cannot be read.
     """
 
     variable: str

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from graphtide_core.plan import Plan
     from graphtide_core.time import TimeUnit
 
-_LABEL_COLUMN = 2**16 - 1
-_RECORD_FIELDS = frozenset({"ts", "id", "label"})
+_LABEL_COLUMNS = {"label": 2**16 - 1, "src_label": 2**16 - 2, "dst_label": 2**16 - 3}
 
 Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
 
@@ -58,7 +57,7 @@ def columns(patterns: Iterable[SubgraphPattern]) -> tuple[str, ...]:
     for pattern in patterns:
         edges = {edge.name for edge in pattern.edges}
         for predicate in pattern.predicates:
-            names.update(a.name for a in p.attributes(predicate) if a.variable in edges and a.name not in _RECORD_FIELDS)
+            names.update(a.name for a in p.attributes(predicate) if a.variable in edges and a.name not in p.RECORD_FIELDS)
     return tuple(sorted(names))
 
 
@@ -91,7 +90,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
     pattern = plan.pattern
     vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
     edges = {edge.name: place for place, edge in enumerate(pattern.edges)}
-    writer = _ExpressionWriter(edges, vertices, places)
+    writer = _ExpressionWriter(edges, vertices, places, [(vertices[e.source], vertices[e.target]) for e in pattern.edges])
     return {
         "name": pattern.name,
         "version": pattern.version,
@@ -139,6 +138,7 @@ class _ExpressionWriter:
     edges: Mapping[str, int]
     vertices: Mapping[str, int]
     places: Mapping[str, int]
+    ends: Sequence[tuple[int, int]]
 
     def write(self, expression: p.Expression) -> Json:
         match expression:
@@ -173,7 +173,9 @@ class _ExpressionWriter:
         match attribute.name:
             case "ts" | "id":
                 return {attribute.name: edge}
-            case "label":
-                return {"attribute": [edge, _LABEL_COLUMN]}
+            case "src" | "dst":
+                return {"vertex_id": self.ends[edge][attribute.name == "dst"]}
+            case "label" | "src_label" | "dst_label":
+                return {"attribute": [edge, _LABEL_COLUMNS[attribute.name]]}
             case name:
                 return {"attribute": [edge, self.places[name]]}

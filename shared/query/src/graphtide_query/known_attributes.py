@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Outcomes = frozenset[bool | None]
     """What an expression may be; None is unknown, or missing."""
 
-_RECORD_FIELDS: Final = frozenset({"ts", "id", "label"})
 _ANY: Final[Outcomes] = frozenset({True, False, None})
 _MISSING: Final[Outcomes] = frozenset({None})
 
@@ -47,7 +46,7 @@ def refuse_unknown_attributes(patterns: Iterable[SubgraphPattern], known: Sequen
 
 
 def _is_missing(attribute: p.Attribute, known: Sequence[str]) -> bool:
-    return attribute.name not in _RECORD_FIELDS and attribute.name not in known
+    return attribute.name not in p.RECORD_FIELDS and attribute.name not in known
 
 
 def _outcomes(expression: p.Expression, missing: frozenset[p.Attribute]) -> Outcomes:

@@ -24,7 +24,15 @@ pub(crate) fn is_written(kind: &DataType) -> bool {
     use DataType::{Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Time32, Time64, Timestamp};
     matches!(
         kind,
-        Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..) | Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..)
+        Decimal32(..)
+            | Decimal64(..)
+            | Decimal128(..)
+            | Decimal256(..)
+            | Date32
+            | Date64
+            | Time32(_)
+            | Time64(_)
+            | Timestamp(..)
     )
 }
 

@@ -15,7 +15,7 @@ use graphtide_graph::value::ValueRef;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
-use crate::expression::{Bindings, Expression, LABEL};
+use crate::expression::{Bindings, Expression, LABEL, SOURCE_LABEL, is_label};
 use crate::meter::Meter;
 use crate::plan::PatternSpec;
 use crate::search::gate::Gate;
@@ -360,14 +360,23 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads an attribute, or the label.
+    /// Reads an attribute, or a label.
     #[inline]
     pub fn value(&self, column: u16) -> ValueRef<'a> {
-        if column == LABEL {
-            let Symbol(number) = self.batch.labels()[self.row][1];
-            return self.labels.get(number as usize).map_or(ValueRef::Null, |name| ValueRef::Text(name));
+        if is_label(column) {
+            let [source, label, target] = self.batch.labels()[self.row];
+            return match column {
+                LABEL => self.name(label),
+                SOURCE_LABEL => self.name(source),
+                _ => self.name(target),
+            };
         }
         self.batch.attribute(self.row, usize::from(column))
+    }
+
+    fn name(&self, label: Symbol) -> ValueRef<'a> {
+        let name = self.labels.get(label.0 as usize).filter(|_| label != Symbol::ABSENT);
+        name.map_or(ValueRef::Null, |name| ValueRef::Text(name))
     }
 }
 

@@ -12,13 +12,24 @@ use serde::Deserialize;
 /// The column that holds an edge's label.
 pub const LABEL: u16 = u16::MAX;
 
+/// The column that holds the label of an edge's source, as its record states it.
+pub const SOURCE_LABEL: u16 = u16::MAX - 1;
+
+/// The column that holds the label of an edge's target, as its record states it.
+pub const TARGET_LABEL: u16 = u16::MAX - 2;
+
+/// Whether a column holds a label.
+pub fn is_label(column: u16) -> bool {
+    column >= TARGET_LABEL
+}
+
 /// An expression over the parts of a match, by position.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Expression {
     /// A constant.
     Literal(Scalar),
-    /// Attribute of an edge: (edge, column); [`LABEL`] is the edge's label.
+    /// Attribute of an edge: (edge, column); [`LABEL`], [`SOURCE_LABEL`] and [`TARGET_LABEL`] are labels.
     Attribute(u8, u16),
     /// Event time of an edge.
     Ts(u8),

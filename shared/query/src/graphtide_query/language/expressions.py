@@ -107,6 +107,10 @@ class _Binding:
             message = f"the pattern has no edge or vertex {show(variable.text)}"
             hint = did_you_mean(variable.text, sorted(known)) or f"it has {listed(known)}"
             raise InvalidPatternError(message, variable.location, hint=hint)
+        if variable.text in self._edges and name.text == "op":
+            message = "`op` cannot be read"
+            hint = "matches have inserted edges alone: a deletion retracts those that have its edge"
+            raise InvalidPatternError(message, name.location, hint=hint)
         return predicate.Attribute(variable.text, name.text, variable.location)
 
     def _bare(self, name: ast.Name) -> InvalidPatternError:

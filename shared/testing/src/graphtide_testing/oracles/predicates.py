@@ -67,8 +67,16 @@ def evaluate(expression: Expression, lookup: Lookup) -> Value:
 
 
 def edge_attribute(edge: Edge, name: str) -> Value:
-    """Return what `edge.name` reads: `ts`, `id` and `label` are the record's fields, every other name an attribute or None."""
-    fields: dict[str, Value] = {"ts": edge.ts, "id": edge.id, "label": edge.label}
+    """Return what `edge.name` reads: a field of the record, but for its operation; every other name is an attribute or None."""
+    fields: dict[str, Value] = {
+        "ts": edge.ts,
+        "id": edge.id,
+        "src": edge.source,
+        "dst": edge.target,
+        "label": edge.label,
+        "src_label": edge.source_label,
+        "dst_label": edge.target_label,
+    }
     return fields[name] if name in fields else edge.attributes.get(name)
 
 

@@ -68,9 +68,12 @@ def _on_one_edge(choices: Choices, edge: str) -> Expression:
         case 3:
             return In(read, (value, choices.one_of(_CONSTANTS)))
         case 4:
-            return IsNull(read)
+            return IsNull(Attribute(edge, choices.one_of((name, "src_label", "dst_label"))))
         case 5:
-            return StartsWith(Attribute(edge, choices.one_of(("s", "label", "n"))), "p")
+            field, start = choices.one_of(
+                (("s", "p"), ("label", "x"), ("n", "p"), ("src", "v1"), ("dst", "v"), ("dst_label", "A"))
+            )
+            return StartsWith(Attribute(edge, field), start)
         case _:
             return Compare(choices.one_of(_COMPARISONS), Negate(read), Literal(value))
 
@@ -88,9 +91,9 @@ def _on_a_vertex(choices: Choices, vertex: str, vertex_ids: Sequence[str]) -> Ex
 
 
 def _across_edges(choices: Choices, one: str, other: str) -> Expression:
-    name = choices.one_of(("n", "m", "ts"))
+    name = choices.one_of(("n", "m", "ts", "src", "dst", "src_label"))
     left: Expression = Attribute(one, name)
-    right: Expression = Attribute(other, choices.one_of((name, "n")))
+    right: Expression = Attribute(other, choices.one_of((name, "n", "dst")))
     if choices.rarely(3):
         operator = choices.one_of(tuple(Arithmetic))
         right = Compute(operator, right, Literal(choices.one_of((1, 2, 0, 0.5, -2))))

@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 
 use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
-use crate::expression::{Expression, LABEL};
+use crate::expression::{Expression, is_label};
 use crate::filtering::Filtering;
 use crate::meter::{Ended, Meter, Refusal};
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
@@ -154,7 +154,7 @@ impl Matcher {
             spec.check()?;
             let (mut alone, mut across) = split_predicates(&spec);
             for predicate in alone.iter_mut().flatten().chain(&mut across) {
-                predicate.attributes(&mut |_, column| reads_labels |= *column == LABEL);
+                predicate.attributes(&mut |_, column| reads_labels |= is_label(*column));
             }
             for predicate in &mut across {
                 predicate.attributes(&mut |_, column| {
