@@ -273,12 +273,33 @@ def test_a_repeated_request_gets_the_first_answer_and_writes_nothing() -> None:
     with serving(answers_seconds=60) as service:
         headers = NDJSON | {"idempotency-key": "k1"}
         first = service.post(edge(1) + "{\n", headers).json()
-        assert service.post(edge(2), headers).json() == first
+        assert service.post(edge(1) + "{\n", headers).json() == first
         assert (len(service.raw()), len(service.letters())) == (1, 1)
         service.post(edge(2), NDJSON | {"idempotency-key": "k2"})
         service.clock.sleep(61)
         assert service.post(edge(3), headers).json()["rejected"] == 0
         assert len(service.raw()) == 3
+
+
+@pytest.mark.parametrize("more", [{"content-type": "application/json"}, {"graphtide-producer": "another"}, {}])
+def test_another_request_with_a_key_that_was_used_is_refused(service: Service, more: dict[str, str]) -> None:
+    """Its edges would be lost, with an answer that says they are kept."""
+    headers = NDJSON | {"idempotency-key": "k1"}
+    assert service.post(edge(1), headers).status_code == 202
+    body = edge(1) if more else edge(2)
+    answer = service.post(body, headers | more)
+    assert (problem(answer), answer.json()["accepted"]) == ((422, "idempotency-key-reused"), 0)
+    assert service.post(iter([edge(1).encode()[:5], edge(1).encode()[5:]]), headers).status_code == 202, "in other blocks"
+    assert len(service.raw()) == 1
+    assert service.post(body, headers | more | {"idempotency-key": "k2"}).status_code == 202
+    assert len(service.raw()) == 2
+
+
+def test_a_repeated_body_is_bounded_too() -> None:
+    with serving(most_body_bytes=1000) as service:
+        headers = NDJSON | {"idempotency-key": "k1"}
+        assert service.post(edge(1), headers).status_code == 202
+        assert problem(service.post((edge(1).encode() for _ in range(100)), headers)) == (413, "body-too-large")
 
 
 def test_a_request_that_failed_is_not_remembered(service: Service) -> None:

@@ -121,6 +121,8 @@ def test_a_request_that_is_repeated_resets_once() -> None:
         first = service.reset(**{"idempotency-key": "k"})
         wait_until(lambda: service.epoch() == 1, 30)
         assert service.reset(**{"idempotency-key": "k"}).json() == first.json()
+        other = service.reset("?epoch=1", **{"idempotency-key": "k"})
+        assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
         assert service.reset("?epoch=0").json() == first.json(), "it is over"
         assert [each.ends for each in service.resets()] == [0]
         assert service.reset("?epoch=1").json()["ended"] == 1

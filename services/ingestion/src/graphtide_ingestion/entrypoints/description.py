@@ -24,7 +24,8 @@ PROBLEMS: Final = described(
         413: "The body is too large: `body-too-large`.",
         415: "Edges are not written so: `unsupported-media-type`, `unsupported-encoding`.",
         421: "This service has another name: `unknown-host`.",
-        422: "It cannot be done: `columns-unknown`, `unreadable-letter`, `unknown-epoch`, `invalid-request`.",
+        422: "It cannot be done: `columns-unknown`, `unreadable-letter`, `unknown-epoch`, `idempotency-key-reused`, "
+        "`invalid-request`.",
         429: "You call too often, or too much is under way: `too-many-requests`.",
         503: "The log does not answer; try again: `unavailable`.",
     }

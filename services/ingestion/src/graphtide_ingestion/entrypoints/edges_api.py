@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ from graphtide_ingestion.application.streams import Streams, UnknownStreamError
 from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_ingestion.entrypoints import bodies
 from graphtide_ingestion.entrypoints.description import EDGE, EDGES, PROBLEMS, Accepted, StreamPath
+from graphtide_ingestion.entrypoints.fingerprint import Fingerprint
 from graphtide_ingestion.entrypoints.once import Once
 from graphtide_ingestion.entrypoints.sending import sending
 
@@ -81,7 +82,7 @@ class EdgesApi:
         *,
         appender: Appender,
         streams: Streams,
-        once: Once[Answer],
+        once: Once[tuple[Fingerprint, Answer]],
         limits: HttpLimits,
     ) -> None:
         """Work with these."""
@@ -104,9 +105,29 @@ class EdgesApi:
         with sending(self._topics.raw(stream), request) as traceparent:
             sender = Sender(stream, kind, bodies.producer(request), traceparent)
             key = bodies.idempotency_key(request)
+            if key is None:
+                return await self._take(sender, request)
             caller = caller_of(request.scope)
-            whose = caller.name if caller is not None else ""
-            return await self._once.do(None if key is None else (whose, stream, key), lambda: self._take(sender, request))
+            return await self._take_once((caller.name if caller is not None else "", stream, key), sender, request)
+
+    async def _take_once(self, key: Hashable, sender: Sender, request: Request) -> Answer:
+        """Take the edges of the first request with a key; answer alike who sends the same again.
+
+        Raises:
+            ProblemError: the key was another request's, or as `_take`.
+        """
+        own = Fingerprint(request)
+
+        async def take() -> tuple[Fingerprint, Answer]:
+            return own, await self._take(sender, own.reading())
+
+        first, answer = await self._once.do(key, take)
+        if first is not own:
+            await own.read(self._most_bytes(sender), held_by(request.scope).give_back)
+            if not own.is_of(first):
+                detail = "this Idempotency-Key was sent with another request; give each request a key of its own"
+                raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency-key-reused", detail, more={"accepted": 0})
+        return answer
 
     async def replay(self, name: str, partition: int, offset: int, request: Request) -> Answer:
         """Take the body in place of a dead letter, from the sender of the letter; an empty one is the letter as it was.
@@ -143,9 +164,8 @@ class EdgesApi:
         return StreamName(name)
 
     async def _take(self, sender: Sender, request: Request) -> Answer:
-        limits = self._limits
         declared = bodies.declared_size(request)
-        most = limits.most_value_bytes if sender.content_type in bodies.WHOLE else limits.most_body_bytes
+        most = self._most_bytes(sender)
         if declared is not None and declared > most:
             raise bodies.too_large(most)
         try:
@@ -154,6 +174,9 @@ class EdgesApi:
             if error.status is HTTPStatus.TOO_MANY_REQUESTS:
                 add(metrics.REFUSED_REQUESTS, 1)
             raise
+
+    def _most_bytes(self, sender: Sender) -> int:
+        return self._limits.most_value_bytes if sender.content_type in bodies.WHOLE else self._limits.most_body_bytes
 
     async def _read(self, sender: Sender, request: Request) -> Answer:
         reception = self._reception(sender, request)

@@ -18,13 +18,8 @@ class Once(Generic[Answer]):
         """Remember answers here."""
         self._answers = answers
 
-    async def do(self, key: Hashable | None, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Do the work unless it was done for this key; answer alike who asks meanwhile; let the next try if it failed.
-
-        Without a key it is done each time.
-        """
-        if key is None:
-            return await work()
+    async def do(self, key: Hashable, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Do the work unless it was done for this key; answer alike who asks meanwhile; let the next try if it failed."""
         first = self._answers.get(key)
         if first is not None:
             return await asyncio.shield(first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Final
 
@@ -43,10 +44,18 @@ class EndedEpoch(BaseModel):
     ended: int
 
 
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What a request with a key asked for, None where it named no epoch, and the epoch that it meant."""
+
+    asked: int | None
+    ends: int
+
+
 class ResetsApi:
     """Takes requests to end epochs. All methods run in one event loop."""
 
-    def __init__(self, log: Log, topics: Topics, *, appender: Appender, streams: Streams, meant: Answers[int]) -> None:
+    def __init__(self, log: Log, topics: Topics, *, appender: Appender, streams: Streams, meant: Answers[Meant]) -> None:
         """Work with these; `meant` remembers which epoch an idempotency key means."""
         self._log = log
         self._topics = topics
@@ -72,21 +81,28 @@ class ResetsApi:
             detail = f"stream {stream} is in epoch {current}: it has no epoch {ends} to end"
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "unknown-epoch", detail)
         if key is not None:
-            ends = self._first((whose, stream, key), ends)
+            ends = self._first((whose, stream, key), Meant(epoch, ends)).ends
         if ends == current:
             _LOG.warning(events.RESET_REQUESTED, stream=stream, epoch=ends, caller=whose)
             await self._write(stream, Reset(ends, whose[:_LONGEST_NAME] or None))
         return EndedEpoch(stream=stream, ended=ends)
 
-    def _first(self, key: tuple[str, str, str], epoch: int) -> int:
-        """Return the epoch that the first request with a key meant, which is this one's where there was none before.
+    def _first(self, key: tuple[str, str, str], own: Meant) -> Meant:
+        """Return what the first request with a key meant, which is this one's where there was none before.
 
         It is remembered before the log answers: a request that failed may have been written.
+
+        Raises:
+            ProblemError: the first asked for another epoch.
         """
-        meant = self._meant.get(key)
-        if meant is None:
-            self._meant.put(key, epoch)
-        return epoch if meant is None else meant
+        first = self._meant.get(key)
+        if first is None:
+            self._meant.put(key, own)
+            return own
+        if first.asked != own.asked:
+            detail = "this Idempotency-Key was sent with another epoch; give each request a key of its own"
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency-key-reused", detail)
+        return first
 
     async def _write(self, stream: StreamName, reset: Reset) -> None:
         handed = self._appender.append([raw.encode_reset(self._topics.raw(stream), reset)])
