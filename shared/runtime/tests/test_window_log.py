@@ -10,7 +10,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.ports.log import TopicPartition, TopicSpec
 from graphtide_core.time import EventTime
 from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.window_log import Instant, between, first_since, newest_before
+from graphtide_runtime.window_log import Instant, between, edges_between, first_since, newest_before
 from graphtide_testing.ordered_records import ordered_records
 
 if TYPE_CHECKING:
@@ -39,14 +39,22 @@ def test_a_window_is_found_and_read(reader: LogReader) -> None:
 
 
 @pytest.mark.parametrize(
+    ("start", "end"), [(0, RECORDS), (3, 7), (9, RECORDS), (RECORDS, RECORDS), (RECORDS, RECORDS + 1), (7, 3)]
+)
+def test_edges_between_offsets_are_counted(reader: LogReader, start: int, end: int) -> None:
+    assert edges_between(reader, PLACE, start, end) == len(range(start, min(end, RECORDS)))
+
+
+@pytest.mark.parametrize(
     "look",
     [
         lambda reader: newest_before(reader, PLACE, 8),
         lambda reader: first_since(reader, PLACE, Instant(0, 103), RECORDS),
+        lambda reader: edges_between(reader, PLACE, 2, 8),
         lambda reader: list(between(reader, PLACE, 3, 6)),
         lambda reader: next(between(reader, PLACE, 3, 6, 1), None),
     ],
-    ids=["newest", "first", "between", "the first between"],
+    ids=["newest", "first", "edges between", "between", "the first between"],
 )
 def test_who_has_looked_leaves_nothing_that_is_fetched(reader: LogReader, look: Callable[[LogReader], object]) -> None:
     look(reader)

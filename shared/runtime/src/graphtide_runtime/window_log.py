@@ -64,6 +64,16 @@ def edges_before(reader: LogReader, partition: TopicPartition, end: int) -> int:
     return 0 if last is None else last.edges
 
 
+def edges_between(reader: LogReader, partition: TopicPartition, start: int, end: int) -> int:
+    """Return how many edges the records from offset `start` to below `end` have. Complexity: O(log (end - start)) reads."""
+    if start >= end:
+        return 0
+    with _given_back(reader):
+        first = _at(reader, partition, start, end)
+        last = first and (_last_before(reader, partition, end, first.offset + 1) or first)
+    return 0 if first is None or last is None else max(0, last.edges - first.edges + first.records)
+
+
 def between(reader: LogReader, partition: TopicPartition, start: int, end: int, most: int = _MOST) -> Iterator[Record]:
     """Yield the records from offset `start` to below `end`, of which `most` are read at once; the reader reads nothing else.
 
@@ -103,11 +113,12 @@ class _Found(NamedTuple):
     offset: int
     newest: Instant
     edges: int
+    records: int
 
 
-def _last_before(reader: LogReader, partition: TopicPartition, end: int) -> _Found | None:
-    """Return the last record below an offset whose headers can be read."""
-    low, high = reader.ends([partition])[partition][0], end
+def _last_before(reader: LogReader, partition: TopicPartition, end: int, start: int = 0) -> _Found | None:
+    """Return the last record from offset `start` to below `end` whose headers can be read."""
+    low, high = max(start, reader.ends([partition])[partition][0]), end
     last = None
     with _given_back(reader):
         while low < high:
@@ -133,6 +144,6 @@ def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int) -> 
         with suppress(PoisonRecordError):
             figures = ordered.figures(records[0].headers)
             instant = Instant(figures.epoch, figures.last_ts)
-            return _Found(records[0].offset, instant, figures.ordinal + figures.records)
+            return _Found(records[0].offset, instant, figures.ordinal + figures.records, figures.records)
         if reader.at_end():
             return None

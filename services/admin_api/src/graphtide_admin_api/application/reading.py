@@ -9,6 +9,7 @@ from graphtide_core.errors import FatalError, PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.sequencing.standing import standing_of
+from graphtide_runtime.window_log import edges_between
 from graphtide_wire import dead_letters
 
 from graphtide_admin_api.application.matches import Place
@@ -83,11 +84,15 @@ class Streams:
         figures = standing_of(self._log, self._topics, StreamName(name))
         return stream, None if figures is None else Standing(figures, figures.note(name))
 
-    def end(self, name: str) -> int:
-        """Return the offset at which a stream's ordered edges end."""
-        reader = self._log.reader(None)
+    def edges_from(self, name: str, position: int) -> int:
+        """Return how many ordered edges a stream has from an offset on.
+
+        Offsets are no measure: the log counts the ends of transactions, too, so that who has read all stays behind by one.
+        """
+        reader, partition = self._log.reader(None), TopicPartition(self._topics.ordered(StreamName(name)), 0)
         try:
-            return self._bounds(reader, self._topics.ordered(StreamName(name)))[1]
+            first, end = reader.ends([partition])[partition]
+            return edges_between(reader, partition, max(first, position), end)
         finally:
             reader.close()
 

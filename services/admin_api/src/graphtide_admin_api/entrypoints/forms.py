@@ -222,7 +222,7 @@ class MatchesOut(BaseModel):
 
 
 class PatternStatistics(BaseModel):
-    """How a pattern does; `behind` counts the offsets of the ordered stream that its host has not read yet."""
+    """How a pattern does; `behind` counts the edges of the ordered stream that its host has not matched yet."""
 
     state: str
     reason: str | None

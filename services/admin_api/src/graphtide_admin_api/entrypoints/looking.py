@@ -44,7 +44,7 @@ def router(parts: Parts) -> APIRouter:
         figures = figures_of(standing)
         behind = None
         if figures is not None and figures.position is not None:
-            behind = max(0, parts.streams.end(record.stream) - figures.position)
+            behind = parts.streams.edges_from(record.stream, figures.position)
         return PatternStatistics(state=standing.state, reason=standing.reason, figures=figures, behind=behind)
 
     @routes.get("/matches", dependencies=sees)
