@@ -15,6 +15,7 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.kafka.errors import translate
 from graphtide_runtime.kafka.producing import Producing
 from graphtide_testing.contracts.log import PATIENCE, messages, new_topic, read, values
+from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import LogReader
@@ -200,6 +201,29 @@ def test_a_transactor_that_was_shut_out_can_be_closed_and_opened_again(kafka: st
     first.close()
     reader = log.reader(None)
     reader.assign({TopicPartition(topic, 0): 0})
+    assert values(read(reader, 1)) == [b"kept"]
+    reader.close()
+
+
+def test_a_transaction_that_took_too_long_is_told_from_one_that_a_successor_ended(kafka: str) -> None:
+    log = KafkaLog(KafkaConnection(kafka, request_seconds=2.0, transaction_seconds=2.0))
+    topic = new_topic(log)
+    transactor, reader = log.transactor(topic), log.reader(None)
+    transactor.open()
+    transactor.begin()
+    transactor.write(messages(topic, b"lost"))
+    place = TopicPartition(topic, 0)
+    # What is pending is behind the last stable offset; the record of the broker's own end of it is not.
+    wait_until(lambda: reader.ends([place])[place][1] == 2, PATIENCE)
+    with pytest.raises(TransientError, match=r"was under way for .* s, and Kafka ends those of 2 s") as ended:
+        transactor.commit(topic, {})
+    assert isinstance(ended.value.__cause__, FencedError)
+    transactor.open()
+    transactor.begin()
+    transactor.write(messages(topic, b"kept"))
+    transactor.commit(topic, {})
+    transactor.close()
+    reader.assign({place: 0})
     assert values(read(reader, 1)) == [b"kept"]
     reader.close()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
-from graphtide_core.errors import FatalError, GraphtideError, TransientError
+from graphtide_core.errors import FatalError, FencedError, GraphtideError, TransientError
 
 from graphtide_runtime.kafka import groups
 from graphtide_runtime.kafka.errors import LOGGER
@@ -19,7 +20,7 @@ from graphtide_runtime.telemetry.instruments import timed
 from graphtide_runtime.telemetry.metrics import OPERATION_DURATION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from graphtide_core.ports.log import Message, Position, TopicPartition
 
@@ -37,11 +38,14 @@ class KafkaTransactor:
         self._id = id
         self._producing: Producing | None = None
         self._groups: dict[str, object] = {}
+        self._began: float | None = None
+        """When the transaction began that is under way."""
 
     def open(self) -> None:
         """Take the id from whoever has it."""
         self.close()
         self._groups.clear()
+        self._began = None
         self._producing = Producing(self._connection.transacting(self._id))
         try:
             self._insist(self._producing.take_id, "opening")
@@ -52,15 +56,18 @@ class KafkaTransactor:
     def begin(self) -> None:
         """Start a transaction."""
         self._insist(self._opened().begin, "beginning")
+        self._began = time.monotonic()
 
     def write(self, messages: Iterable[Message]) -> None:
         """Take messages into the transaction; wait while the buffer is full."""
-        self._opened().write(messages)
+        with self._ended_by_time():
+            self._opened().write(messages)
 
     def commit(self, group: str, positions: Mapping[TopicPartition, Position]) -> None:
         """Show what was written, and set the group's positions."""
         producing = self._opened()
-        with timed(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "commit"}):
+        measured = timed(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "commit"})
+        with measured, self._ended_by_time():
             if positions:
                 kafka = [KafkaPartition(*place, offset, metadata) for place, (offset, metadata) in positions.items()]
                 metadata = self._metadata(group, kafka)
@@ -71,16 +78,36 @@ class KafkaTransactor:
                     "committing",
                 )
             self._insist(producing.commit, "committing")
+        self._began = None
 
     def abort(self) -> None:
         """Forget what was written."""
-        self._insist(self._opened().abort, "aborting")
+        with self._ended_by_time():
+            self._insist(self._opened().abort, "aborting")
+        self._began = None
 
     def close(self) -> None:
         """Throw away what was not sent; the id's next owner aborts the rest."""
         if self._producing is not None:
             self._producing.close()
             self._producing = None
+
+    @contextmanager
+    def _ended_by_time(self) -> Iterator[None]:
+        """Tell a transaction that Kafka ended because it took too long from one that a successor ended: Kafka answers alike.
+
+        Raises:
+            TransientError: it took longer than Kafka lets a transaction take; the id is still this process's to take.
+        """
+        try:
+            yield
+        except FencedError as error:
+            took = 0.0 if self._began is None else time.monotonic() - self._began
+            most = self._connection.transaction_seconds
+            if took < most:
+                raise
+            message = f"a transaction of {self._id} was under way for {took:.1f} s, and Kafka ends those of {most:g} s: {error}"
+            raise TransientError(message) from error
 
     def _opened(self) -> Producing:
         if self._producing is None:
