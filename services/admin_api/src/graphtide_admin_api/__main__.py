@@ -1,6 +1,11 @@
 """The program `graphtide-admin-api`: serves, makes an API key, or writes the description of the API."""
 
+# ruff: noqa: E402 - what is imported may start threads, which are to have no arenas of their own
 from __future__ import annotations
+
+from graphtide_runtime.allocator import stay_small
+
+stay_small()
 
 import json
 import sys
@@ -8,7 +13,6 @@ from pathlib import Path
 
 from graphtide_core.errors import FatalError
 from graphtide_runtime.access.keys import checked, hashed, new_key
-from graphtide_runtime.allocator import stay_small
 from graphtide_runtime.serving.running import run
 from graphtide_runtime.telemetry.logs import to_standard_error
 from graphtide_runtime.telemetry.setup import set_up
@@ -48,7 +52,6 @@ def _make_key(name: str, scopes: list[str]) -> None:
 
 
 def _serve() -> None:
-    stay_small()
     to_standard_error()
     settings = AdminApiSettings()
     set_up("graphtide-admin-api", settings.telemetry)

@@ -1,6 +1,11 @@
 """The program `graphtide-backfill`: does the backfills that users ask for over HTTP."""
 
+# ruff: noqa: E402 - what is imported may start threads, which are to have no arenas of their own
 from __future__ import annotations
+
+from graphtide_runtime.allocator import stay_small
+
+stay_small()
 
 import sys
 

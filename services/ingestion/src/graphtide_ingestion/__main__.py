@@ -1,9 +1,13 @@
 """`graphtide-ingestion`: the service over Kafka, until it is told to end."""
 
+# ruff: noqa: E402 - what is imported may start threads, which are to have no arenas of their own
 from __future__ import annotations
 
-from graphtide_core.errors import FatalError
 from graphtide_runtime.allocator import stay_small
+
+stay_small()
+
+from graphtide_core.errors import FatalError
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.serving.running import run
 from graphtide_runtime.telemetry.logs import to_standard_error
@@ -19,7 +23,6 @@ def main() -> None:
     Raises:
         SystemExit: nobody could call.
     """
-    stay_small()
     to_standard_error()
     settings = Settings()
     set_up("graphtide-ingestion", settings.telemetry)

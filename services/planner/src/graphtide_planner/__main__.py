@@ -1,6 +1,11 @@
 """The program `graphtide-planner`."""
 
+# ruff: noqa: E402 - what is imported may start threads, which are to have no arenas of their own
 from __future__ import annotations
+
+from graphtide_runtime.allocator import stay_small
+
+stay_small()
 
 from graphtide_runtime.service import run_service
 

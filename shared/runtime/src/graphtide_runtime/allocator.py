@@ -18,9 +18,10 @@ _MIB: Final = 1 << 20
 
 
 def stay_small() -> None:
-    """Let all threads share an arena, and blocks of a MiB have pages of their own; call it before there are threads.
+    """Let all threads share an arena, and blocks of a MiB have pages of their own.
 
-    Python and the engines seldom allocate side by side: the one holds a lock, the others keep what they have.
+    Call it before anything is imported that starts threads: an arena stays. Python and the engines seldom allocate side by
+    side: the one holds a lock, the others keep what they have.
     """
     tune = getattr(ctypes.CDLL(None), "mallopt", None)
     if tune is None:

@@ -8,7 +8,6 @@ from graphtide_wire.topics import DEFAULT_PREFIX
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-from graphtide_runtime.allocator import stay_small
 from graphtide_runtime.health_server import HealthSettings
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.kafka.settings import KafkaSettings
@@ -50,7 +49,6 @@ def run_service(
     Raises:
         SystemExit: the port of health cannot be had.
     """
-    stay_small()
     to_standard_error()
     set_up(name, settings.telemetry)
     log = KafkaLog(settings.kafka.connection(name, profile))
