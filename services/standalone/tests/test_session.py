@@ -95,9 +95,11 @@ def test_a_deletion_retracts_the_match() -> None:
 
 @pytest.mark.parametrize("engine", ["timing", "sj-tree", "re-search", "filtering"])
 def test_fields_of_the_record_are_not_hidden_by_attributes_of_their_names(engine: str) -> None:
-    pattern = 'PATTERN p MATCH (a)-[x]->(b) WHERE x.label = "k" AND x.id = "one" AND x.ts = 7 ON s WINDOW 10'
-    hiding: dict[str, Value] = {"label": "other", "id": "other", "ts": 0}
-    edge = Edge(EdgeId("one"), EventTime(7), VertexId("u"), VertexId("v"), "k", attributes=hiding)
+    conditions = {"label": "k", "id": "one", "src": "u", "dst": "v", "src_label": "A"}
+    where = " AND ".join(f"x.{name} = '{value}'" for name, value in conditions.items())
+    pattern = f"PATTERN p MATCH (a)-[x]->(b) WHERE {where} AND x.dst_label IS NULL AND x.ts = 7 ON s WINDOW 10"
+    hiding: dict[str, Value] = dict.fromkeys([*conditions, "dst_label"], "other") | {"ts": 0}
+    edge = Edge(EdgeId("one"), EventTime(7), VertexId("u"), VertexId("v"), "k", "A", attributes=hiding)
     (match,) = graphtide.match(pattern, [edge], MatchOptions(engine=engine))
     assert dict(match.edges) == {"x": "one"}
 

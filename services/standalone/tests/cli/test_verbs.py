@@ -56,8 +56,11 @@ def test_columns_may_have_other_names(files: tuple[Path, Path], tmp_path: Path) 
     other.write_text("when;payer;payee;kind\n1;a;b;pays\n2;b;c;pays\n")
     names = ("ts=when", "src=payer", "dst=payee", "label=kind")
     columns = [part for name in names for part in ("--column", name)]
-    ended = run("match", files[0], other, "--format", "csv", "--delimiter", ";", *columns)
-    assert json.loads(ended.output)["vertices"] == {"a": "a", "b": "b", "c": "c"}
+    reading = files[0].with_name("reading.gtp")
+    reading.write_text(PATTERN.replace(" ON s", " WHERE x.src = 'a' AND x.dst = y.src ON s"))
+    for patterns in (files[0], reading):
+        ended = run("match", patterns, other, "--format", "csv", "--delimiter", ";", *columns)
+        assert json.loads(ended.output)["vertices"] == {"a": "a", "b": "b", "c": "c"}
 
 
 def test_explain_shows_estimates_and_after_a_run_what_was(files: tuple[Path, Path]) -> None:
