@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_admin_api.application.view import asked_labels
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
+from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.statistics.snapshot import EdgeType
+from graphtide_query.known_labels import AskedLabels
+from graphtide_wire import statistics
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -211,6 +216,34 @@ def test_a_plan_is_explained_with_what_its_host_counted(deployment: Deployment) 
     assert deployment.http.get("/api/v1/patterns/p/plan?format=dot").text.startswith("digraph")
     statistics = deployment.http.get("/api/v1/patterns/p/statistics").json()
     assert (statistics["figures"]["state_bytes"], statistics["behind"]) == (700, 0)
+
+
+def test_what_may_be_misspelt_is_told_as_far_as_statistics_know(deployment: Deployment) -> None:
+    def told(stream: str, *labels: str) -> None:
+        snapshot = StatisticsSnapshot(edges=10, types={EdgeType(None, label, None): 10 for label in labels})
+        record = statistics.StatisticsRecord(stream, 1, snapshot)
+        deployment.write(TOPICS.statistics, stream.encode(), statistics.encode_statistics(record))
+
+    def warnings() -> list[str]:
+        found: list[str] = deployment.http.get("/api/v1/patterns/p").json()["warnings"]
+        return found
+
+    assert deployment.http.post("/api/v1/patterns", json={"text": TEXT}).json()["warnings"] == []
+    told("payments", "pay")
+    told("s", "pay", "asks")
+    deployment.until(lambda: warnings() == ["no edge of label 'pays' among the last 10 edges; did you mean pay?"])
+    (listed,) = deployment.http.get("/api/v1/patterns").json()["patterns"]
+    assert listed["warnings"] == warnings()
+    told("s", "pays")
+    deployment.until(lambda: warnings() == [])
+    other = deployment.http.post(
+        "/api/v1/patterns", json={"text": TEXT.replace("PATTERN p", "PATTERN q").replace("ON s", "ON paiments")}
+    )
+    assert other.json()["warnings"] == ["no edge of stream 'paiments' was seen; did you mean payments?"]
+
+
+def test_a_text_that_nobody_can_read_has_no_warnings() -> None:
+    assert asked_labels("PATTERN") == asked_labels("") == AskedLabels((), ())
 
 
 @pytest.mark.parametrize("name", ["😀", "é", "a b", "a?b#c%", "x:y", "a:pause:b"])

@@ -78,6 +78,7 @@ class Pattern(msgspec.Struct, frozen=True):
     etag: str
     placement: Placement | None
     figures: Figures | None
+    warnings: tuple[str, ...] = ()
 
 
 class StreamStanding(msgspec.Struct, frozen=True):

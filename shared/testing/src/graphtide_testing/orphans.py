@@ -47,6 +47,14 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[VARIABLE] = run
 
 
+def pytest_unconfigure() -> None:
+    """Let the guardian do its work, where the run ends in good order."""
+    while _GUARDIANS:
+        guardian = _GUARDIANS.pop()
+        with suppress(subprocess.TimeoutExpired):
+            guardian.communicate(timeout=2 * _MOST_SECONDS)
+
+
 def of_run(run: str) -> list[int]:
     """Return the ids of the processes of a run that can be seen."""
     named = f"{VARIABLE}={run}".encode()

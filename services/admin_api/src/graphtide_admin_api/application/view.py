@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
+from graphtide_query import parse
+from graphtide_query.known_labels import AskedLabels, SeenLabels, lacking_stream
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
 from graphtide_wire import control, statistics
@@ -26,6 +29,19 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 _PLANNER: Final = "planner"
+
+_MOST_TEXTS: Final = 10_000
+"""Texts whose labels are kept."""
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def asked_labels(text: str) -> AskedLabels:
+    """Return the labels that a registered text names; none of one that somebody else wrote and nobody can read."""
+    try:
+        (pattern,) = parse(text)
+    except (InvalidPatternError, ValueError):
+        return AskedLabels((), ())
+    return AskedLabels.of(pattern)
 
 
 class IncompleteError(TransientError):
@@ -47,6 +63,18 @@ class Known:
         self.plans: dict[str, PlanRecord] = {}
         self.said: dict[str, dict[str, StatusRecord]] = {}
         self.statistics: dict[str, StatisticsRecord] = {}
+        self._labels: dict[str, tuple[StatisticsRecord, SeenLabels]] = {}
+
+    def labels(self, stream: str) -> SeenLabels | None:
+        """Return the labels of a stream's newest snapshot; None if there is none."""
+        record = self.statistics.get(stream)
+        if record is None:
+            return None
+        of, labels = self._labels.get(stream, (None, None))
+        if of is not record or labels is None:
+            labels = SeenLabels.of(record.snapshot)
+            self._labels[stream] = record, labels
+        return labels
 
     def take(self, record: Record) -> None:
         """Take a record of a control topic; one that cannot be read counts as none."""
@@ -128,6 +156,16 @@ class View:
         """Return the newest snapshot of a stream."""
         with self._changed:
             return self._known().statistics.get(stream)
+
+    def warnings(self, record: PatternRecord) -> list[str]:
+        """Return what may be misspelt in a pattern, as far as the newest snapshots tell."""
+        with self._changed:
+            known = self._known()
+            measured = {name for name, each in known.statistics.items() if each.snapshot.edges}
+            labels = known.labels(record.stream)
+        stream = lacking_stream(record.stream, measured)
+        lacking = labels.lacking(asked_labels(record.text)) if labels is not None else ()
+        return [*lacking, *([stream] if stream is not None else [])]
 
     def last_version(self, name: str) -> int:
         """Return the greatest version that anyone said of a name, of deleted patterns too; 0 if there was none."""

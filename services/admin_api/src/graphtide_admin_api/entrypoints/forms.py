@@ -124,9 +124,10 @@ class PatternOut(BaseModel):
     etag: str
     placement: Placement | None
     figures: Figures | None
+    warnings: list[str] = Field(description="what may be misspelt: labels that the stream has not had lately, or the stream")
 
     @classmethod
-    def of(cls, record: PatternRecord, standing: Standing) -> PatternOut:
+    def of(cls, record: PatternRecord, standing: Standing, warnings: list[str]) -> PatternOut:
         """Return what is shown of a pattern."""
         plan = standing.plan
         return cls(
@@ -147,6 +148,7 @@ class PatternOut(BaseModel):
             if plan is None
             else Placement(engine=plan.engine, service=plan.service, shard=plan.shard, epoch=plan.epoch),
             figures=figures_of(standing),
+            warnings=warnings,
         )
 
 

@@ -65,7 +65,7 @@ def router(parts: Parts) -> APIRouter:
 
     def shown(record: PatternRecord, response: Response) -> PatternOut:
         response.headers["ETag"] = f'"{record.etag}"'
-        return PatternOut.of(record, parts.view.standing(record))
+        return _shown(parts, record)
 
     @routes.post("/patterns", status_code=201, dependencies=writes)
     def register(wanted: PatternIn, response: Response) -> PatternOut:
@@ -78,7 +78,7 @@ def router(parts: Parts) -> APIRouter:
     def all_patterns(stream: AnyStreamQuery = None) -> PatternsOut:
         """Return the patterns that are registered, or those on one stream."""
         records = [record for record in parts.view.patterns() if stream in (None, record.stream)]
-        return PatternsOut(patterns=[PatternOut.of(record, parts.view.standing(record)) for record in records])
+        return PatternsOut(patterns=[_shown(parts, record) for record in records])
 
     @routes.post("/patterns:validate", dependencies=reads)
     def validate(given: TextIn) -> Validity:
@@ -152,3 +152,7 @@ def router(parts: Parts) -> APIRouter:
         return shown(parts.patterns.resume(name, if_match), response)
 
     return routes
+
+
+def _shown(parts: Parts, record: PatternRecord) -> PatternOut:
+    return PatternOut.of(record, parts.view.standing(record), parts.view.warnings(record))

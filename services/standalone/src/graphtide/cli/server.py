@@ -54,6 +54,8 @@ def apply(
             now = there.register(body) if seen is None else there.change(seen, body)
             done = "registered" if seen is None else "unchanged" if seen.etag == now.etag else "changed"
             typer.echo(f"{now.name}: {done}, version {now.version}, {now.state}")
+            for warning in now.warnings:
+                typer.echo(f"{now.name}: {warning}", err=True)
 
 
 def get(
@@ -96,6 +98,8 @@ def describe(name: Name, *, server: Url = _URL, api_key: ApiKey = None, token: T
         facts["times"] = f"newest {_time(stream.newest)}, watermark {_time(stream.watermark)}"
         if stream.note is not None:
             facts["note"] = stream.note
+    if pattern.warnings:
+        facts["warning"] = "; ".join(pattern.warnings)
     width = max(len(fact) for fact in facts)
     typer.echo("\n".join(f"{fact + ':':<{width + 1}} {value}" for fact, value in facts.items()))
     typer.echo(f"\n{pattern.text.strip()}")

@@ -1,0 +1,42 @@
+"""Labels that a stream never had are told, with the one that may be meant."""
+
+from __future__ import annotations
+
+from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.statistics.snapshot import EdgeType
+from graphtide_query import parse
+from graphtide_query.known_labels import AskedLabels, SeenLabels, lacking_stream
+
+
+def seen(*types: tuple[str | None, str, str | None]) -> SeenLabels:
+    return SeenLabels.of(StatisticsSnapshot(edges=10 * len(types), types={EdgeType(*each): 10 for each in types}))
+
+
+def asked(match: str) -> AskedLabels:
+    (pattern,) = parse(f"PATTERN p MATCH {match} ON s WINDOW 1m")
+    return AskedLabels.of(pattern)
+
+
+def test_what_was_seen_is_not_told() -> None:
+    known = seen(("ip", "http", "ip"), ("ip", "ssh", None))
+    assert list(known.lacking(asked("(a:ip)-[x:http]->(b)-[y]->(c:ip)"))) == []
+
+
+def test_labels_that_were_never_seen_are_told_once_each_with_what_may_be_meant() -> None:
+    known = seen(("ip", "http", "ip"), ("ip", "ssh", None))
+    assert list(known.lacking(asked("(a:ipp)-[x:htp]->(b)-[y:htp]->(c:ip)<-[z:telnet]-(d)"))) == [
+        "no edge of label 'htp' among the last 20 edges; did you mean http?",
+        "no edge of label 'telnet' among the last 20 edges",
+        "no vertex of label 'ipp' among the last 20 edges; did you mean ip?",
+    ]
+
+
+def test_nothing_is_told_of_what_nobody_knows() -> None:
+    assert list(seen().lacking(asked("(a)-[x:htp]->(b)"))) == []
+    assert list(seen((None, "", None)).lacking(asked("(a)-[x:htp]->(b)"))) == [], "labels past the table's bound are one"
+
+
+def test_a_stream_of_which_nothing_was_seen_is_told_where_another_is_called_much_the_same() -> None:
+    assert lacking_stream("flwos", ["flows", "payments"]) == "no edge of stream 'flwos' was seen; did you mean flows?"
+    assert lacking_stream("flows", ["flows"]) is None
+    assert lacking_stream("other", ["flows"]) is None
