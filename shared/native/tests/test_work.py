@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -14,7 +15,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import Completeness, MatchKind
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.matcher import Matcher
+from graphtide_native.matcher import Matcher, Totals
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits, columns
 from graphtide_query import parse
@@ -123,6 +124,12 @@ def test_a_matcher_goes_on_after_it_was_stopped(engine: str, variant: dict[str, 
     assert [match.query for match in work.push(later)] == ["chain"]
 
 
+def totals(work: Pass, concurrency: Concurrency) -> Totals:
+    """Return the counts of a pass, but for peaks where threads take turns as they come."""
+    found = work.matcher.totals()
+    return found if concurrency.threads == 1 else replace(found, peak_partial_matches=0, peak_state_bytes=0)
+
+
 @pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
 def test_turns_change_nothing(engine: str, variant: dict[str, object], concurrency: Concurrency) -> None:
     """Turns of no length: work pauses whenever it looks whether to."""
@@ -142,7 +149,7 @@ def test_turns_change_nothing(engine: str, variant: dict[str, object], concurren
         expected = whole.push(edges)
         parts = turned.matcher.push(turned.batch(edges), most=50, is_cancelled=counted)
         assert [found for part in parts for found in part] == expected
-        assert turned.matcher.totals() == whole.matcher.totals()
+        assert totals(turned, concurrency) == totals(whole, concurrency)
     assert turns > 0 or engine == "filtering"
 
 
