@@ -109,9 +109,9 @@ def test_ten_times_the_terms_take_ten_times_the_work(clause: str, part: str) -> 
         whole = "PATTERN p MATCH (v)-[a]->(w), (w)-[b]->(v) ON s WINDOW 10m " + filled.removesuffix("AND ").removesuffix("OR ")
         return whole.removesuffix(", ")
 
-    (_,) = graphtide_query.parse(text(5_000))
+    (_,) = graphtide_query.parse(text(2_000))
     # What is quadratic would take a hundred times.
-    assert calls(text(5_000)) < 11 * calls(text(500))
+    assert calls(text(2_000)) < 11 * calls(text(200))
 
 
 @pytest.mark.parametrize(
