@@ -179,7 +179,7 @@ impl<S: BuildHasher> Duplicates<S> {
                 }
                 self.first = self.first.wrapping_add(1);
                 if passed.length != NUMBER {
-                    self.texts.drop_to(passed.id, passed.length);
+                    self.texts.pop_front(passed.id, passed.length);
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low half of its sequence number,
 //! so a window holds at most 2^31 edges.
-//! Cost: O(1) to append and to read, O(expired) to expire; texts of ids are moved at most once an edge, amortised.
+//! Cost: O(1) to append and to read, O(expired) to expire.
 
 use std::collections::VecDeque;
 
@@ -90,7 +90,7 @@ impl EdgeStore {
     pub fn pop_back(&mut self) {
         if let Some(edge) = self.edges.pop_back() {
             if edge.has_text() {
-                self.texts.take_back(edge.id);
+                self.texts.pop_back(edge.id, edge.id_length);
             }
             self.attributes.truncate(self.edges.len() * self.width);
         }
@@ -137,7 +137,7 @@ impl EdgeStore {
         self.first += 1;
         self.attributes.drain(..self.width);
         if edge.has_text() {
-            self.texts.drop_to(edge.id, edge.id_length);
+            self.texts.pop_front(edge.id, edge.id_length);
         }
         Some(edge)
     }
