@@ -73,7 +73,7 @@ def compared(before: dict[str, int], after: dict[str, int]) -> dict[str, object]
 
 
 def _plans(patterns: dict[str, str], stream: Path) -> list[bytes]:
-    known = statistics_of(stream, paths=True)
+    known = statistics_of(stream)
     lines = []
     for name, text in patterns.items():
         (pattern,) = parse(text)

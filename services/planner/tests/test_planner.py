@@ -14,12 +14,14 @@ from graphtide_core.ports.log import Message, Record, TopicPartition
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime
 from graphtide_planner.application.planner import Planner, Rounds
-from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, planned
+from graphtide_planner.domain.known import HostId, Known
+from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
 from graphtide_query.search.budget import PlanningBudget
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_wire import control, statistics
+from graphtide_wire.plan_form import form_of
 from graphtide_wire.topics import Topics
 from hypothesis import given
 from hypothesis import strategies as st
@@ -524,3 +526,42 @@ def test_a_planner_that_comes_back_finds_nothing_to_do(world: World) -> None:
     world.planner = None
     world.settle()
     assert len(world.read(TOPICS.plans)) + len(world.read(TOPICS.status)) == before
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans(), st.floats(0, 1e6)), max_size=30))
+def test_loads_and_numbers_of_patterns_are_those_of_a_recount(changes: list[tuple[int, int, bool, float]]) -> None:
+    known = Known()
+    for number, shard, is_there, cost in changes:
+        name = f"p{number}"
+        known.take_pattern(name, pattern(name, stream=f"s{shard}") if is_there else None)
+        known.take_plan(name, planned_at(name, shard, cost) if is_there else None)
+        if shard == 2:
+            known.take_damage(name)
+    for shard in range(3):
+        loads = [round(plan.plan.considered[0].nanoseconds * 1000) for plan in known.plans.values() if plan.shard == shard]
+        assert known.load(HostId("matcher_timing", shard)) == sum(max(1, load) for load in loads)
+        assert known.count_on(f"s{shard}") == len(known.on_stream(f"s{shard}"))
+
+
+def planned_at(name: str, shard: int, cost: float) -> control.PlanRecord:
+    """A plan that runs on a shard and is estimated to cost so many nanoseconds an edge."""
+    made = planned(pattern(name), Known(), POLICY)
+    return control.PlanRecord(
+        name=name,
+        version=1,
+        epoch=1,
+        engine=made.engine,
+        service="matcher_timing",
+        shard=shard,
+        plan=form_of(made.physical, (replace(made.considered[0], nanoseconds=cost),)),
+        pattern=control.PatternText(text(name)),
+        desired="running",
+        unit=POLICY.unit.value,
+    )
+
+
+def test_patterns_that_cost_little_each_are_spread_over_the_shards() -> None:
+    known = Known()
+    for number in range(40):
+        known.take_plan(f"p{number}", planned_at(f"p{number}", least_loaded("matcher_timing", known, POLICY), 0.02))
+    assert [known.load(HostId("matcher_timing", shard)) for shard in (0, 1)] == [400, 400]

@@ -122,3 +122,19 @@ def test_what_cannot_be_analyzed_is_refused(tmp_path: Path) -> None:
         graphtide.explain(PATTERN, options=bounded, analyze=RECORDS)
     with pytest.raises(ValueError, match="there is no format 'xml'"):
         analyzed(PATTERN, RECORDS, format="xml")
+
+
+def test_of_many_patterns_the_plans_are_those_of_a_pass_with_all_of_them() -> None:
+    records = [
+        {"ts": number, "src": f"v{number % 7}", "dst": f"v{number % 5 + 7}", "label": f"l{number % 200}"}
+        for number in range(2_000)
+    ]
+    patterns = "\n".join(
+        f"PATTERN p{each} MATCH (a)-[x:l{each}]->(b)-[y:l{each + 1}]->(c) ON s WINDOW 100ms" for each in range(150)
+    )
+    told = json.loads(graphtide.explain(patterns, statistics_from=records, format="json"))
+    analyzed = json.loads(graphtide.explain(patterns, analyze=records, format="json"))
+    assert [each["engine"] for each in told] == [each["engine"] for each in analyzed]
+    considered = [each["settings"]["considered"] for each in told]
+    assert considered == [each["settings"]["considered"] for each in analyzed]
+    assert not any(" 0.0 ns" in each for each in considered)

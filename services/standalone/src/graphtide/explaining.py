@@ -70,6 +70,7 @@ def explain(
         options = replace(options, statistics=statistics_of(statistics_from, options))
     if analyze is not None:
         return rendered(_analyzed(pattern, analyze, options, near_misses), format)
+    patterns = parsed(pattern)
     plans = [
         plan(
             p,
@@ -78,8 +79,9 @@ def explain(
             statistics=options.statistics,
             storage=options.storage,
             strategy=options.strategy,
+            patterns=len(patterns),
         )
-        for p in parsed(pattern)
+        for p in patterns
     ]
     return rendered([explanation.explain(p) for p in plans], format)
 

@@ -147,7 +147,7 @@ class Pipeline:
         for number, old in enumerate(plans):
             new = self._planned(old.pattern, known)
             ticks = old.pattern.window.ticks_at_least(self._options.time_unit)
-            if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin):
+            if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin, patterns=len(self._patterns)):
                 continue
             if self.matcher.replan(number, new):
                 plans[number] = new

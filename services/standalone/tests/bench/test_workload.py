@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide.bench import cache
+from graphtide.bench.measure import load
 from graphtide.bench.queries import ORDERS, SHAPES
 from graphtide.bench.stream import generate
 from graphtide.bench.workload import FLOWS, MANY_LABELS, SWAPPING, TYPED, WORKLOADS
@@ -148,6 +149,13 @@ def test_what_a_planner_is_told_is_counted_over_the_stream(tmp_path: Path) -> No
     assert {(k.source_label, k.label, k.target_label) for k in known.types} == {
         (f"L{e.source_label}", f"E{e.label}", f"L{e.target_label}") for e in edges
     }
+
+
+def test_paths_are_counted_however_many_labels_there_are(tmp_path: Path) -> None:
+    stream = load(MANY_LABELS.of_length(2_000), tmp_path)
+    assert len({kind.label for kind in stream.statistics.types}) > 1_000
+    assert stream.statistics.paths is not None
+    assert stream.statistics.paths_in_all >= len(stream.statistics.paths) > 500
 
 
 def test_labels_swap_frequencies_where_told_and_nothing_else_changes() -> None:

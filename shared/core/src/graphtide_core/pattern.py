@@ -107,8 +107,16 @@ class SubgraphPattern:
             raise InvalidPatternError(message)
 
     def vertex(self, name: str) -> QueryVertex:
-        """Return the vertex of that name."""
-        return next(vertex for vertex in self.vertices if vertex.name == name)
+        """Return the vertex of that name.
+
+        Raises:
+            LookupError: there is none.
+        """
+        for vertex in self.vertices:
+            if vertex.name == name:
+                return vertex
+        message = f"the pattern has no vertex {name!r}"
+        raise LookupError(message)
 
 
 def components(pattern: SubgraphPattern) -> list[frozenset[str]]:

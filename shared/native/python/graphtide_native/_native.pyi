@@ -356,11 +356,11 @@ _StatisticsRow = tuple[
     tuple[int, int, int, int],
     tuple[int, int, int, int],
     list[tuple[str, str, str, int, int]],
-    list[tuple[int, bool, int, bool, int]] | None,
+    tuple[bytes, bytes] | None,
 ]
 """Times of the first record and the newest; of the first live edge and the last; vertices; of the out-degrees, then of the
 in-degrees: vertices above zero, sum, sum of squares, greatest; types as labels of source, edge and target, class and count;
-paths as places of two types, each with whether its edge comes in, and count."""
+paths as `PathCounts.of_sorted` takes them: keys and counts."""
 
 @final
 class Symbols:

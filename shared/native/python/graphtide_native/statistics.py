@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.statistics import DegreeMoments, Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot, TimeRange
+from graphtide_core.statistics import DegreeMoments, EdgeType, PathCounts, StatisticsSnapshot, TimeRange
 from graphtide_core.time import MAX_EVENT_TIME, EventTime
 
 from graphtide_native import _native
@@ -84,7 +84,7 @@ class StreamStatistics:
         return self._snapshot(self._native.snapshot(), ended=False)
 
     def _snapshot(self, row: _StatisticsRow, *, ended: bool) -> StatisticsSnapshot:
-        seen, bounds, vertices, out_degrees, in_degrees, rows, path_rows = row
+        seen, bounds, vertices, out_degrees, in_degrees, rows, paths = row
         self._version += 1
         kinds = [EdgeType(source or None, label, target or None, number) for source, label, target, number, _ in rows]
         types: dict[EdgeType, int] = {}
@@ -99,7 +99,7 @@ class StreamStatistics:
             edges=sum(types.values()),
             vertices=vertices,
             types=types,
-            paths=None if path_rows is None else _paths(path_rows, kinds),
+            paths=None if paths is None else PathCounts.of_sorted(kinds, *paths),
             out_degrees=DegreeMoments(*out_degrees),
             in_degrees=DegreeMoments(*in_degrees),
         )
@@ -115,15 +115,6 @@ class StreamStatistics:
             return TimeRange(EventTime(max(first, now - self._length + 1)), _after(now))
         start = now // self._length * self._length
         return TimeRange(EventTime(max(first, start)), _after(start + self._length - 1 if ended else now))
-
-
-def _paths(rows: Sequence[tuple[int, bool, int, bool, int]], kinds: Sequence[EdgeType]) -> dict[PathType, int]:
-    ways = (Direction.OUT, Direction.IN)
-    paths: dict[PathType, int] = {}
-    for one, comes_in, other, other_comes_in, count in rows:
-        path = PathType.of(EdgeEnd(kinds[one], ways[comes_in]), EdgeEnd(kinds[other], ways[other_comes_in]))
-        paths[path] = paths.get(path, 0) + count
-    return paths
 
 
 def _after(ts: int) -> EventTime:

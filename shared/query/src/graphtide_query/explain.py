@@ -98,7 +98,7 @@ def explain(
             kept = _candidate_nodes(plan.pattern, filtering)
             nodes = kept + _search_nodes(plan.pattern, filtering.starts, filtering.orders, filtering.fan_outs)
     if plan.considered:
-        estimates = (f"{c.physical.name} {c.nanoseconds:,.1f} ns an edge" for c in plan.considered)
+        estimates = (f"{c.physical.name} {_nanoseconds(c.nanoseconds)} ns an edge" for c in plan.considered)
         settings["considered"] = ", ".join(estimates)
     counts = counts or {}
     told = None
@@ -106,6 +106,11 @@ def explain(
         edges = {edge.name: _edge(plan.pattern, edge) for edge in plan.pattern.edges}
         told = Told(funnel, edges, tuple(node.name for node in nodes), counts["matches"])
     return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told)
+
+
+def _nanoseconds(estimate: float) -> str:
+    """Show an estimate; among many patterns one costs far less than a nanosecond."""
+    return f"{estimate:,.1f}" if estimate >= 1 else f"{estimate:.2g}"
 
 
 def to_text(explanations: Sequence[Explanation]) -> str:

@@ -19,7 +19,7 @@ from graphtide_core.plan import (
     TimingPlan,
 )
 from graphtide_core.ports.log import Message, Record
-from graphtide_core.statistics.snapshot import (
+from graphtide_core.statistics import (
     DegreeMoments,
     Direction,
     EdgeEnd,

@@ -81,7 +81,7 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
         InvalidQueryError: see `pattern_of`; or there is no such engine, nobody runs it, or planning would exceed its budget.
     """
     pattern = pattern_of(record)
-    others = len(known.on_stream(record.stream))
+    patterns = max(1, known.count_on(record.stream))
     snapshot = known.snapshot(record.stream)
     try:
         found = plan(
@@ -89,13 +89,13 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
             record.options.engine,
             unit=policy.unit,
             statistics=snapshot,
-            patterns=max(1, others),
+            patterns=patterns,
             budget=policy.budget,
         )
     except ValueError as error:
         raise InvalidQueryError(str(error)) from error
     if record.options.engine != AUTO:
-        found = Plan(pattern, found.physical, (_costed(found, snapshot, policy, max(1, others)),))
+        found = Plan(pattern, found.physical, (_costed(found, snapshot, policy, patterns),))
     able = [each for each in found.considered if policy.shards.get(SERVICES[each.physical.name], 0) > 0]
     if not able:
         message = f"no service runs the engine {found.engine!r}"
@@ -111,7 +111,9 @@ def is_better(new: Plan, running: PlanRecord, known: Known, policy: PlanningPoli
         return False
     old = Plan(new.pattern, plan_of(running.plan)[0])
     try:
-        return is_worth_it(old, new, snapshot, new.pattern.window.ticks_at_least(policy.unit), policy.margin)
+        ticks = new.pattern.window.ticks_at_least(policy.unit)
+        patterns = max(1, known.count_on(new.pattern.stream))
+        return is_worth_it(old, new, snapshot, ticks, policy.margin, patterns=patterns)
     except (LookupError, ValueError):
         # It is no plan for this pattern: somebody else wrote it.
         return True
@@ -119,8 +121,7 @@ def is_better(new: Plan, running: PlanRecord, known: Known, policy: PlanningPoli
 
 def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
     """Return the shard of a service whose plans cost least by estimate; of equals the first."""
-    loads = known.loads()
-    return min(range(policy.shards[service]), key=lambda shard: loads[HostId(service, shard)])
+    return min(range(policy.shards[service]), key=lambda shard: known.load(HostId(service, shard)))
 
 
 def _costed(found: Plan, snapshot: StatisticsSnapshot, policy: PlanningPolicy, patterns: int) -> Candidate:

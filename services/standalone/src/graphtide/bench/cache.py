@@ -70,13 +70,10 @@ def write_csv(edges: Iterable[LabelledEdge], path: Path) -> None:
         )
 
 
-def statistics_of(path: Path, *, paths: bool = True) -> StatisticsSnapshot:
-    """Count what a planner wants to know of a CSV stream: all of it, as a stream's statistics would tell after a while.
-
-    Without `paths` where there are thousands of types: of paths there would be millions.
-    """
+def statistics_of(path: Path) -> StatisticsSnapshot:
+    """Count what a planner wants to know of a CSV stream: all of it, as a stream's statistics would tell after a while."""
     options = ReaderOptions(keep_raw=False)
-    counted = StreamStatistics(options.symbols, paths=paths)
+    counted = StreamStatistics(options.symbols)
     for batch in open_stream(path, options).batches():
         counted.push(batch)
     return counted.snapshot()

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 SOURCES = ("memory", "csv", "arrow")
 """Where batches come from: decoded beforehand, or read from a file within the time."""
 
-MOST_LABELS = 100
-"""Edge labels up to which 2-edge paths are counted for a plan."""
-
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -157,8 +154,7 @@ def load(workload: Workload, cache: Path) -> LoadedStream:
     symbols = Symbols()
     path = csv_file(workload, cache)
     batches = tuple(open_stream(path, ReaderOptions(symbols=symbols, keep_raw=False)).batches())
-    known = statistics_of(path, paths=workload.recipe.edge_labels <= MOST_LABELS)
-    stream = LoadedStream(path, arrow_file(workload, cache), symbols, batches, known)
+    stream = LoadedStream(path, arrow_file(workload, cache), symbols, batches, statistics_of(path))
     if stream.edges != workload.recipe.edges:
         message = f"{path}: {stream.edges} edges in place of {workload.recipe.edges}; remove the file to make it again"
         raise FatalError(message)

@@ -2,16 +2,10 @@
 
 from graphtide_core.statistics.drift import Drift, DriftPolicy, drift, should_replan
 from graphtide_core.statistics.json_form import SCHEMA, from_json, to_json
+from graphtide_core.statistics.kinds import Direction, EdgeEnd, EdgeType, PathType
 from graphtide_core.statistics.merging import merge
-from graphtide_core.statistics.snapshot import (
-    DegreeMoments,
-    Direction,
-    EdgeEnd,
-    EdgeType,
-    PathType,
-    StatisticsSnapshot,
-    TimeRange,
-)
+from graphtide_core.statistics.path_counts import PathCounts
+from graphtide_core.statistics.snapshot import DegreeMoments, StatisticsSnapshot, TimeRange
 
 __all__ = [
     "SCHEMA",
@@ -21,6 +15,7 @@ __all__ = [
     "DriftPolicy",
     "EdgeEnd",
     "EdgeType",
+    "PathCounts",
     "PathType",
     "StatisticsSnapshot",
     "TimeRange",

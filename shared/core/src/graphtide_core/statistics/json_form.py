@@ -10,15 +10,9 @@ import json
 from typing import Any, Final
 
 from graphtide_core.errors import PoisonRecordError
-from graphtide_core.statistics.snapshot import (
-    DegreeMoments,
-    Direction,
-    EdgeEnd,
-    EdgeType,
-    PathType,
-    StatisticsSnapshot,
-    TimeRange,
-)
+from graphtide_core.statistics.kinds import Direction, EdgeType
+from graphtide_core.statistics.path_counts import PathCounts, end_number
+from graphtide_core.statistics.snapshot import DegreeMoments, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime
 
 SCHEMA: Final = 1
@@ -27,12 +21,15 @@ SCHEMA: Final = 1
 
 def to_json(snapshot: StatisticsSnapshot) -> str:
     """Return the snapshot as one line of JSON."""
-    kinds = {*snapshot.types, *(end.kind for path in snapshot.paths or () for end in (path.first, path.second))}
-    ordered = sorted(kinds, key=EdgeType.sort_key)
-    places = {kind: place for place, kind in enumerate(ordered)}
+    counted = snapshot.path_counts
+    of_paths = {end >> 1 for one, other, _ in counted.rows() for end in (one, other)}
+    ordered = sorted({*snapshot.types, *(counted.kinds[place] for place in of_paths)}, key=EdgeType.sort_key)
     paths = None
     if snapshot.paths is not None:
-        paths = sorted([*_end(path.first, places), *_end(path.second, places), n] for path, n in snapshot.paths.items())
+        places = {kind: place for place, kind in enumerate(ordered)}
+        ends = [(places.get(kind, 0), way.value) for kind in counted.kinds for way in (Direction.OUT, Direction.IN)]
+        pairs = ((min(ends[one], ends[other]), max(ends[one], ends[other]), n) for one, other, n in counted.rows())
+        paths = sorted([*first, *second, n] for first, second, n in pairs)
     return json.dumps(
         {
             "schema": SCHEMA,
@@ -79,12 +76,14 @@ def from_json(text: str | bytes) -> StatisticsSnapshot:
 def _snapshot(record: dict[str, Any]) -> StatisticsSnapshot:
     counts = [(EdgeType(source, label, target, number), count) for source, label, target, number, count in record["types"]]
     kinds = [kind for kind, _ in counts]
-    paths: dict[PathType, int] | None = None
+    paths: PathCounts | None = None
     if record["paths"] is not None:
-        paths = {
-            PathType.of(EdgeEnd(kinds[one], Direction(way)), EdgeEnd(kinds[two], Direction(other_way))): count
+        ways = {way.value: way for way in Direction}
+        rows = [
+            (end_number(_place(one, kinds), ways[way]), end_number(_place(two, kinds), ways[other_way]), count)
             for one, way, two, other_way, count in record["paths"]
-        }
+        ]
+        paths = PathCounts.of_rows(kinds, rows)
     window, first, last = record["window"], record["first_ts"], record["last_ts"]
     return StatisticsSnapshot(
         version=record["version"],
@@ -100,8 +99,13 @@ def _snapshot(record: dict[str, Any]) -> StatisticsSnapshot:
     )
 
 
-def _end(end: EdgeEnd, places: dict[EdgeType, int]) -> tuple[int, str]:
-    return places[end.kind], end.direction.value
+def _place(place: int, kinds: list[EdgeType]) -> int:
+    """Return the place of a type, which may be counted from the end.
+
+    Raises:
+        IndexError: there is none.
+    """
+    return range(len(kinds))[place]
 
 
 def _moments(moments: DegreeMoments) -> dict[str, int]:

@@ -18,7 +18,7 @@ from graphtide_core.statistics.snapshot import DegreeMoments, StatisticsSnapshot
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphtide_core.statistics.snapshot import PathType
+    from graphtide_core.statistics.kinds import PathType
     from graphtide_core.time import EventTime
 
 _Kind = TypeVar("_Kind")

@@ -3,72 +3,78 @@
 //! An insertion is a duplicate if an insertion of the same id was let through at `first > now - window` and not deleted since.
 //! Deletions always pass and release their id. Records come in order of time.
 //!
-//! Invariant: after a record at `now`, exactly the ids let through after `now - window` and not released are known. Identity is
-//! the id itself, never a hash of it. An id that was made cannot come again, and no deletion names it: such records pass, and are
-//! forgotten. Cost: O(1) a record, memory for the insertions with an id within the window.
+//! Invariant: after a batch that ends at `now`, exactly the ids let through after `now - window` and not released are known, and
+//! within it an id is told from one that has left the window. Identity is the id itself, never a hash of it. An id that was made
+//! cannot come again, and no deletion names it: such records pass, and are forgotten.
+//! Cost: O(1) a record, memory for the insertions with an id within the window. The table is larger than the cache, so records are
+//! taken a few at a time: first all their ids are hashed, then all their places looked at, and only then is one decided after the
+//! other.
+
+mod slots;
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::hash::BuildHasher;
+use std::ops::Range;
 
-use hashbrown::{Equivalent, HashMap};
 use rustc_hash::FxBuildHasher;
 
 use crate::Time;
 use crate::batch::{EdgeBatch, Operation};
+use crate::duplicates::slots::{Slots, Tag};
 use crate::key::{IdRef, KeyRef};
+use crate::text_queue::TextQueue;
 
-/// An id that outlives its batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Id {
-    Number(u64),
-    Text(Arc<str>),
+/// Records that are taken at a time.
+const AT_A_TIME: usize = 64;
+
+/// An id that was let through.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    ts: Time,
+    /// The number, or the place of the text.
+    id: u64,
+    /// Length of the text, or [`NUMBER`].
+    length: u32,
+    tag: Tag,
 }
 
-impl Id {
-    fn new(key: KeyRef<'_>) -> Self {
-        match key {
-            KeyRef::Number(number) => Self::Number(number),
-            KeyRef::Text(text) => Self::Text(text.into()),
-        }
-    }
-
-    fn as_key(&self) -> KeyRef<'_> {
-        match self {
-            Self::Number(number) => KeyRef::Number(*number),
-            Self::Text(text) => KeyRef::Text(text),
-        }
-    }
-}
-
-impl Hash for Id {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_key().hash(state);
-    }
-}
-
-impl Equivalent<Id> for KeyRef<'_> {
-    fn equivalent(&self, id: &Id) -> bool {
-        *self == id.as_key()
-    }
-}
+const NUMBER: u32 = u32::MAX;
 
 /// The duplicate filter of one stream.
 #[derive(Debug)]
-pub struct Duplicates {
+pub struct Duplicates<S = FxBuildHasher> {
     window: Time,
     now: Time,
     /// The ids let through, in order of time; those released since are still there.
-    queue: VecDeque<(Time, Id)>,
-    /// When each known id was let through.
-    known: HashMap<Id, Time, FxBuildHasher>,
+    passed: VecDeque<Passed>,
+    /// Number of the first of them, counted around: a window holds at most 2^31.
+    first: u32,
+    texts: TextQueue,
+    /// The known ids by their numbers.
+    known: Slots,
+    hasher: S,
     dropped: u64,
 }
 
 impl Duplicates {
     /// Makes a filter that remembers ids for `window` ticks; a window of 0 or less remembers nothing.
     pub fn new(window: Time) -> Self {
-        Self { window: window.max(0), now: Time::MIN, queue: VecDeque::new(), known: HashMap::default(), dropped: 0 }
+        Self::with_hasher(window, FxBuildHasher)
+    }
+}
+
+impl<S: BuildHasher> Duplicates<S> {
+    fn with_hasher(window: Time, hasher: S) -> Self {
+        Self {
+            window: window.max(0),
+            now: Time::MIN,
+            passed: VecDeque::new(),
+            first: 0,
+            texts: TextQueue::default(),
+            known: Slots::new(),
+            hasher,
+            dropped: 0,
+        }
     }
 
     /// Records dropped so far.
@@ -78,49 +84,103 @@ impl Duplicates {
 
     /// Returns the batch without its duplicates, or None if it has none.
     pub fn filter(&mut self, batch: &EdgeBatch) -> Option<EdgeBatch> {
-        let mut kept: Option<EdgeBatch> = None;
-        for row in 0..batch.len() {
-            let admitted = self.admit(batch, row);
-            match (&mut kept, admitted) {
-                (Some(kept), true) => kept.push_from(batch, row),
-                (None, false) => {
-                    let mut before = EdgeBatch::new(batch.width());
-                    (0..row).for_each(|row| before.push_from(batch, row));
-                    kept = Some(before);
-                }
-                (Some(_), false) | (None, true) => {}
-            }
+        let mut repeated = Vec::new();
+        for start in (0..batch.len()).step_by(AT_A_TIME) {
+            self.take(batch, start..batch.len().min(start + AT_A_TIME), &mut repeated);
         }
-        kept
+        self.dropped += repeated.len() as u64;
+        (!repeated.is_empty()).then(|| {
+            let mut repeated = repeated.into_iter().peekable();
+            batch.at((0..batch.len()).filter(|row| repeated.next_if_eq(row).is_none()))
+        })
     }
 
-    fn admit(&mut self, batch: &EdgeBatch, row: usize) -> bool {
-        self.now = self.now.max(batch.ts()[row]);
-        self.expire();
-        let IdRef::Given(id) = batch.id(row) else { return true };
-        match batch.operations()[row] {
-            Operation::Delete => {
-                self.known.remove(&id);
+    /// Takes some rows, and notes those that are duplicates.
+    fn take(&mut self, batch: &EdgeBatch, rows: Range<usize>, repeated: &mut Vec<usize>) {
+        let mut tags = [Tag::NONE; AT_A_TIME];
+        for (tag, row) in tags.iter_mut().zip(rows.clone()) {
+            if let IdRef::Given(id) = batch.id(row) {
+                *tag = Tag::new(self.hasher.hash_one(id));
             }
-            Operation::Insert => {
-                if self.known.contains_key(&id) {
-                    self.dropped += 1;
+        }
+        self.known.reserve(rows.len());
+        self.known.warm(tags.iter().copied());
+        for (tag, row) in tags.into_iter().zip(rows) {
+            self.now = self.now.max(batch.ts()[row]);
+            if let IdRef::Given(id) = batch.id(row)
+                && !self.passes(id, tag, batch.operations()[row])
+            {
+                repeated.push(row);
+            }
+        }
+        self.expire();
+    }
+
+    #[inline]
+    fn passes(&mut self, id: KeyRef<'_>, tag: Tag, operation: Operation) -> bool {
+        let found = self.known.find(tag, |number| self.id(self.passed(number)) == id);
+        match (operation, found) {
+            (Operation::Delete, Some(place)) => self.known.remove(place),
+            (Operation::Delete, None) => {}
+            (Operation::Insert, Some(place)) => {
+                let number = *self.known.number(place);
+                if self.oldest().is_none_or(|oldest| self.passed(number).ts > oldest) {
                     return false;
                 }
-                let id = Id::new(id);
-                self.known.insert(id.clone(), self.now);
-                self.queue.push_back((self.now, id));
+                *self.known.number(place) = self.push(id, tag);
+            }
+            (Operation::Insert, None) => {
+                let number = self.push(id, tag);
+                self.known.insert(tag, number);
             }
         }
         true
     }
 
+    /// The last time that is out of the window.
+    #[inline]
+    fn oldest(&self) -> Option<Time> {
+        self.now.checked_sub(self.window)
+    }
+
+    #[inline]
+    fn passed(&self, number: u32) -> &Passed {
+        &self.passed[number.wrapping_sub(self.first) as usize]
+    }
+
+    #[inline]
+    fn id(&self, passed: &Passed) -> KeyRef<'_> {
+        if passed.length == NUMBER { KeyRef::Number(passed.id) } else { KeyRef::Text(self.texts.get(passed.id, passed.length)) }
+    }
+
+    #[inline]
+    fn push(&mut self, id: KeyRef<'_>, tag: Tag) -> u32 {
+        let number = self.first.wrapping_add(self.passed.len() as u32);
+        let (id, length) = match id {
+            KeyRef::Number(number) => (number, NUMBER),
+            KeyRef::Text(text) => (self.texts.push(text), text.len() as u32),
+        };
+        self.passed.push_back(Passed { ts: self.now, id, length, tag });
+        number
+    }
+
+    /// Forgets what has left the window.
     fn expire(&mut self) {
-        let Some(oldest) = self.now.checked_sub(self.window) else { return };
-        while let Some((ts, id)) = self.queue.pop_front_if(|(ts, _)| *ts <= oldest) {
-            // An id released and let through again has an entry of its own, further back.
-            if self.known.get(&id) == Some(&ts) {
-                self.known.remove(&id);
+        let Some(oldest) = self.oldest() else { return };
+        loop {
+            let old = self.passed.iter().take(AT_A_TIME).take_while(|passed| passed.ts <= oldest);
+            self.known.warm(old.map(|passed| passed.tag));
+            for _ in 0..AT_A_TIME {
+                let Some(passed) = self.passed.pop_front_if(|passed| passed.ts <= oldest) else { return };
+                // An id released and let through again has a number of its own, further back.
+                let first = self.first;
+                if let Some(place) = self.known.find(passed.tag, |number| number == first) {
+                    self.known.remove(place);
+                }
+                self.first = self.first.wrapping_add(1);
+                if passed.length != NUMBER {
+                    self.texts.pop_front(passed.id, passed.length);
+                }
             }
         }
     }
@@ -128,6 +188,10 @@ impl Duplicates {
 
 #[cfg(test)]
 mod tests {
+    use std::hash::Hasher;
+
+    use rustc_hash::FxHasher;
+
     use super::*;
     use crate::batch::Row;
     use crate::symbol::Symbol;
@@ -164,7 +228,9 @@ mod tests {
             };
             if operation == Operation::Delete {
                 passed.iter_mut().filter(|(_, other, _)| *other == id).for_each(|(_, _, released)| *released = true);
-            } else if passed.iter().any(|(first, other, released)| *other == id && *first > ts - window && !released) {
+            } else if passed.iter().any(|(first, other, released)| {
+                *other == id && ts.checked_sub(window).is_none_or(|oldest| *first > oldest) && !released
+            }) {
                 continue;
             } else {
                 passed.push((ts, id, false));
@@ -174,6 +240,61 @@ mod tests {
         kept
     }
 
+    /// Hashes of which so many differ: ids collide for certain.
+    #[derive(Clone, Copy)]
+    struct Few(u64);
+
+    impl BuildHasher for Few {
+        type Hasher = FewHasher;
+
+        fn build_hasher(&self) -> FewHasher {
+            FewHasher { hashes: self.0, hasher: FxBuildHasher.build_hasher() }
+        }
+    }
+
+    struct FewHasher {
+        hashes: u64,
+        hasher: FxHasher,
+    }
+
+    impl Hasher for FewHasher {
+        fn write(&mut self, bytes: &[u8]) {
+            self.hasher.write(bytes);
+        }
+
+        fn finish(&self) -> u64 {
+            // The last one at the end of the table.
+            u64::from(u32::MAX - ((self.hasher.finish() % self.hashes) as u32).rotate_left(28))
+        }
+    }
+
+    /// Filters records in batches of `sizes`, again and again, and returns the ordinals of those that are left.
+    fn filtered<S: BuildHasher>(
+        duplicates: &mut Duplicates<S>,
+        records: &[(Time, Option<&str>, Operation)],
+        sizes: &[usize],
+    ) -> Vec<u64> {
+        let (mut kept, mut first) = (Vec::new(), 0);
+        for &size in sizes.iter().cycle() {
+            let block = &records[first..records.len().min(first + size)];
+            let given = batch(first as u64, block);
+            let batch = duplicates.filter(&given).unwrap_or(given);
+            kept.extend((0..batch.len()).map(|row| batch.ordinal(row)));
+            first += block.len();
+            if first == records.len() {
+                return kept;
+            }
+        }
+        kept
+    }
+
+    /// What is known is what the definition says after the last record.
+    fn assert_bounded<S>(duplicates: &Duplicates<S>, records: &[(Time, Option<&str>, Operation)], window: Time) {
+        let now = records.last().map_or(0, |&(ts, _, _)| ts);
+        let young = records.iter().filter(|&&(ts, id, _)| ts > now - window && id.is_some()).count();
+        assert!(duplicates.passed.len() <= young && duplicates.known.len() <= duplicates.passed.len());
+    }
+
     #[test]
     fn random_repetition_is_dropped_as_the_definition_says() {
         let mut seed = 11_u64;
@@ -181,27 +302,71 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) % bound
         };
-        let ids = [None, None, Some("3"), Some("7"), Some("a"), Some("b"), Some("007")];
-        for case in 0..500 {
-            let explicit = random(2) == 0;
-            let mut ts = 0;
-            let records: Vec<_> = (0..random(40))
+        let many: Vec<String> =
+            (0..120).map(|number| if number % 2 == 0 { format!("{number}") } else { format!("id-{number}") }).collect();
+        let few = ["3", "7", "07", "007", "a", "b", "", "1234567890123456789", "+7", "7 "];
+        for case in 0..600 {
+            let explicit = random(3);
+            let length = random(if case % 3 == 0 { 400 } else { 40 });
+            let mut ts = if random(20) == 0 { Time::MIN } else { 0 };
+            let records: Vec<(Time, Option<&str>, Operation)> = (0..length)
                 .map(|_| {
-                    ts += random(3).cast_signed();
-                    let id = ids[random(if explicit { 7 } else { 3 }) as usize];
+                    ts += random(3).cast_signed() * random(2).cast_signed();
+                    let id = match explicit {
+                        0 => few[random(10) as usize],
+                        1 => many[random(120) as usize].as_str(),
+                        _ => few[random(3) as usize],
+                    };
+                    let id = (random(8) > 0).then_some(id);
                     (ts, id, if id.is_some() && random(5) == 0 { Operation::Delete } else { Operation::Insert })
                 })
                 .collect();
-            let window = random(8).cast_signed();
-            let mut duplicates = Duplicates::new(window);
-            let mut kept = Vec::new();
-            for (block, first) in records.chunks(6).zip((0..).step_by(6)) {
-                let given = batch(first, block);
-                let batch = duplicates.filter(&given).unwrap_or(given);
-                kept.extend((0..batch.len()).map(|row| batch.ordinal(row)));
+            let window = [0, 1, 2, 3, 8, 40, Time::MAX][random(7) as usize];
+            let sizes: Vec<usize> = (0..3).map(|_| 1 + random(150) as usize).collect();
+            let expected = oracle(&records, window);
+            let mut plain = Duplicates::new(window);
+            assert_eq!(filtered(&mut plain, &records, &sizes), expected, "case {case}: {records:?}, window {window}");
+            assert_eq!(plain.dropped() as usize, records.len() - expected.len());
+            for hashes in [1, 3] {
+                let mut colliding = Duplicates::with_hasher(window, Few(hashes));
+                let kept = filtered(&mut colliding, &records, &sizes);
+                assert_eq!(kept, expected, "case {case}, {hashes} hashes: {records:?}, window {window}");
             }
-            assert_eq!(kept, oracle(&records, window), "case {case}: {records:?}, window {window}");
-            assert_eq!(duplicates.dropped() as usize, records.len() - kept.len());
+            if window < 100 && ts > Time::MIN + 1_000 {
+                assert_bounded(&plain, &records, window);
+            }
+        }
+    }
+
+    #[test]
+    fn the_window_reaches_from_one_end_of_time_to_the_other() {
+        let insert = |ts| (ts, Some("a"), Operation::Insert);
+        let records = [insert(Time::MIN), insert(Time::MIN), insert(-1), insert(0), insert(Time::MAX)];
+        assert_eq!(filtered(&mut Duplicates::new(Time::MAX), &records, &[5]), [0, 2, 4]);
+        assert_eq!(filtered(&mut Duplicates::new(0), &records, &[2]), [0, 1, 2, 3, 4]);
+        assert_eq!(filtered(&mut Duplicates::new(-5), &records, &[5]), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn an_id_that_has_left_the_window_within_a_batch_is_let_through_and_known_from_then_on() {
+        let insert = |ts| (ts, Some("a"), Operation::Insert);
+        let mut duplicates = Duplicates::new(5);
+        assert_eq!(filtered(&mut duplicates, &[insert(0), insert(4), insert(5), insert(9), insert(10)], &[5]), [0, 2, 4]);
+        assert_eq!((duplicates.passed.len(), duplicates.known.len()), (1, 1));
+    }
+
+    #[test]
+    fn the_table_grows_and_empties_again() {
+        for hasher in [Few(1), Few(16), Few(1 << 20)] {
+            let number = if hasher.0 == 1 { 500 } else { 5_000 };
+            let ids: Vec<String> = (0..number).map(|id| format!("{id:x}-{id}")).collect();
+            let records: Vec<_> = ids.iter().map(|id| (0, Some(id.as_str()), Operation::Insert)).collect();
+            let mut duplicates = Duplicates::with_hasher(10, hasher);
+            assert_eq!(filtered(&mut duplicates, &records, &[1_000]).len(), number);
+            assert_eq!(duplicates.known.len(), number);
+            assert_eq!(filtered(&mut duplicates, &records, &[1_000]), [0_u64; 0]);
+            filtered(&mut duplicates, &[(10, None, Operation::Insert)], &[1]);
+            assert_eq!((duplicates.passed.len(), duplicates.known.len(), duplicates.texts.len()), (0, 0, 0));
         }
     }
 
@@ -211,7 +376,7 @@ mod tests {
         for ordinal in 0..1000 {
             let id = format!("id {ordinal}");
             duplicates.filter(&batch(ordinal, &[(ordinal.cast_signed(), Some(&id), Operation::Insert)]));
-            assert!(duplicates.queue.len() <= 10 && duplicates.known.len() <= 10);
+            assert!(duplicates.passed.len() <= 10 && duplicates.known.len() <= 10);
         }
     }
 
@@ -219,10 +384,10 @@ mod tests {
     fn records_without_ids_are_not_remembered_and_an_id_that_reads_like_a_made_one_is_another() {
         let mut duplicates = Duplicates::new(10);
         assert!(duplicates.filter(&batch(0, &[(1, None, Operation::Insert), (2, None, Operation::Insert)])).is_none());
-        assert!(duplicates.queue.is_empty());
+        assert!(duplicates.passed.is_empty());
         // The number of the second record, given as an id: it is no duplicate, and deletes nothing but the one of its own.
         let given = [(3, Some("1"), Operation::Insert), (3, Some("1"), Operation::Insert), (3, Some("1"), Operation::Delete)];
         assert_eq!(duplicates.filter(&batch(2, &given)).map(|batch| batch.len()), Some(2));
-        assert!(duplicates.known.is_empty());
+        assert_eq!(duplicates.known.len(), 0);
     }
 }

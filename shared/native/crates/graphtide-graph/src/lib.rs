@@ -9,6 +9,7 @@ pub mod sequencer;
 pub mod statistics;
 pub mod store;
 pub mod symbol;
+mod text_queue;
 pub mod value;
 pub mod vertex;
 

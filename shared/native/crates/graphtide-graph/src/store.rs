@@ -2,7 +2,7 @@
 //!
 //! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low half of its sequence number,
 //! so a window holds at most 2^31 edges.
-//! Cost: O(1) to append and to read, O(expired) to expire; texts of ids are moved at most once an edge, amortised.
+//! Cost: O(1) to append and to read, O(expired) to expire.
 
 use std::collections::VecDeque;
 
@@ -11,6 +11,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::Time;
 use crate::key::{IdRef, KeyRef};
+use crate::text_queue::TextQueue;
 use crate::value::{OwnedValue, ValueRef};
 use crate::vertex::Vertex;
 
@@ -53,8 +54,7 @@ pub struct EdgeStore {
     first: u64,
     width: usize,
     attributes: VecDeque<OwnedValue>,
-    text: String,
-    text_start: u64,
+    texts: TextQueue,
     /// Deleted edges still held: few, or none.
     deleted: HashSet<u32, FxBuildHasher>,
 }
@@ -77,11 +77,7 @@ impl EdgeStore {
         let (id, id_length) = match id {
             IdRef::Given(KeyRef::Number(number)) => (number, NUMBER),
             IdRef::Made(number) => (number, MADE),
-            IdRef::Given(KeyRef::Text(text)) => {
-                let place = self.text_start + self.text.len() as u64;
-                self.text.push_str(text);
-                (place, text.len() as u32)
-            }
+            IdRef::Given(KeyRef::Text(text)) => (self.texts.push(text), text.len() as u32),
         };
         self.edges.push_back(StoredEdge { ts, source, target, class, id, id_length });
         if self.width > 0 {
@@ -94,7 +90,7 @@ impl EdgeStore {
     pub fn pop_back(&mut self) {
         if let Some(edge) = self.edges.pop_back() {
             if edge.has_text() {
-                self.text.truncate((edge.id - self.text_start) as usize);
+                self.texts.pop_back(edge.id, edge.id_length);
             }
             self.attributes.truncate(self.edges.len() * self.width);
         }
@@ -141,11 +137,7 @@ impl EdgeStore {
         self.first += 1;
         self.attributes.drain(..self.width);
         if edge.has_text() {
-            let garbage = (edge.id - self.text_start) as usize + edge.id_length as usize;
-            if garbage == self.text.len() || (garbage > 4096 && garbage * 2 > self.text.len()) {
-                self.text.drain(..garbage);
-                self.text_start += garbage as u64;
-            }
+            self.texts.pop_front(edge.id, edge.id_length);
         }
         Some(edge)
     }
@@ -169,8 +161,7 @@ impl EdgeStore {
             let given = || IdRef::Given(KeyRef::Number(stored.id));
             return if stored.id_length == MADE { IdRef::Made(stored.id) } else { given() };
         }
-        let start = (stored.id - self.text_start) as usize;
-        IdRef::Given(KeyRef::Text(&self.text[start..start + stored.id_length as usize]))
+        IdRef::Given(KeyRef::Text(self.texts.get(stored.id, stored.id_length)))
     }
 
     /// Returns an attribute kept for an edge of the window.
@@ -224,7 +215,7 @@ impl EdgeStore {
 
     /// Bytes that the edges held take, texts of attributes apart.
     pub fn bytes(&self) -> usize {
-        self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>()) + self.text.len()
+        self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>()) + self.texts.len()
     }
 }
 
@@ -247,7 +238,7 @@ mod tests {
             assert_eq!(store.id(edge), IdRef::Given(KeyRef::Text(&format!("flow-{n}"))));
             assert_eq!(usize::try_from(store.get(edge).ts), Ok(n));
         }
-        assert!(store.text.len() < 5000 * 9, "texts of expired ids are given back");
+        assert!(store.texts.len() < 5000 * 9, "texts of expired ids are given back");
     }
 
     #[test]

@@ -9,8 +9,10 @@ the fit is off by 4 to 14 % at the median, and what is estimated wrong is off by
 `timing` and `sj-tree` pay for every partial match they make. `re-search` pays for every edge it visits, and so does
 `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an edge that can be a query edge, the
 more the more of its kind are alive, because less of them is in cache; and for matches.
-Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` pays `COLD` for every use of
-its lists, while `re-search` and `filtering` ask a table that all patterns share before they touch a pattern.
+Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` and `sj-tree` pay `COLD` for
+every use of their lists, while `re-search` and `filtering` ask a table that all patterns share before they touch a pattern. And
+what an edge costs that nobody wants is the pass's, not the pattern's: each pattern is charged its part of it. Else plans of
+patterns that want few edges would be told apart by little but how fast each engine alone passes the others by.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Weights:
     """Nanoseconds of an engine's steps.
 
     Attributes:
-        edge: for every edge.
+        edge: for every edge; the patterns of a pass share it, because each edge is looked up once for all of them.
         relevant: for one that can be a query edge.
         grown: for such a one and every doubling of its kind beyond `IN_CACHE`.
         candidate: for a query edge it can be.
@@ -79,29 +81,75 @@ def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
 
     Sizes are estimated anew: the plan may have been made when the stream was another.
     """
-    shares = [model.share(edge) for edge in model.pattern.edges]
-    cold = COLD * min(1.0, (patterns - 1) / CROWD) * sum(shares)
-    matches = sum(share * search_order.matches_from(model, start) for start, share in enumerate(shares))
+    return _cost(_Stream.of(model, patterns), physical)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """What a pattern meets in the stream whatever its plan.
+
+    Attributes:
+        model: estimates for the pattern.
+        patterns: how many run in its pass.
+        shares: of the edges that each query edge can match.
+        completed: matches that the arrival of one of those completes.
+        kinds: shares of the kinds of edges that the pattern asks for.
+    """
+
+    model: CostModel
+    patterns: int
+    shares: tuple[float, ...]
+    completed: tuple[float, ...]
+    kinds: tuple[float, ...]
+
+    @classmethod
+    def of(cls, model: CostModel, patterns: int) -> _Stream:
+        edges = model.pattern.edges
+        completed = tuple(search_order.matches_from(model, start) for start in range(len(edges)))
+        return cls(model, patterns, tuple(model.share(edge) for edge in edges), completed, model.kinds())
+
+    @property
+    def cold(self) -> float:
+        """Nanoseconds for the use of lists that are not in cache."""
+        return COLD * min(1.0, (self.patterns - 1) / CROWD) * sum(self.shares)
+
+    def matches(self, starts: Iterable[int]) -> float:
+        """Return the matches for an edge of the stream that are found from these query edges."""
+        return sum(self.shares[start] * self.completed[start] for start in starts)
+
+    def time(self, weights: Weights, rows: float, matches: float) -> float:
+        """Return the nanoseconds for an edge of the stream."""
+        alive = self.model.edges_in_window
+        grown = sum(share * math.log2(1 + share * alive / IN_CACHE) for share in self.kinds)
+        return (
+            weights.edge / self.patterns
+            + weights.relevant * sum(self.kinds)
+            + weights.grown * grown
+            + weights.candidate * sum(self.shares)
+            + weights.row * rows
+            + weights.match * matches
+        )
+
+
+def _cost(stream: _Stream, physical: PhysicalPlan) -> Cost:
+    model, everywhere = stream.model, range(len(stream.shares))
     match physical:
         case TimingPlan(subqueries=subqueries):
             alive, made = _stored(model, tc_decomposition.items(subqueries))
-            return Cost(cold + _time(TIMING, model, made, matches), alive)
+            return Cost(stream.cold + stream.time(TIMING, made, stream.matches(everywhere)), alive)
         case SjTreePlan(leaves=leaves, strategy=strategy):
             alive, made = _stored(model, sj_tree.nodes(leaves, strategy))
-            return Cost(cold + _time(SJ_TREE, model, made, matches), alive)
+            return Cost(stream.cold + stream.time(SJ_TREE, made, stream.matches(everywhere)), alive)
         case SearchPlan(orders=orders):
-            return Cost(_time(RE_SEARCH, model, _visits(model, orders, range(len(orders))), matches), 0.0)
+            return Cost(stream.time(RE_SEARCH, _visits(stream, orders, everywhere), stream.matches(everywhere)), 0.0)
         case FilteringPlan(orders=orders, starts=starts):
-            found = sum(shares[start] * search_order.matches_from(model, start) for start in starts)
             kept = sum(filtering.candidates(model)) / model.edges_in_window
-            return Cost(_time(FILTERING, model, _visits(model, orders, starts), found) + KEEP * kept, 0.0)
+            return Cost(stream.time(FILTERING, _visits(stream, orders, starts), stream.matches(starts)) + KEEP * kept, 0.0)
 
 
-def _visits(model: CostModel, orders: Sequence[tuple[int, ...]], starts: Iterable[int]) -> float:
+def _visits(stream: _Stream, orders: Sequence[tuple[int, ...]], starts: Iterable[int]) -> float:
     """Return how many edges the searches from these edges visit for an edge of the stream."""
-    return sum(
-        model.share(model.pattern.edges[start]) * sum(search_order.fan_outs(model, orders[start])[1:]) for start in starts
-    )
+    return sum(stream.shares[start] * sum(search_order.fan_outs(stream.model, orders[start])[1:]) for start in starts)
 
 
 def _stored(model: CostModel, parts: Iterable[tuple[str, Sequence[int]]]) -> tuple[float, float]:
@@ -110,28 +158,15 @@ def _stored(model: CostModel, parts: Iterable[tuple[str, Sequence[int]]]) -> tup
     return sum(each for each, _ in alive), sum(each * edges for each, edges in alive) / model.edges_in_window
 
 
-def _time(weights: Weights, model: CostModel, rows: float, matches: float) -> float:
-    kinds = model.kinds()
-    grown = sum(share * math.log2(1 + share * model.edges_in_window / IN_CACHE) for share in kinds)
-    candidates = sum(model.share(edge) for edge in model.pattern.edges)
-    return (
-        weights.edge
-        + weights.relevant * sum(kinds)
-        + weights.grown * grown
-        + weights.candidate * candidates
-        + weights.row * rows
-        + weights.match * matches
-    )
-
-
 def considered(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> tuple[Candidate, ...]:
     """Estimate the plans, cheapest first; of equals the first given."""
-    costs = [(physical, cost(model, physical, patterns)) for physical in physicals]
+    stream = _Stream.of(model, patterns)
+    costs = [(physical, _cost(stream, physical)) for physical in physicals]
     candidates = [Candidate(physical, found.nanoseconds, found.partial_matches) for physical, found in costs]
     return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))
 
 
-def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, margin: float) -> bool:
+def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, margin: float, *, patterns: int = 1) -> bool:
     """Whether the new plan is estimated cheaper than the old one by the margin, on the stream as it is known now.
 
     Args:
@@ -140,8 +175,10 @@ def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, mar
         known: statistics of the stream now.
         ticks: the pattern's window in ticks.
         margin: share of the old cost that the new one must stay below.
+        patterns: how many patterns run in the pass.
     """
     if new.physical == old.physical:
         return False
     model = CostModel(old.pattern, known, ticks)
-    return cost(model, new.physical).nanoseconds < margin * cost(model, old.physical).nanoseconds
+    stream = _Stream.of(model, patterns)
+    return _cost(stream, new.physical).nanoseconds < margin * _cost(stream, old.physical).nanoseconds

@@ -77,7 +77,7 @@ class CostModel:
         self._at = _edges_at(pattern)
         self._before, self._after = _ordered(pattern)
         self._deciding = _deciding(pattern)
-        self._shares: dict[QueryEdge, float] = {}
+        self._shares: dict[str, float] = {}
         self._alive: dict[int, float] = {}
         self._occurrences: dict[int, float] = {}
         self._consistent: dict[int, float] = {}
@@ -88,9 +88,10 @@ class CostModel:
 
     def share(self, edge: QueryEdge) -> float:
         """Return the share of the stream's edges that the query edge alone can match; counted once, as types may be many."""
-        if edge not in self._shares:
-            self._shares[edge] = self._counted_share(edge)
-        return self._shares[edge]
+        share = self._shares.get(edge.name)
+        if share is None:
+            share = self._shares[edge.name] = self._counted_share(edge)
+        return share
 
     def _counted_share(self, edge: QueryEdge) -> float:
         source, target = self._vertices[edge.source], self._vertices[edge.target]

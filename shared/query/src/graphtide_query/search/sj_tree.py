@@ -32,8 +32,12 @@ def plan_sj_tree(model: CostModel, frequencies: PrimitiveFrequencies, strategy: 
     """
     if strategy is None:
         paths = decompose(model, frequencies, SjTreeStrategy.PATH)
-        strategy = choose_strategy(frequencies, paths, decompose(model, frequencies, SjTreeStrategy.SINGLE))
-    leaves = decompose(model, frequencies, strategy)
+        single = decompose(model, frequencies, SjTreeStrategy.SINGLE)
+        strategy = choose_strategy(frequencies, paths, single)
+        # Lazy search decomposes as its counterpart does.
+        leaves = paths if strategy.joins_paths else single
+    else:
+        leaves = decompose(model, frequencies, strategy)
     return SjTreePlan(leaves, strategy, cardinalities(model, leaves, strategy))
 
 
