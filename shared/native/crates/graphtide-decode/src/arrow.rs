@@ -2,9 +2,9 @@
 //!
 //! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down. `src`,
 //! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth
-//! values, integers, floating-point numbers or texts; of any other type they are missing, as is NaN. A column whose field says so
-//! holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its
-//! 1-based row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
+//! values, integers, floating-point numbers or texts; of any other type they are missing, and are counted as [`Unfit`]. NaN is
+//! missing. A column whose field says so holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several
+//! types. A record's line is its 1-based row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -24,8 +24,9 @@ use crate::arrow_writer::MADE;
 use crate::columns::{Column, ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::render::Object;
+use crate::unfit;
 use crate::writer::{Draft, Target, Writer, check_text};
-use crate::{Decoder, Options};
+use crate::{Decoder, Options, Unfit};
 
 /// Decoder of Arrow IPC streams.
 #[derive(Clone, Debug)]
@@ -36,6 +37,7 @@ pub struct ArrowDecoder {
     writer: Writer,
     columns: Option<Vec<String>>,
     layout: Layout,
+    unfit: Vec<Unfit>,
 }
 
 impl ArrowDecoder {
@@ -51,6 +53,7 @@ impl ArrowDecoder {
             writer: Writer::new(symbols, false, false),
             columns: None,
             layout: Layout::default(),
+            unfit: Vec::new(),
         })
     }
 
@@ -60,9 +63,19 @@ impl ArrowDecoder {
             let line = self.writer.ordinal() + 1;
             if let Err(error) = columns.write(row, line, &mut self.writer, target, &self.attributes) {
                 self.writer.put_aside(target, line, &error, &render(rows, row));
+            } else if !columns.unfit.is_empty() {
+                self.count_unfit(&columns.unfit, row, line);
             }
         }
         Ok(())
+    }
+
+    #[cold]
+    fn count_unfit(&mut self, columns: &[(usize, &ArrayRef)], row: usize, line: u64) {
+        for (attribute, array) in columns.iter().filter(|(_, array)| array.is_valid(row)) {
+            let found = format!("of type {}", array.data_type());
+            unfit::count(&mut self.unfit, &self.attributes[*attribute], &found, line);
+        }
     }
 }
 
@@ -120,6 +133,10 @@ impl Decoder for ArrowDecoder {
     fn has_operations(&self) -> bool {
         self.layout.get(Column::Operation).is_some()
     }
+
+    fn unfit(&self) -> &[Unfit] {
+        &self.unfit
+    }
 }
 
 /// Runs a step of reading. The format's reader reports damage as an error, mostly: what it asserts, damage can break too.
@@ -144,6 +161,8 @@ struct Columns<'a> {
     made: Option<&'a BooleanArray>,
     operation: Option<Texts<'a>>,
     attributes: Vec<Option<Values<'a>>>,
+    /// Of `attributes`, columns of a type that no attribute has.
+    unfit: Vec<(usize, &'a ArrayRef)>,
 }
 
 impl<'a> Columns<'a> {
@@ -167,6 +186,18 @@ impl<'a> Columns<'a> {
             };
             array.as_boolean_opt().ok_or_else(wrong)
         };
+        let attributes: Vec<_> = layout
+            .attributes
+            .iter()
+            .map(|place| place.map(|place| Values::of_field(rows.schema_ref().field(place), rows.column(place))))
+            .collect();
+        let unfit = attributes
+            .iter()
+            .zip(&layout.attributes)
+            .enumerate()
+            .filter(|(_, (values, _))| matches!(values, Some(Values::Unfit)))
+            .filter_map(|(attribute, (_, place))| place.map(|place| (attribute, rows.column(place))))
+            .collect();
         let (_, ts) = need(Column::Ts)?;
         Ok(Self {
             ts: Ticks::new(ts, ticks_per_second)
@@ -179,11 +210,8 @@ impl<'a> Columns<'a> {
             id: find(Column::Id).map(keys).transpose()?,
             made: rows.column_by_name(MADE).map(made).transpose()?,
             operation: find(Column::Operation).map(texts).transpose()?,
-            attributes: layout
-                .attributes
-                .iter()
-                .map(|place| place.map(|place| Values::of_field(rows.schema_ref().field(place), rows.column(place))))
-                .collect(),
+            attributes,
+            unfit,
         })
     }
 

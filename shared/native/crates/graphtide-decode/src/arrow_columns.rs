@@ -149,6 +149,8 @@ pub(crate) enum Values<'a> {
     Texts(Texts<'a>),
     /// Values of several types, read from texts of JSON.
     Read(Vec<OwnedValue>),
+    /// Of a type that no attribute has: all are missing.
+    Unfit,
 }
 
 impl<'a> Values<'a> {
@@ -177,7 +179,7 @@ impl<'a> Values<'a> {
                 Some(Keys::Texts(texts)) => Self::Texts(texts),
                 Some(Keys::Signed(numbers)) => Self::Signed(numbers),
                 Some(Keys::Unsigned(numbers)) => Self::Unsigned(numbers),
-                None => Self::Texts(Texts::Missing),
+                None => Self::Unfit,
             },
         }
     }
@@ -194,6 +196,7 @@ impl<'a> Values<'a> {
             Self::Float(numbers) => numbers.get(row).filter(|number| !number.is_nan()).map(ValueRef::Float),
             Self::Texts(texts) => texts.get(row).map(ValueRef::Text),
             Self::Read(values) => Some(values[row].get()),
+            Self::Unfit => None,
         };
         value.unwrap_or(ValueRef::Null)
     }
