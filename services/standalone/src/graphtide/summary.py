@@ -42,7 +42,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         duplicates: records dropped because their id was in the window.
         relevant: records whose labels some query edge has.
         deletions: deletions of an edge that was held.
-        outcome: `done`, `interrupted`, `output closed`, `limit reached` or `unreadable`.
+        outcome: `done`, `interrupted`, `output closed`, `limit reached`, or `unreadable`, to the end or at all.
         replans: plans that changed with the stream: after how many records, pattern, engine before and after.
         patterns: what each pattern did.
     """

@@ -27,7 +27,7 @@ from graphtide.cli.arguments import (
     time_unit,
     with_source,
 )
-from graphtide.cli.status import INTERRUPTED, say
+from graphtide.cli.status import INTERRUPTED, UNREADABLE_STREAM, say
 
 if TYPE_CHECKING:
     from graphtide_backfill.adapters.result_folder import ResultFolder
@@ -70,7 +70,7 @@ def backfill(
     """Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.
 
     Finished slices stay when the run ends early, and `--resume` goes on from them. Exit status: 0 done, 2 a pattern is invalid,
-    3 history is unreadable, 130 interrupted.
+    3 history is unreadable or all its records were put aside, 130 interrupted.
     """
     try:
         from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is there for those who need it
@@ -107,6 +107,7 @@ def backfill(
         run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=show.update, stop=stop, to=to)
         try:
             prepared = _prepared(run, pattern_file, is_new=resume is None)
+            is_useless = _say_rejected(prepared)
             if prepared.rest is not None:
                 say(f"note: history has grown since this run was cut; --from {prepared.rest} finds what came later")
             if dry_run:
@@ -121,6 +122,18 @@ def backfill(
     _finish(run.results, totals, output, summary, by, is_published=to is not None)
     if resume is None:
         shutil.rmtree(folder)
+    if is_useless:
+        raise typer.Exit(UNREADABLE_STREAM)
+
+
+def _say_rejected(prepared: Prepared) -> bool:
+    """Say how many records were put aside; return whether all were."""
+    rejected, pieces = prepared.reading.rejected, prepared.reading.spans
+    if not rejected:
+        return False
+    were = "record was" if rejected == 1 else "records were"
+    say(f"{rejected:,} {were} put aside; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them")
+    return all(span is None for span in pieces)
 
 
 def _prepared(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:

@@ -34,13 +34,13 @@ from graphtide.cli.arguments import (
 )
 from graphtide.cli.output import MatchFile
 from graphtide.cli.progress import ProgressBar
-from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, say, status_of
+from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
 from graphtide.explaining import explained, rendered, statistics_of
 from graphtide.options import MatchOptions
 from graphtide.readers import DeadLetterFile, ReaderOptions, StreamFormat
 from graphtide.run import Run, prepare
 
-_OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED}
+_OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
 
 def match(
@@ -71,9 +71,9 @@ def match(
 ) -> None:
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
-    Matches go out as JSON Lines. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is unreadable, 4 a limit was
-    reached, 130 interrupted, 141 the output was closed; whatever the end, matches so far are written and the summary is
-    true.
+    Matches go out as JSON Lines. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is unreadable or all its
+    records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed; whatever the end, matches so
+    far are written and the summary is true. What was put aside is said on standard error.
     """
     patterns = read_patterns(pattern_file)
     chosen = variant(plan, engine_name(engine))
@@ -92,7 +92,7 @@ def match(
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
     if statistics_from is not None:
-        options = replace(options, statistics=statistics_of(statistics_from, options))
+        options = replace(options, statistics=statistics_of(statistics_from, options, say))
     reading = ReaderOptions(
         columns=columns(column or []),
         format=None if format is None else choice(format, {f.value: f for f in StreamFormat}, "--format"),
@@ -105,6 +105,8 @@ def match(
         sink = stack.enter_context(MatchFile(output))
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         run = prepare(patterns, stream_file, options, reading=reading, matches=sink, dead_letters=letters)
+        # Said when the bar has gone, however the run ends.
+        stack.callback(_say_unused, run, dead_letters)
         bar = stack.enter_context(ProgressBar())
         run.on_progress = bar.update
         try:
@@ -124,6 +126,11 @@ def match(
 def _latest(ahead: Duration, unit: TimeUnit) -> EventTime:
     """Return the latest time that is taken now."""
     return EventTime(min(MAX_EVENT_TIME, time.time_ns() // unit.nanoseconds + ahead.ticks_at_least(unit)))
+
+
+def _say_unused(run: Run, dead_letters: Path | None) -> None:
+    for text in run.unused(shown_by(dead_letters)):
+        say(text)
 
 
 def _end(run: Run, outcome: str) -> None:

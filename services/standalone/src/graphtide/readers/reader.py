@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
 from graphtide_native.records import Symbols, ticks_per_second
@@ -63,6 +63,18 @@ class ReaderOptions:
         return ticks_per_second(self.time_unit)
 
 
+class Unfit(NamedTuple):
+    """A wanted attribute that good records had a value of which none can have, so that it is missing.
+
+    That is: its name, what the values are instead, how many records had one, the line of the first.
+    """
+
+    name: str
+    found: str
+    records: int
+    line: int
+
+
 class Reader(Protocol):
     """A stream that is being read."""
 
@@ -104,6 +116,16 @@ class Reader(Protocol):
     @property
     def has_operations(self) -> bool:
         """Whether the stream gives operations, as far as is known."""
+        ...
+
+    @property
+    def unfit(self) -> list[Unfit]:
+        """Wanted attributes whose values are missing because no attribute can have them, as far as is known."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """What the line of a dead letter counts: `line`, `row` or `record`."""
         ...
 
     @property
