@@ -143,6 +143,7 @@ class Run:
         totals, patterns = matcher.totals(), matcher.patterns()
         engines = {plan.engine for plan in self.pipeline.plans}
         return Summary(
+            read=self.reader.records,
             records=totals.records,
             matches=totals.matches,
             seconds=round(seconds, 6),

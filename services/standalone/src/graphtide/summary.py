@@ -29,7 +29,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What a run did.
 
     Attributes:
-        records: records taken by the matcher: read, less dead letters and duplicates.
+        read: records read, those of no use too.
+        records: records taken by the matcher: read, less `dead_letters` and `duplicates`.
         matches: matches reported, retractions left aside.
         seconds: from the first byte read to the last match written, without start-up and planning.
         records_per_second: `records` by `seconds`.
@@ -47,6 +48,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         patterns: what each pattern did.
     """
 
+    read: int
     records: int
     matches: int
     seconds: float

@@ -12,6 +12,7 @@ from graphtide_core.errors import FatalError, InvalidPatternError
 from graphtide_query.planner import AUTO
 
 from graphtide.cli.arguments import (
+    MOST_AT_ONCE,
     Engine,
     Plan,
     StatisticsFrom,
@@ -19,6 +20,7 @@ from graphtide.cli.arguments import (
     choice,
     engine_name,
     read_patterns,
+    refuse_shared_files,
     time_unit,
     variant,
     with_source,
@@ -43,7 +45,8 @@ def explain(
         str | None, typer.Option(help="Match this stream first, and show actual figures, the match funnel and near misses.")
     ] = None,
     near_misses: Annotated[
-        int, typer.Option(min=0, help="With --analyze: how many partial matches that came near a match to show.")
+        int,
+        typer.Option(min=0, max=MOST_AT_ONCE, help="With --analyze: how many partial matches that came near a match to show."),
     ] = NEAR_MISSES,
     dead_letters: Annotated[
         Path | None, typer.Option(help="With --analyze: where bad and late records go, as JSON Lines.", show_default=False)
@@ -70,6 +73,9 @@ def explain(
         storage=chosen.storage,
         strategy=chosen.strategy,
         time_unit=time_unit(unit),
+    )
+    refuse_shared_files(
+        {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from}, {"--dead-letters": dead_letters}
     )
     parsed = read_patterns(patterns)
     if statistics_from is not None:

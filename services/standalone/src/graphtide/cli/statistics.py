@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from graphtide_core.errors import FatalError
 from graphtide_core.statistics import StatisticsSnapshot, merge, to_json
 
-from graphtide.cli.arguments import StreamFile, TimeUnitOption, choice, duration, time_unit
+from graphtide.cli.arguments import (
+    MOST,
+    StreamFile,
+    TimeUnitOption,
+    bounded_duration,
+    choice,
+    duration,
+    refuse_shared_files,
+    time_unit,
+)
+from graphtide.cli.output import write_text
 from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
 from graphtide.counting import Counting
 from graphtide.plot import to_svg
@@ -32,7 +41,7 @@ def statistics(
     tumbling: Annotated[bool, typer.Option("--tumbling", help="Window after window, not only the last.")] = False,
     format: Annotated[str, typer.Option(help="table, json (a window a line), or plot (SVG over tumbling windows).")] = "table",
     output: Annotated[Path | None, typer.Option(help="Where it goes; standard output by default.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Edge types and paths to show, the most frequent first.")] = 10,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="Edge types and paths to show, the most frequent first.")] = 10,
     unit: TimeUnitOption = "ms",
     lateness: Annotated[str, typer.Option(help="Records up to so much late are put back in order.")] = "0",
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
@@ -41,6 +50,7 @@ def statistics(
 
     Bad and late records do not count, which is said on standard error; status 3 if no record could be used.
     """
+    refuse_shared_files({"STREAM_FILE": stream_file}, {"--output": output, "--dead-letters": dead_letters})
     form = choice(format, {name: name for name in ("table", "json", "plot")}, "--format")
     ticks = None if window is None else duration(window, "--window").ticks_at_least(time_unit(unit))
     if ticks is None and (tumbling or form == "plot"):
@@ -50,7 +60,7 @@ def statistics(
         message = "a window is at least one tick long"
         raise typer.BadParameter(message, param_hint="--window")
     reading = ReaderOptions(time_unit=time_unit(unit), keep_raw=dead_letters is not None)
-    late = int(duration(lateness, "--lateness").ticks(time_unit(unit)))
+    late = int(bounded_duration(lateness, "--lateness", time_unit(unit)).ticks(time_unit(unit)))
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         reader = open_stream(stream_file, reading)
@@ -80,8 +90,4 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"{output} cannot be written: {error.strerror or error}"
-        raise FatalError(message) from error
+    write_text(output, text)
