@@ -116,7 +116,7 @@ class Session:
 
     def run(self, records: Records) -> Generator[SubgraphMatch, None, None]:
         """Take a whole stream and its end; yield the matches. Raises as `match`."""
-        yield from self._take(records)
+        yield from self._take(records, live=True)
         yield from self.finish()
 
     @property
@@ -132,8 +132,8 @@ class Session:
         self._put_aside, self._warned_of = PutAside(), 0
         return letters
 
-    def _take(self, records: Records) -> Iterator[SubgraphMatch]:
-        reader = self._reader = self._open(records)
+    def _take(self, records: Records, *, live: bool = False) -> Iterator[SubgraphMatch]:
+        reader = self._reader = self._open(records, live=live)
         for batch in reader.batches():
             for found in self._pipeline.push(batch, reader):
                 yield from found
@@ -161,8 +161,8 @@ class Session:
                 self._warned.add(text)
                 warn(text)
 
-    def _open(self, records: Records) -> Reader:
-        reader = opened(records, tuned(ReaderOptions(), self._pipeline, self._options))
+    def _open(self, records: Records, *, live: bool = False) -> Reader:
+        reader = opened(records, tuned(ReaderOptions(live=live), self._pipeline, self._options))
         # All pieces are one stream: ordinals, which are ids where a record gives none, go on.
         reader.start_at(self._records)
         return reader

@@ -42,6 +42,7 @@ class DecodingReader:
         place: str = "line",
         refused: list[DeadLetter] | None = None,
         to_order: int | None = None,
+        is_live: bool = False,
     ) -> None:
         """Join a decoder and its blocks.
 
@@ -53,6 +54,7 @@ class DecodingReader:
             columns: the stream's, where the decoder sees only some.
             place: what the line of a dead letter counts.
             refused: where `blocks` leaves letters of records for which it gave substitutes.
+            is_live: see `Reader.is_live`.
             to_order: how many records to put in order of time before the first is handed on; None leaves them as they come.
         """
         self._decoder = decoder
@@ -64,6 +66,7 @@ class DecodingReader:
         self._place = place
         self._refused = [] if refused is None else refused
         self._to_order = to_order
+        self._is_live = is_live
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches; see `Reader.batches`."""
@@ -141,6 +144,11 @@ class DecodingReader:
     def has_operations(self) -> bool:
         """Whether the stream gives operations."""
         return self._decoder.has_operations()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether records are handed on as they come; see `Reader.is_live`."""
+        return self._is_live
 
     @property
     def unfit(self) -> list[Unfit]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,6 +21,7 @@ from graphtide_native.records import SUBSTITUTE, JsonLinesDecoder
 
 from graphtide.readers.columnar import read_batches
 from graphtide.readers.decoding import DecodingReader
+from graphtide.readers.pacing import paced, whole
 from graphtide.readers.reader import Reader, ReaderOptions
 from graphtide.readers.times import ticks
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _CHUNK = 4096
-"""Edges that are decoded at once: few enough that an iterable which is a slow stream is not waited for too long."""
+"""Edges that are decoded at once, unless the options want them as they come."""
 
 _TABLE = "the table"
 _NAMES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
@@ -84,13 +84,16 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
     )
     lines = _Lines(options)
 
+    # What has a length is there already.
+    is_live = options.live and not hasattr(edges, "__len__")
+    chunks = paced if is_live else whole
+
     def blocks() -> Iterator[bytes]:
-        items = iter(edges)
-        while chunk := list(islice(items, _CHUNK)):
+        for chunk in chunks(edges, _CHUNK):
             yield lines.block(chunk)
 
     decoder.accept_until(options.latest)
-    return DecodingReader(decoder, blocks, name="the edges", place="record", refused=lines.refused)
+    return DecodingReader(decoder, blocks, name="the edges", place="record", refused=lines.refused, is_live=is_live)
 
 
 class _Lines:

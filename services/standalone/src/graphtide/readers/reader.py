@@ -44,6 +44,7 @@ class ReaderOptions:
         block_size: bytes of text to decode at once.
         block_rows: rows of a columnar format to decode at once.
         latest: records that are later than this are put aside.
+        live: whether edges of an iterable without a length are handed on as they come; see `graphtide.readers.pacing`.
     """
 
     symbols: Symbols = field(default_factory=Symbols)
@@ -56,6 +57,7 @@ class ReaderOptions:
     block_size: int = 1 << 20
     block_rows: int = 1 << 16
     latest: EventTime = MAX_EVENT_TIME
+    live: bool = False
 
     @property
     def ticks_per_second(self) -> int:
@@ -116,6 +118,11 @@ class Reader(Protocol):
     @property
     def has_operations(self) -> bool:
         """Whether the stream gives operations, as far as is known."""
+        ...
+
+    @property
+    def is_live(self) -> bool:
+        """Whether records are handed on as they come, so that the first batch tells little of the stream."""
         ...
 
     @property
