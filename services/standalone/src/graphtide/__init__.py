@@ -15,17 +15,20 @@ from graphtide_core.errors import (
 )
 from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
 from graphtide_core.plan import Storage
+from graphtide_core.ports.dead_letter_sink import DeadLetter
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse, print_pattern
 
 from graphtide.explaining import explain
 from graphtide.options import MatchOptions
-from graphtide.session import Session, match
+from graphtide.put_aside import StreamWarning
+from graphtide.session import Matches, Session, match
 
 __all__ = [
     "Completeness",
     "Concurrency",
+    "DeadLetter",
     "Duration",
     "Edge",
     "GraphtideError",
@@ -34,9 +37,11 @@ __all__ = [
     "Limits",
     "MatchKind",
     "MatchOptions",
+    "Matches",
     "Operation",
     "Session",
     "Storage",
+    "StreamWarning",
     "SubgraphMatch",
     "TimeUnit",
     "UnreadableStreamError",

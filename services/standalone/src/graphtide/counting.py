@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_native.records import Duplicates, Sequencer
+from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_native.statistics import StreamStatistics
+
+from graphtide.put_aside import PutAside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.records import EdgeBatch, Symbols
 
@@ -25,9 +28,19 @@ class Counting:
         put_aside: records that were bad or late, and did not count.
     """
 
-    def __init__(self, reader: Reader, symbols: Symbols, window_ticks: int | None, *, tumbling: bool, lateness: int = 0):
+    def __init__(
+        self,
+        reader: Reader,
+        symbols: Symbols,
+        window_ticks: int | None,
+        *,
+        tumbling: bool,
+        lateness: int = 0,
+        dead_letters: DeadLetterSink | None = None,
+    ) -> None:
         """Prepare; the reader decodes with these symbols."""
-        self.put_aside = 0
+        self.put_aside = PutAside()
+        self._dead_letters = dead_letters
         self._reader = reader
         self._symbols = symbols
         self._window_ticks = window_ticks
@@ -46,12 +59,12 @@ class Counting:
             # Only a stream that began can say whether it gives ids and deletions.
             statistics = statistics or self._begin()
             yield from statistics.push(self._distinct(self._sequencer.push(batch)))
-            self._count_put_aside()
+            self._put_aside()
         statistics = statistics or self._begin()
         rest = self._sequencer.finish()
         if rest is not None:
             yield from statistics.push(self._distinct(rest))
-        self._count_put_aside()
+        self._put_aside()
         yield statistics.snapshot()
 
     def _begin(self) -> StreamStatistics:
@@ -65,5 +78,10 @@ class Counting:
     def _distinct(self, batch: EdgeBatch) -> EdgeBatch:
         return batch if self._duplicates is None else self._duplicates.filter(batch)
 
-    def _count_put_aside(self) -> None:
-        self.put_aside += len(self._reader.take_dead_letters()) + len(self._sequencer.take_dead_letters())
+    def _put_aside(self) -> None:
+        letters = [*self._reader.take_dead_letters(), *take_dead_letters(self._sequencer)]
+        self.put_aside.add(letters)
+        if self._dead_letters is not None:
+            for letter in letters:
+                self._dead_letters.write(letter)
+            self._dead_letters.flush()

@@ -12,6 +12,7 @@ from graphtide_query.planner import plan
 
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
+from graphtide.put_aside import PutAside, warn
 from graphtide.readers import ReaderOptions
 from graphtide.run import Run, tuned
 from graphtide.session import opened, parsed
@@ -19,8 +20,11 @@ from graphtide.session import opened, parsed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
 
+    from graphtide.put_aside import Tell
     from graphtide.session import Patterns, Records
 
 NEAR_MISSES = 3
@@ -50,6 +54,8 @@ def explain(
 ) -> str:
     """Say how the patterns would be matched, as `text`, `json` or `dot`.
 
+    A `StreamWarning` tells of records of a stream that could not be used.
+
     Args:
         pattern: text of one or several patterns, or parsed patterns.
         statistics_from: a stream whose first records tell the planner what is frequent.
@@ -68,9 +74,19 @@ def explain(
     options = options or MatchOptions()
     if statistics_from is not None:
         options = replace(options, statistics=statistics_of(statistics_from, options))
-    if analyze is not None:
-        return rendered(_analyzed(pattern, analyze, options, near_misses), format)
     patterns = parsed(pattern)
+    if analyze is None:
+        return planned(patterns, options, format)
+    run = analyzed(patterns, analyze, options, near_misses)
+    for text in run.unused("graphtide.match() gives them by take_dead_letters()"):
+        warn(text)
+    if run.error is not None:
+        raise run.error
+    return rendered(explained(run), format)
+
+
+def planned(patterns: Sequence[SubgraphPattern], options: MatchOptions, form: str) -> str:
+    """Say how the patterns would be matched. Raises as `rendered`."""
     plans = [
         plan(
             p,
@@ -83,17 +99,27 @@ def explain(
         )
         for p in patterns
     ]
-    return rendered([explanation.explain(p) for p in plans], format)
+    return rendered([explanation.explain(p) for p in plans], form)
 
 
-def _analyzed(pattern: Patterns, records: Records, options: MatchOptions, near_misses: int) -> list[explanation.Explanation]:
-    pipeline = Pipeline(parsed(pattern), options, traced=near_misses)
-    reader = opened(records, tuned(ReaderOptions(keep_raw=False), pipeline, options))
-    run = Run(pipeline, reader, _Nowhere())
+def analyzed(
+    patterns: Sequence[SubgraphPattern],
+    records: Records,
+    options: MatchOptions,
+    near_misses: int,
+    dead_letters: DeadLetterSink | None = None,
+) -> Run:
+    """Match a stream, traced; what ended the run is its `error`.
+
+    Raises:
+        InvalidPatternError: a pattern reads an attribute that the stream does not have.
+        UnreadableStreamError: the stream cannot be opened.
+    """
+    pipeline = Pipeline(patterns, options, traced=near_misses)
+    reader = opened(records, tuned(ReaderOptions(keep_raw=dead_letters is not None), pipeline, options))
+    run = Run(pipeline, reader, _Nowhere(), dead_letters)
     run.execute()
-    if run.error is not None:
-        raise run.error
-    return explained(run)
+    return run
 
 
 def explained(run: Run) -> list[explanation.Explanation]:
@@ -124,19 +150,27 @@ def rendered(explanations: Sequence[explanation.Explanation], form: str) -> str:
     return forms[form](explanations)
 
 
-def statistics_of(stream: Records, options: MatchOptions) -> StatisticsSnapshot | None:
+def statistics_of(stream: Records, options: MatchOptions, tell: Tell = warn) -> StatisticsSnapshot | None:
     """Count what a planner wants to know of a stream's first block with a record; None if it has no record.
+
+    Args:
+        stream: what to look at.
+        options: see `MatchOptions`.
+        tell: told of records looked at that could not be used.
 
     Raises:
         UnreadableStreamError: the stream cannot be read.
     """
     reading = ReaderOptions(time_unit=options.time_unit)
     reader = opened(stream, reading)
+    put_aside = PutAside()
     try:
         for batch in reader.batches():
+            put_aside.add(reader.take_dead_letters())
             if len(batch):
                 return sample(batch, reading.symbols)
-            reader.take_dead_letters()
     finally:
         reader.close()
+        for text in put_aside.told(reader.records, reader.place, "they do not count in the statistics that plans are made on"):
+            tell(text)
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphtide_core.plan import SjTreeStrategy, Storage
-from graphtide_core.time import Duration, TimeUnit
+from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
 
@@ -45,3 +45,23 @@ class MatchOptions:
     max_pending: int = 1 << 20
     adapt: bool = True
     adaptation: AdaptationPolicy = field(default_factory=AdaptationPolicy)
+
+    def __post_init__(self) -> None:
+        """Refuse what no engine can count to.
+
+        Raises:
+            ValueError: the lateness is longer than times can be apart, or a bound is below zero or past 64 bits.
+        """
+        if self.lateness.ticks(self.time_unit) > MAX_EVENT_TIME:
+            message = f"a lateness of {self.lateness} is longer than times can be apart: {MAX_EVENT_TIME} ticks"
+            raise ValueError(message)
+        bounds = {
+            "max_pending": self.max_pending,
+            "limits.partial_matches": self.limits.partial_matches,
+            "limits.state_bytes": self.limits.state_bytes,
+            "limits.work": self.limits.work,
+        }
+        for name, bound in bounds.items():
+            if bound is not None and not 0 <= bound <= MAX_EVENT_TIME:
+                message = f"{name} is 0 to {MAX_EVENT_TIME}, not {bound}"
+                raise ValueError(message)

@@ -10,10 +10,12 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from graphtide_core.errors import LimitExceededError
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
 from graphtide_native.sampling import sample
 from graphtide_native.spec import Concurrency, columns
+from graphtide_native.statistics import StreamStatistics
 from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_query.planner import AUTO, plan
 from graphtide_query.search.choice import is_worth_it
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
     from graphtide.options import MatchOptions
     from graphtide.readers import Reader
+
+LOOKED_AT = (256, 4096)
+"""Records after which the plans of a stream that is live are made again on all that came so far."""
 
 MOST_ADAPTED = 100
 """Patterns in one pass up to which their plans change with the stream."""
@@ -79,8 +84,12 @@ class Pipeline:
         self._traced = traced
         self._matcher: Matcher | None = None
         self._duplicates: Duplicates | None = None
+        self._deletions = False
         unit = options.time_unit
         self._sequencer = Sequencer(int(options.lateness.ticks(unit)), options.max_pending)
+        self._early: list[EdgeBatch] = []
+        self._early_records = 0
+        self._looks: tuple[int, ...] = ()
 
     @property
     def duplicates(self) -> int:
@@ -163,6 +172,43 @@ class Pipeline:
             yield matches
             started = time.perf_counter()
         self.match_seconds += time.perf_counter() - started
+        if self._looks:
+            self._keep_early(batch)
+
+    def _keep_early(self, batch: EdgeBatch) -> None:
+        """Plan again when enough came: the first batch of a live stream, which may be one record, tells a planner nothing.
+
+        What came so far is run through new engines, whose matches are those that were reported: only the cost changes.
+        """
+        self._early.append(batch)
+        self._early_records += len(batch)
+        if self._early_records < self._looks[0]:
+            return
+        started = time.perf_counter()
+        self._looks = tuple(look for look in self._looks if look > self._early_records)
+        counted = StreamStatistics(self.symbols)
+        for early in self._early:
+            counted.push(early)
+        known = counted.snapshot()
+        if self._watch is not None:
+            self._watch = Watch(self.symbols, known, self._options.adaptation)
+        plans = tuple(self._planned(pattern, known) for pattern in self._patterns)
+        if plans != self.plans and (fresh := self._caught_up(plans)) is not None:
+            self.plans, self._matcher = plans, fresh
+        if not self._looks:
+            self._early = []
+        self.plan_seconds += time.perf_counter() - started
+
+    def _caught_up(self, plans: tuple[Plan, ...]) -> Matcher | None:
+        """Return engines of these plans that saw what came so far; None if a limit acts, or acted before: it would tell."""
+        fresh = self._made(plans)
+        try:
+            for early in self._early:
+                for _ in fresh.push(early):
+                    pass
+        except LimitExceededError:
+            return None
+        return None if any(_is_limited(matcher) for matcher in (self.matcher, fresh)) else fresh
 
     def _start(self, batch: EdgeBatch | None, reader: Reader | None) -> Matcher:
         """Plan the patterns and make the stages, now that the stream is known."""
@@ -182,16 +228,27 @@ class Pipeline:
         self.plans = tuple(self._planned(pattern, options.statistics) for pattern in self._patterns)
         if self._is_adaptive and options.statistics is not None:
             self._watch = Watch(self.symbols, options.statistics, options.adaptation)
-        self._matcher = Matcher(
-            self.plans,
-            self.symbols,
-            self.projected,
-            unit=options.time_unit,
-            deletions=has_deletions,
-            adaptive=self._watch is not None,
-            traced=self._traced,
-            limits=options.limits,
-            concurrency=options.concurrency,
-        )
+        if reader is not None and reader.is_live and self._options.statistics is None:
+            self._looks = LOOKED_AT
+        self._deletions = has_deletions
+        self._matcher = self._made(self.plans)
         self.plan_seconds = time.perf_counter() - started
         return self._matcher
+
+    def _made(self, plans: Sequence[Plan]) -> Matcher:
+        """Make the engines of plans."""
+        return Matcher(
+            plans,
+            self.symbols,
+            self.projected,
+            unit=self._options.time_unit,
+            deletions=self._deletions,
+            adaptive=self._watch is not None,
+            traced=self._traced,
+            limits=self._options.limits,
+            concurrency=self._options.concurrency,
+        )
+
+
+def _is_limited(matcher: Matcher) -> bool:
+    return any(report.limited or report.paused for report in matcher.patterns())

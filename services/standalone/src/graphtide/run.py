@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 
 from graphtide.pipeline import Pipeline
+from graphtide.put_aside import PutAside, unfit_told
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide.summary import PatternSummary, Summary
 
@@ -48,6 +49,7 @@ class Run:
         dead_letters: where bad records go; counted alone if None.
         on_progress: told after every batch.
         error: what ended the run, if not the end of the stream.
+        put_aside: the records that could not be used.
     """
 
     pipeline: Pipeline
@@ -56,7 +58,7 @@ class Run:
     dead_letters: DeadLetterSink | None = None
     on_progress: Callable[[Progress], None] | None = None
     error: GraphtideError | None = None
-    _dead_letters: int = 0
+    put_aside: PutAside = field(default_factory=PutAside)
     _found: int = 0
     _records: int = 0
     _outcome: str = field(default="done")
@@ -85,6 +87,8 @@ class Run:
         finally:
             self._put_aside()
             self.reader.close()
+        if self._outcome == "done" and self.put_aside.is_all(self.reader.records):
+            self._outcome = "unreadable"
         return self._summary(time.perf_counter() - started - self.pipeline.plan_seconds)
 
     def _read(self) -> None:
@@ -118,12 +122,16 @@ class Run:
             self._outcome = "output closed"
 
     def _put_aside(self) -> None:
-        for letter in (*self.reader.take_dead_letters(), *self.pipeline.take_dead_letters()):
-            self._dead_letters += 1
-            if self.dead_letters is not None:
-                self.dead_letters.write(letter)
+        letters = [*self.reader.take_dead_letters(), *self.pipeline.take_dead_letters()]
+        self.put_aside.add(letters)
         if self.dead_letters is not None:
+            for letter in letters:
+                self.dead_letters.write(letter)
             self.dead_letters.flush()
+
+    def unused(self, how: str) -> list[str]:
+        """Return sentences that tell what could not be used; `how` says what shows it."""
+        return [*self.put_aside.told(self.reader.records, self.reader.place, how), *unfit_told(self.reader)]
 
     def _tell(self) -> None:
         if self.on_progress is not None:
@@ -135,6 +143,7 @@ class Run:
         totals, patterns = matcher.totals(), matcher.patterns()
         engines = {plan.engine for plan in self.pipeline.plans}
         return Summary(
+            read=self.reader.records,
             records=totals.records,
             matches=totals.matches,
             seconds=round(seconds, 6),
@@ -144,7 +153,7 @@ class Run:
             match_seconds=round(self.pipeline.match_seconds, 6),
             peak_partial_matches=totals.peak_partial_matches,
             peak_state_bytes=totals.peak_state_bytes,
-            dead_letters=self._dead_letters,
+            dead_letters=self.put_aside.count,
             duplicates=self.pipeline.duplicates,
             relevant=totals.relevant,
             deletions=totals.deletions,

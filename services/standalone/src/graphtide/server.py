@@ -130,6 +130,14 @@ class Server:
         if access.token:
             headers["Authorization"] = f"Bearer {access.token}"
         self._url = access.url
+        if not access.url.lower().startswith(("http://", "https://")):
+            message = f"{access.url!r} is no URL of a server"
+            scheme, separator, _ = access.url.partition("://")
+            raise FatalError(
+                f"{message}: add http://, as in http://{access.url}"
+                if not separator
+                else f"{message}: {scheme}:// is neither http:// nor https://"
+            )
         try:
             self._http = httpx2.Client(base_url=access.url.rstrip("/") + "/api/v1", headers=headers, timeout=_TIMEOUT)
         except (httpx2.InvalidURL, ValueError) as error:

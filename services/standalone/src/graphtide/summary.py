@@ -29,7 +29,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What a run did.
 
     Attributes:
-        records: records taken by the matcher: read, less dead letters and duplicates.
+        read: records read, those of no use too.
+        records: records taken by the matcher: read, less `dead_letters` and `duplicates`.
         matches: matches reported, retractions left aside.
         seconds: from the first byte read to the last match written, without start-up and planning.
         records_per_second: `records` by `seconds`.
@@ -42,11 +43,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         duplicates: records dropped because their id was in the window.
         relevant: records whose labels some query edge has.
         deletions: deletions of an edge that was held.
-        outcome: `done`, `interrupted`, `output closed`, `limit reached` or `unreadable`.
+        outcome: `done`, `interrupted`, `output closed`, `limit reached`, or `unreadable`, to the end or at all.
         replans: plans that changed with the stream: after how many records, pattern, engine before and after.
         patterns: what each pattern did.
     """
 
+    read: int
     records: int
     matches: int
     seconds: float

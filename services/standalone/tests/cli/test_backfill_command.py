@@ -88,3 +88,16 @@ def test_finished_slices_of_an_earlier_run_are_not_taken_unasked(pattern: Path) 
     (pattern.parent / "m.parquet.run").mkdir()
     with pytest.raises(FatalError, match=r"--resume m\.parquet\.run goes on"):
         run(pattern, "history.parquet", "--output", "m.parquet")
+
+
+@pytest.mark.usefixtures("in_one_process")
+def test_records_put_aside_are_told_and_where_all_were_it_is_no_success(pattern: Path) -> None:
+    edges = "ts,src,dst,label\n1,a,b,pays\n2,b,c,pays\n"
+    (pattern.parent / "some.csv").write_text(edges + "soon,b,c,pays\n")
+    (pattern.parent / "none.csv").write_text("ts,src,dst,label\nsoon,b,c,pays\nlater,b,c,pays\n")
+    some = run(pattern, "some.csv", "--source", "csv", "--output", "some.jsonl")
+    none = run(pattern, "none.csv", "--source", "csv", "--output", "none.jsonl")
+    assert (some.exit_code, none.exit_code) == (0, 3)
+    assert "graphtide: 1 record was put aside; " in some.stderr
+    assert "graphtide: 2 records were put aside; " in none.stderr
+    assert (pattern.parent / "some.jsonl").read_text().count("\n") == 1

@@ -26,14 +26,17 @@ def test_every_byte_can_be_had_back(tmp_path: Path) -> None:
     assert file.written == 2
 
 
-def test_without_a_letter_there_is_no_file(tmp_path: Path) -> None:
+def test_without_a_letter_the_file_is_empty_whatever_was_there(tmp_path: Path) -> None:
     path = tmp_path / "dead.jsonl"
+    path.write_text("of an earlier run\n")
     with DeadLetterFile(path) as file:
         assert file.written == 0
-    assert not path.exists()
+        assert path.read_text() == ""
+    assert path.read_text() == ""
 
 
 def test_a_file_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
-    file = DeadLetterFile(tmp_path / "none" / "dead.jsonl")
     with pytest.raises(FatalError, match="dead letters cannot be written"):
-        file.write(DeadLetter(1, "x", b""))
+        DeadLetterFile(tmp_path / "none" / "dead.jsonl")
+    with DeadLetterFile("/dev/full") as file, pytest.raises(FatalError, match="No space left on device"):
+        file.write(DeadLetter(1, "x", b"y" * 100_000))

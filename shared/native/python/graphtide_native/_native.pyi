@@ -93,6 +93,12 @@ class Decoder:
     def discovered(self) -> list[str]:
         """Return the attributes that good records had and nobody asked for, at most 256; always empty for other formats."""
 
+    def unfit(self) -> list[tuple[str, str, int, int]]:
+        """Return wanted attributes of which good records had values that no attribute can have, so that they are missing.
+
+        That is: name, what the values are instead, how many records had one, the line of the first.
+        """
+
     def ordinal(self) -> int:
         """Return the ordinal that the next record will have."""
 

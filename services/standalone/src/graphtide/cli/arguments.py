@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
-from graphtide_core.errors import FatalError, InvalidPatternError
+from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.plan import SjTreeStrategy, Storage
-from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
+from graphtide_core.time import DURATION_UNITS, MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import AUTO, ENGINES
 
@@ -33,7 +33,21 @@ StatisticsFrom = Annotated[
     Path | None, typer.Option("--statistics-from", help="Stream whose statistics the planner uses.", show_default=False)
 ]
 
+STANDARD: Final = "-"
+"""What stands for standard input or output in place of a path."""
+
+MOST: Final = 2**63 - 1
+"""What a number of the command line may be at most: more no engine can count to."""
+
+MOST_AT_ONCE: Final = 1_000_000_000
+"""What a number may be at most of things that are in memory at once."""
+
+_LONGEST_NUMBER: Final = 40
 _DURATION = re.compile(rf"\s*(\d+)\s*({'|'.join(sorted(DURATION_UNITS, key=len, reverse=True))})?\s*")
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _Choice = TypeVar("_Choice")
 
 
@@ -42,16 +56,19 @@ def read_patterns(path: Path) -> tuple[SubgraphPattern, ...]:
 
     Raises:
         InvalidPatternError: the text is wrong; the message says where.
-        FatalError: the file cannot be read.
+        UnreadableStreamError: the file cannot be read.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         message = f"{path} is not UTF-8 text: {error.reason} at byte {error.start}"
         raise InvalidPatternError(message) from error
+    except FileNotFoundError as error:
+        message = f"{path}: no such file"
+        raise UnreadableStreamError(message) from error
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
-        raise FatalError(message) from error
+        message = f"{path}: cannot be read ({error.strerror or error})"
+        raise UnreadableStreamError(message) from error
     return parse(text)
 
 
@@ -86,10 +103,13 @@ def variant(plan: str | None, engine: str) -> Variant:
         "timing": {storage.value: Variant(storage=storage) for storage in Storage},
         "sj-tree": {strategy.value: Variant(strategy=strategy) for strategy in SjTreeStrategy},
     }
-    if engine not in variants:
-        message = f"engine {engine} has no variants; {' and '.join(variants)} have"
-        raise typer.BadParameter(message, param_hint="--plan")
-    return choice(plan, variants[engine], "--plan")
+    if plan not in variants.get(engine, {}):
+        owner = next((name for name, its in variants.items() if plan in its), None)
+        if owner is not None:
+            message = f"{plan} is a variant of the engine {owner}: add --engine {owner}"
+            raise typer.BadParameter(message, param_hint="--plan")
+        choice(plan, {name: name for its in variants.values() for name in its}, "--plan")
+    return variants[engine][plan]
 
 
 def duration(text: str, option: str) -> Duration:
@@ -98,7 +118,55 @@ def duration(text: str, option: str) -> Duration:
     if found is None:
         message = f"{text!r} is no duration; for example 500ms, 10m, or a number of ticks"
         raise typer.BadParameter(message, param_hint=option)
+    if len(found[1]) > _LONGEST_NUMBER:
+        raise _too_long(text, option)
     return Duration(int(found[1]), found[2])
+
+
+def bounded_duration(text: str, option: str, unit: TimeUnit) -> Duration:
+    """Read a duration that times of this unit can be apart."""
+    length = duration(text, option)
+    if length.ticks(unit) > MAX_EVENT_TIME:
+        raise _too_long(text, option)
+    return length
+
+
+def _too_long(text: str, option: str) -> typer.BadParameter:
+    shown = text if len(text) <= _LONGEST_NUMBER else text[:_LONGEST_NUMBER] + "…"
+    return typer.BadParameter(f"{shown!r} is longer than times can be apart: {MOST} ticks", param_hint=option)
+
+
+def delimiter_of(text: str) -> str:
+    """Read what separates the fields of CSV."""
+    if len(text) != 1 or not text.isascii() or text in '"\n\r\0':
+        message = f"{text!r} cannot separate fields: it takes one ASCII character that is neither a quote nor a line end"
+        raise typer.BadParameter(message, param_hint="--delimiter")
+    return text
+
+
+def refuse_shared_files(inputs: Mapping[str, Path | str | None], outputs: Mapping[str, Path | None]) -> None:
+    """Refuse to write what is read, or two things to one file; both by the names that the command line gives them."""
+    seen = {where: name for name, path in inputs.items() if (where := _regular(path)) is not None}
+    for name, path in outputs.items():
+        where = _regular(path)
+        if where is None:
+            continue
+        if where in seen:
+            message = f"{path} is given as {seen[where]} too"
+            raise typer.BadParameter(message, param_hint=name)
+        seen[where] = name
+
+
+def _regular(path: Path | str | None) -> Path | None:
+    """Return where a path leads, unless that is standard input or output, or a device."""
+    if path is None or str(path) == STANDARD:
+        return None
+    try:
+        where = Path(path).resolve()
+        return None if where.exists() and not where.is_file() else where
+    except (OSError, ValueError):
+        # Whoever opens it says what is wrong with it.
+        return None
 
 
 def choice(text: str, choices: dict[str, _Choice], option: str) -> _Choice:

@@ -10,26 +10,31 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
-from graphtide_core.time import TimeUnit
+from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.planner import AUTO
 from rich.console import Console
 
 from graphtide.cli.arguments import (
+    MOST,
     Engine,
     PatternFile,
     TimeUnitOption,
+    bounded_duration,
     choice,
     columns,
-    duration,
+    delimiter_of,
     engine_name,
     read_patterns,
     time_unit,
     with_source,
 )
-from graphtide.cli.status import INTERRUPTED, say
+from graphtide.cli.output import write_text
+from graphtide.cli.status import INTERRUPTED, UNREADABLE_STREAM, say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphtide_backfill.adapters.result_folder import ResultFolder
     from graphtide_backfill.application.backfill import Prepared, Progress, Totals
     from graphtide_backfill.application.pieces import History
@@ -55,22 +60,26 @@ def backfill(
     to_kafka: Annotated[str | None, typer.Option(help="brokers/topic that matches go to.")] = None,
     prefix: Annotated[str, typer.Option(help="What names of the deployment's topics begin with.")] = "graphtide",
     resume: Annotated[Path | None, typer.Option(help="Folder of finished slices; a run that ended early goes on.")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Where figures go, with matches by time, as JSON.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Where figures go, with matches by time, as JSON; - is standard output.")
+    ] = None,
     summary_by: Annotated[str, typer.Option(help="Length of the stretches of time in the summary.")] = "1d",
     dry_run: Annotated[bool, typer.Option(help="Show slices and what they would cost, and match nothing.")] = False,
     unique_ids: Annotated[bool, typer.Option(help="No id comes twice within a window: spares a pass.")] = False,
     unit: TimeUnitOption = "ms",
     column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what files call ts, src, dst …")] = None,
     delimiter: Annotated[str, typer.Option(help="What separates the fields of CSV.")] = ",",
-    limit_partial_matches: Annotated[int | None, typer.Option(min=1, help="Partial matches a pattern may hold.")] = None,
-    limit_state_bytes: Annotated[int | None, typer.Option(min=1, help="Bytes of state a pattern may hold.")] = None,
-    limit_work: Annotated[int | None, typer.Option(min=1, help="Steps of work a record, on average.")] = None,
+    limit_partial_matches: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Partial matches a pattern may hold.")
+    ] = None,
+    limit_state_bytes: Annotated[int | None, typer.Option(min=1, max=MOST, help="Bytes of state a pattern may hold.")] = None,
+    limit_work: Annotated[int | None, typer.Option(min=1, max=MOST, help="Steps of work a record, on average.")] = None,
     on_limit: Annotated[str, typer.Option(help="At a limit: fail (status 1), pause the pattern, or shed.")] = "fail",
 ) -> None:
     """Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.
 
     Finished slices stay when the run ends early, and `--resume` goes on from them. Exit status: 0 done, 2 a pattern is invalid,
-    3 history is unreadable, 130 interrupted.
+    3 history is unreadable or all its records were put aside, 130 interrupted.
     """
     try:
         from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is there for those who need it
@@ -88,10 +97,10 @@ def backfill(
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
     else:
-        history = bootstrap.files(location, kind, columns(column or []), delimiter)
+        history = bootstrap.files(location, kind, columns(column or []), delimiter_of(delimiter))
     asked = Asked(
-        start=None if start is None else instant(start, ticks),
-        end=None if end is None else instant(end, ticks),
+        start=_instant(start, "--from", ticks, instant),
+        end=_instant(end, "--to", ticks, instant),
         slice_length=None if slice_length == "auto" else _ticks(slice_length, "--slice", ticks),
         unique_ids=unique_ids,
     )
@@ -107,6 +116,7 @@ def backfill(
         run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=show.update, stop=stop, to=to)
         try:
             prepared = _prepared(run, pattern_file, is_new=resume is None)
+            is_useless = _say_rejected(prepared)
             if prepared.rest is not None:
                 say(f"note: history has grown since this run was cut; --from {prepared.rest} finds what came later")
             if dry_run:
@@ -121,6 +131,18 @@ def backfill(
     _finish(run.results, totals, output, summary, by, is_published=to is not None)
     if resume is None:
         shutil.rmtree(folder)
+    if is_useless:
+        raise typer.Exit(UNREADABLE_STREAM)
+
+
+def _say_rejected(prepared: Prepared) -> bool:
+    """Say how many records were put aside; return whether all were."""
+    rejected, pieces = prepared.reading.rejected, prepared.reading.spans
+    if not rejected:
+        return False
+    were = "record was" if rejected == 1 else "records were"
+    say(f"{rejected:,} {were} put aside; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them")
+    return all(span is None for span in pieces)
 
 
 def _prepared(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:
@@ -143,7 +165,7 @@ def _finish(
     slices = list(results.finished())
     if summary is not None:
         figures = {**msgspec.to_builtins(totals), "by_time": counted_by_time(results, slices, by)}
-        summary.write_bytes(msgspec.json.encode(figures) + b"\n")
+        write_text(summary, msgspec.json.encode(figures).decode() + "\n")
     if output is not None or not is_published:
         write_all(results, slices, output)
     if not totals.is_exact:
@@ -197,5 +219,15 @@ def _topic(text: str, option: str) -> tuple[str, str]:
     return brokers, topic
 
 
+def _instant(text: str | None, option: str, unit: TimeUnit, read: Callable[[str, TimeUnit], int]) -> int | None:
+    if text is None:
+        return None
+    found = read(text, unit)
+    if not MIN_EVENT_TIME <= found <= MAX_EVENT_TIME:
+        message = f"{text!r} is no time of a stream: those are {MIN_EVENT_TIME} to {MAX_EVENT_TIME} {unit.value}"
+        raise typer.BadParameter(message, param_hint=option)
+    return found
+
+
 def _ticks(text: str, option: str, unit: TimeUnit) -> int:
-    return max(1, duration(text, option).ticks_at_least(unit))
+    return max(1, bounded_duration(text, option, unit).ticks_at_least(unit))

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from graphtide.cli.arguments import read_patterns
+from graphtide.cli.arguments import MOST_AT_ONCE, read_patterns
 from graphtide.cli.output import MatchFile
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.status import FAILED
@@ -46,8 +46,8 @@ class SubgraphRecord(msgspec.Struct, frozen=True):
 def demo(
     folder: Annotated[Path, typer.Option(help="Where stream, pattern, ground truth and matches are left.")] = Path("demo"),
     *,
-    records: Annotated[int, typer.Option(min=1_000, help="Flows of background in the day.")] = 300_000,
-    planted: Annotated[int, typer.Option(min=1, help="Exfiltrations to plant.")] = 12,
+    records: Annotated[int, typer.Option(min=1_000, max=MOST_AT_ONCE, help="Flows of background in the day.")] = 300_000,
+    planted: Annotated[int, typer.Option(min=1, max=MOST_AT_ONCE, help="Exfiltrations to plant.")] = 12,
     seed: Annotated[int, typer.Option(help="The same seed gives the same day.")] = 1,
 ) -> None:
     """Generate a day of network flows with planted exfiltrations and near misses, find them, and check what was found."""

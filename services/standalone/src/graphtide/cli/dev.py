@@ -7,7 +7,7 @@ import typer
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit
 
-from graphtide.cli.arguments import duration
+from graphtide.cli.arguments import MOST, bounded_duration
 
 app = typer.Typer(help="Run all services in one process, to try things.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ def up(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of 127.0.0.1 for HTTP.")] = 8080,
     kafka: Annotated[str | None, typer.Option(help="host:port of a Kafka; the log is in memory if not given.")] = None,
     redis: Annotated[str | None, typer.Option(help="URL of a Redis for checkpoints; in memory if not given.")] = None,
-    lateness: Annotated[int, typer.Option(min=0, help="Ticks by which an edge may come later than a newer one.")] = 0,
+    lateness: Annotated[int, typer.Option(min=0, max=MOST, help="Ticks by which an edge may come later than a newer one.")] = 0,
     max_ahead: Annotated[
         str | None, typer.Option(help="How far ahead of the clock an edge may be, such as 5m, or inf; 5m if not given.")
     ] = None,
@@ -53,4 +53,8 @@ def up(
 
 def _seconds(max_ahead: str) -> float:
     """Return a length of time in seconds; a number alone counts milliseconds, as streams here do."""
-    return inf if max_ahead == "inf" else duration(max_ahead, "--max-ahead").ticks_at_least(TimeUnit.MILLISECOND) / 1000
+    return inf if max_ahead == "inf" else _milliseconds(max_ahead) / 1000
+
+
+def _milliseconds(max_ahead: str) -> int:
+    return bounded_duration(max_ahead, "--max-ahead", TimeUnit.MILLISECOND).ticks_at_least(TimeUnit.MILLISECOND)

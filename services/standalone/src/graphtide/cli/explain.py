@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +12,7 @@ from graphtide_core.errors import FatalError, InvalidPatternError
 from graphtide_query.planner import AUTO
 
 from graphtide.cli.arguments import (
+    MOST_AT_ONCE,
     Engine,
     Plan,
     StatisticsFrom,
@@ -17,14 +20,16 @@ from graphtide.cli.arguments import (
     choice,
     engine_name,
     read_patterns,
+    refuse_shared_files,
     time_unit,
     variant,
     with_source,
 )
 from graphtide.cli.server import ApiKey, Token
-from graphtide.explaining import NEAR_MISSES
-from graphtide.explaining import explain as explain_patterns
+from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
+from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, rendered, statistics_of
 from graphtide.options import MatchOptions
+from graphtide.readers import DeadLetterFile
 from graphtide.server import Access, Server
 
 
@@ -40,8 +45,12 @@ def explain(
         str | None, typer.Option(help="Match this stream first, and show actual figures, the match funnel and near misses.")
     ] = None,
     near_misses: Annotated[
-        int, typer.Option(min=0, help="With --analyze: how many partial matches that came near a match to show.")
+        int,
+        typer.Option(min=0, max=MOST_AT_ONCE, help="With --analyze: how many partial matches that came near a match to show."),
     ] = NEAR_MISSES,
+    dead_letters: Annotated[
+        Path | None, typer.Option(help="With --analyze: where bad and late records go, as JSON Lines.", show_default=False)
+    ] = None,
     format: Annotated[str, typer.Option(help="text, json or dot.")] = "text",
     unit: TimeUnitOption = "ms",
     server: Annotated[str | None, typer.Option(help="URL of a server whose running plan to show.", show_default=False)] = None,
@@ -51,7 +60,8 @@ def explain(
     """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities.
 
     With --analyze also the match funnel, what each step of the plan looked at and why it refused it, and why there was no
-    match or not one more. With --server the plan that a server runs, with the partial matches alive in every item.
+    match or not one more; status 3 if no record of the stream could be used. With --server the plan that a server runs, with
+    the partial matches alive in every item.
     """
     form = choice(format, {name: name for name in ("text", "json", "dot")}, "--format")
     if server is not None:
@@ -64,13 +74,28 @@ def explain(
         strategy=chosen.strategy,
         time_unit=time_unit(unit),
     )
-    try:
-        text = explain_patterns(
-            read_patterns(patterns), statistics_from, options, analyze=analyze, near_misses=near_misses, format=form
-        )
-    except InvalidPatternError as error:
-        raise with_source(error, patterns) from error
-    typer.echo(text)
+    refuse_shared_files(
+        {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from}, {"--dead-letters": dead_letters}
+    )
+    parsed = read_patterns(patterns)
+    if statistics_from is not None:
+        options = replace(options, statistics=statistics_of(statistics_from, options, say))
+    if analyze is None:
+        typer.echo(planned(parsed, options, form))
+        return
+    with contextlib.ExitStack() as stack:
+        letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
+        try:
+            run = analyzed(parsed, analyze, options, near_misses, letters)
+        except InvalidPatternError as error:
+            raise with_source(error, patterns) from error
+    for text in run.unused(shown_by(dead_letters)):
+        say(text)
+    if run.error is not None:
+        raise run.error
+    typer.echo(rendered(explained(run), form))
+    if run.put_aside.is_all(run.reader.records):
+        raise typer.Exit(UNREADABLE_STREAM)
 
 
 def _running(name: str, form: str, access: Access) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from graphtide_core.errors import FatalError
 
-from graphtide.cli.arguments import choice
+from graphtide.cli.arguments import MOST_AT_ONCE, choice
 from graphtide.generate import GENERATORS
 from graphtide.generate.stream import Recipe
 from graphtide.generate.writer import write_ground_truth, write_patterns, write_stream
@@ -21,9 +21,9 @@ def generate(
     ground_truth: Annotated[Path | None, typer.Option(help="What was planted, as JSON.")] = None,
     pattern: Annotated[Path | None, typer.Option(help="The pattern that finds it.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
-    records: Annotated[int, typer.Option(min=1, help="Records of background.")] = 10_000,
-    planted: Annotated[int, typer.Option(min=0, help="Instances to plant.")] = 5,
-    decoys: Annotated[int, typer.Option(min=0, help="Near misses to plant.")] = 10,
+    records: Annotated[int, typer.Option(min=1, max=MOST_AT_ONCE, help="Records of background.")] = 10_000,
+    planted: Annotated[int, typer.Option(min=0, max=MOST_AT_ONCE, help="Instances to plant.")] = 5,
+    decoys: Annotated[int, typer.Option(min=0, max=MOST_AT_ONCE, help="Near misses to plant.")] = 10,
     swap_labels: Annotated[
         bool, typer.Option("--swap-labels", help="From the middle on the frequencies of labels are reversed.")
     ] = False,

@@ -17,30 +17,34 @@ from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
 
 from graphtide.cli.arguments import (
+    MOST,
     Engine,
     PatternFile,
     Plan,
     StatisticsFrom,
     StreamFile,
     TimeUnitOption,
+    bounded_duration,
     choice,
     columns,
+    delimiter_of,
     duration,
     engine_name,
     read_patterns,
+    refuse_shared_files,
     time_unit,
     variant,
     with_source,
 )
-from graphtide.cli.output import MatchFile
+from graphtide.cli.output import MatchFile, write_text
 from graphtide.cli.progress import ProgressBar
-from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, say, status_of
+from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
 from graphtide.explaining import explained, rendered, statistics_of
 from graphtide.options import MatchOptions
 from graphtide.readers import DeadLetterFile, ReaderOptions, StreamFormat
 from graphtide.run import Run, prepare
 
-_OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED}
+_OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
 
 def match(
@@ -50,7 +54,9 @@ def match(
     engine: Engine = AUTO,
     plan: Plan = None,
     output: Annotated[Path | None, typer.Option(help="Where matches go; standard output by default.")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Where the figures of the run go, as JSON.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Where the figures of the run go, as JSON; - is standard output.")
+    ] = None,
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
     explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual figures, as text.")] = None,
     unit: TimeUnitOption = "ms",
@@ -62,19 +68,25 @@ def match(
     format: Annotated[str | None, typer.Option(help="csv, jsonl, parquet or arrow; by the name if not given.")] = None,
     delimiter: Annotated[str, typer.Option(help="What separates the fields of a CSV file.")] = ",",
     statistics_from: StatisticsFrom = None,
-    limit_partial_matches: Annotated[int | None, typer.Option(min=1, help="Partial matches a pattern may hold.")] = None,
-    limit_state_bytes: Annotated[int | None, typer.Option(min=1, help="Bytes of state a pattern may hold.")] = None,
-    limit_work: Annotated[int | None, typer.Option(min=1, help="Steps of work a record, on average.")] = None,
+    limit_partial_matches: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Partial matches a pattern may hold.")
+    ] = None,
+    limit_state_bytes: Annotated[int | None, typer.Option(min=1, max=MOST, help="Bytes of state a pattern may hold.")] = None,
+    limit_work: Annotated[int | None, typer.Option(min=1, max=MOST, help="Steps of work a record, on average.")] = None,
     on_limit: Annotated[str, typer.Option(help="At a limit: fail (status 4), pause the pattern, or shed and say so.")] = "fail",
     threads: Annotated[int, typer.Option(min=1, max=64, help="Threads of the timing engine.")] = 1,
     locking: Annotated[str, typer.Option(help="Locks of several threads: fine, or all at once.")] = "fine",
 ) -> None:
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
-    Matches go out as JSON Lines. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is unreadable, 4 a limit was
-    reached, 130 interrupted, 141 the output was closed; whatever the end, matches so far are written and the summary is
-    true.
+    Matches go out as JSON Lines. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is unreadable or all its
+    records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed; whatever the end, matches so
+    far are written and the summary is true. What was put aside is said on standard error.
     """
+    refuse_shared_files(
+        {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from},
+        {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
+    )
     patterns = read_patterns(pattern_file)
     chosen = variant(plan, engine_name(engine))
     options = MatchOptions(
@@ -82,7 +94,7 @@ def match(
         storage=chosen.storage,
         strategy=chosen.strategy,
         time_unit=time_unit(unit),
-        lateness=duration(lateness, "--lateness"),
+        lateness=bounded_duration(lateness, "--lateness", time_unit(unit)),
         limits=Limits(
             limit_partial_matches,
             limit_state_bytes,
@@ -92,11 +104,11 @@ def match(
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
     if statistics_from is not None:
-        options = replace(options, statistics=statistics_of(statistics_from, options))
+        options = replace(options, statistics=statistics_of(statistics_from, options, say))
     reading = ReaderOptions(
         columns=columns(column or []),
         format=None if format is None else choice(format, {f.value: f for f in StreamFormat}, "--format"),
-        delimiter=delimiter,
+        delimiter=delimiter_of(delimiter),
         keep_raw=dead_letters is not None,
     )
     if max_ahead is not None:
@@ -105,6 +117,8 @@ def match(
         sink = stack.enter_context(MatchFile(output))
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         run = prepare(patterns, stream_file, options, reading=reading, matches=sink, dead_letters=letters)
+        # Said when the bar has gone, however the run ends.
+        stack.callback(_say_unused, run, dead_letters)
         bar = stack.enter_context(ProgressBar())
         run.on_progress = bar.update
         try:
@@ -114,16 +128,25 @@ def match(
     for report in result.patterns if result.records else ():
         for edge in report.unmatched_edges:
             say(f"note: pattern {report.name!r}: no record could be edge {edge!r}; has the stream its labels and values?")
-    if summary is not None:
-        summary.write_bytes(result.to_json() + b"\n")
-    if explain is not None:
-        explain.write_text(rendered(explained(run), "text") + "\n", encoding="utf-8")
-    _end(run, result.outcome)
+    outcome = result.outcome
+    try:
+        if summary is not None:
+            write_text(summary, result.to_json().decode() + "\n")
+        if explain is not None:
+            write_text(explain, rendered(explained(run), "text") + "\n")
+    except BrokenPipeError:
+        outcome = "output closed"
+    _end(run, outcome)
 
 
 def _latest(ahead: Duration, unit: TimeUnit) -> EventTime:
     """Return the latest time that is taken now."""
     return EventTime(min(MAX_EVENT_TIME, time.time_ns() // unit.nanoseconds + ahead.ticks_at_least(unit)))
+
+
+def _say_unused(run: Run, dead_letters: Path | None) -> None:
+    for text in run.unused(shown_by(dead_letters)):
+        say(text)
 
 
 def _end(run: Run, outcome: str) -> None:

@@ -8,12 +8,34 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 from graphtide_core.errors import FatalError
 
+from graphtide.cli.arguments import STANDARD
+
 if TYPE_CHECKING:
     from types import TracebackType
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text to a file, or to standard output where the path is `-`.
+
+    Raises:
+        BrokenPipeError: the reader of standard output has gone.
+        FatalError: it cannot be written.
+    """
+    try:
+        if str(path) == STANDARD:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        else:
+            path.write_text(text, encoding="utf-8")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or error}"
+        raise FatalError(message) from error
+
+
 class MatchFile:
-    """A `MatchSink` over a file, or over standard output where there is no path."""
+    """A `MatchSink` over a file, or over standard output where there is no path, or it is `-`."""
 
     def __init__(self, path: Path | None) -> None:
         """Open the file.
@@ -21,7 +43,7 @@ class MatchFile:
         Raises:
             FatalError: it cannot be written.
         """
-        self._path = path
+        self._path = path = None if str(path) == STANDARD else path
         if path is None:
             self._file: BinaryIO = sys.stdout.buffer
             return

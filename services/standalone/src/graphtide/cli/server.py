@@ -14,7 +14,7 @@ from graphtide_query.planner import AUTO, ENGINES
 from rich.console import Console
 from rich.table import Table
 
-from graphtide.cli.arguments import PatternFile, engine_name, read_patterns
+from graphtide.cli.arguments import MOST, PatternFile, engine_name, read_patterns
 from graphtide.server import Access, Json, Limits, Pattern, Server
 
 Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
@@ -155,7 +155,7 @@ def tail(
     after: Annotated[str | None, typer.Option(help="Place to go on after, as --places shows it.", show_default=False)] = None,
     last: Annotated[int, typer.Option(min=0, max=1_000, help="Without --after: matches reported before that come first.")] = 10,
     places: Annotated[bool, typer.Option("--places", help="Write the place of each match before it.")] = False,
-    count: Annotated[int | None, typer.Option(min=1, help="End after so many.", show_default=False)] = None,
+    count: Annotated[int | None, typer.Option(min=1, max=MOST, help="End after so many.", show_default=False)] = None,
     server: Url = _URL,
     api_key: ApiKey = None,
     token: Token = None,

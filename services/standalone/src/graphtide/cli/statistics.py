@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from graphtide_core.errors import FatalError
 from graphtide_core.statistics import StatisticsSnapshot, merge, to_json
 
-from graphtide.cli.arguments import StreamFile, TimeUnitOption, choice, duration, time_unit
-from graphtide.cli.status import say
+from graphtide.cli.arguments import (
+    MOST,
+    StreamFile,
+    TimeUnitOption,
+    bounded_duration,
+    choice,
+    duration,
+    refuse_shared_files,
+    time_unit,
+)
+from graphtide.cli.output import write_text
+from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
 from graphtide.counting import Counting
 from graphtide.plot import to_svg
-from graphtide.readers import ReaderOptions, open_stream
+from graphtide.readers import DeadLetterFile, ReaderOptions, open_stream
 from graphtide.statistics_report import to_charts, to_text
 
 if TYPE_CHECKING:
@@ -31,11 +41,16 @@ def statistics(
     tumbling: Annotated[bool, typer.Option("--tumbling", help="Window after window, not only the last.")] = False,
     format: Annotated[str, typer.Option(help="table, json (a window a line), or plot (SVG over tumbling windows).")] = "table",
     output: Annotated[Path | None, typer.Option(help="Where it goes; standard output by default.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Edge types and paths to show, the most frequent first.")] = 10,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="Edge types and paths to show, the most frequent first.")] = 10,
     unit: TimeUnitOption = "ms",
     lateness: Annotated[str, typer.Option(help="Records up to so much late are put back in order.")] = "0",
+    dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
 ) -> None:
-    """Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time."""
+    """Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time.
+
+    Bad and late records do not count, which is said on standard error; status 3 if no record could be used.
+    """
+    refuse_shared_files({"STREAM_FILE": stream_file}, {"--output": output, "--dead-letters": dead_letters})
     form = choice(format, {name: name for name in ("table", "json", "plot")}, "--format")
     ticks = None if window is None else duration(window, "--window").ticks_at_least(time_unit(unit))
     if ticks is None and (tumbling or form == "plot"):
@@ -44,14 +59,21 @@ def statistics(
     if ticks == 0:
         message = "a window is at least one tick long"
         raise typer.BadParameter(message, param_hint="--window")
-    reading = ReaderOptions(time_unit=time_unit(unit), keep_raw=False)
-    late = int(duration(lateness, "--lateness").ticks(time_unit(unit)))
-    reader = open_stream(stream_file, reading)
-    counting = Counting(reader, reading.symbols, ticks, tumbling=tumbling or form == "plot", lateness=late)
-    snapshots = list(counting.snapshots())
-    if counting.put_aside:
-        say(f"{counting.put_aside:,} bad or late records do not count")
+    reading = ReaderOptions(time_unit=time_unit(unit), keep_raw=dead_letters is not None)
+    late = int(bounded_duration(lateness, "--lateness", time_unit(unit)).ticks(time_unit(unit)))
+    with contextlib.ExitStack() as stack:
+        letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
+        reader = open_stream(stream_file, reading)
+        windows = tumbling or form == "plot"
+        counting = Counting(reader, reading.symbols, ticks, tumbling=windows, lateness=late, dead_letters=letters)
+        try:
+            snapshots = list(counting.snapshots())
+        finally:
+            for text in counting.put_aside.told(reader.records, reader.place, shown_by(dead_letters)):
+                say(text)
     _write(_rendered(snapshots, form, top, reading), output)
+    if counting.put_aside.is_all(reader.records):
+        raise typer.Exit(UNREADABLE_STREAM)
 
 
 def _rendered(snapshots: Sequence[StatisticsSnapshot], form: str, top: int, reading: ReaderOptions) -> str:
@@ -68,8 +90,4 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"{output} cannot be written: {error.strerror or error}"
-        raise FatalError(message) from error
+    write_text(output, text)

@@ -10,8 +10,10 @@ from graphtide_query import print_pattern
 from graphtide_query.known_attributes import refuse_unknown_attributes
 
 from graphtide.cli.arguments import PatternFile, read_patterns, with_source
+from graphtide.cli.status import say
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
+from graphtide.put_aside import PutAside
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide.run import tuned
 
@@ -32,6 +34,10 @@ def validate(
         next(iter(reader.batches()), None)
         known = reader.columns
         reader.close()
+        put_aside = PutAside()
+        put_aside.add(reader.take_dead_letters())
+        for text in put_aside.told(reader.records, reader.place, "these are the stream's first records"):
+            say(text)
         try:
             if known is not None:
                 refuse_unknown_attributes(patterns, known)

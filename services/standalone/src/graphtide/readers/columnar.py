@@ -90,13 +90,21 @@ def read_arrow(source: ByteSource, options: ReaderOptions) -> DecodingReader:
     return _reader(batches(), schema, options, source.name, source)
 
 
-def read_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema, options: ReaderOptions, name: str) -> DecodingReader:
-    """Read record batches in memory."""
-    return _reader(batches, schema, options, name, None)
+def read_batches(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, options: ReaderOptions, name: str, *, to_order: int | None = None
+) -> DecodingReader:
+    """Read record batches in memory; as many rows as `to_order` says are put in order of time first."""
+    return _reader(batches, schema, options, name, None, to_order=to_order)
 
 
 def _reader(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, options: ReaderOptions, name: str, source: ByteSource | None
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    options: ReaderOptions,
+    name: str,
+    source: ByteSource | None,
+    *,
+    to_order: int | None = None,
 ) -> DecodingReader:
     decoder = ArrowDecoder(options.symbols, options.attributes, dict(options.columns), options.ticks_per_second)
     decoder.accept_until(options.latest)
@@ -117,7 +125,7 @@ def _reader(
             message = f"{name}: cannot be read further ({_first_line(error)})"
             raise UnreadableStreamError(message) from error
 
-    return DecodingReader(decoder, blocks, name=name, source=source, columns=list(schema.names))
+    return DecodingReader(decoder, blocks, name=name, source=source, columns=list(schema.names), place="row", to_order=to_order)
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

@@ -21,13 +21,20 @@ if TYPE_CHECKING:
 
 
 class DeadLetterFile:
-    """A `DeadLetterSink` over a file, which it replaces; made with the first letter, so that no letter leaves no file."""
+    """A `DeadLetterSink` over a file, which it replaces at once: letters of an earlier run are not taken for this one's."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Remember the path; nothing is opened yet."""
+        """Open the file.
+
+        Raises:
+            FatalError: it cannot be written.
+        """
         self._path = Path(path)
-        self._file: BinaryIO | None = None
         self.written = 0
+        try:
+            self._file: BinaryIO = self._path.open("wb")
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def write(self, letter: DeadLetter) -> None:
         """Append a letter.
@@ -35,38 +42,23 @@ class DeadLetterFile:
         Raises:
             FatalError: the file cannot be written.
         """
-        line = _encode(letter)
         try:
-            if self._file is None:
-                self._file = self._path.open("wb")
-            self._file.write(line)
+            self._file.write(_encode(letter))
         except OSError as error:
             raise self._unwritable(error) from error
         self.written += 1
 
     def flush(self) -> None:
-        """Write out what is buffered.
-
-        Raises:
-            FatalError: the file cannot be written.
-        """
+        """Write out what is buffered; raises as `write`."""
         try:
-            if self._file is not None:
-                self._file.flush()
+            self._file.flush()
         except OSError as error:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """Write out what is buffered and close the file.
-
-        Raises:
-            FatalError: the file cannot be written.
-        """
-        if self._file is None:
-            return
-        file, self._file = self._file, None
+        """Write out what is buffered and close the file; raises as `write`."""
         try:
-            file.close()
+            self._file.close()
         except OSError as error:
             raise self._unwritable(error) from error
 

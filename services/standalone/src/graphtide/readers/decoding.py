@@ -10,7 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_native.records import take_dead_letters
+from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_native.records import Sequencer, take_dead_letters
+
+from graphtide.readers.reader import Unfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from graphtide_native.records import Decoder, EdgeBatch
 
     from graphtide.readers.source import ByteSource
+
+
+_ORDERED_AT_ONCE = 1 << 16
+"""Rows of a table put in order that are handed on together."""
 
 
 class DecodingReader:
@@ -32,19 +39,39 @@ class DecodingReader:
         name: str,
         source: ByteSource | None = None,
         columns: list[str] | None = None,
+        place: str = "line",
+        refused: list[DeadLetter] | None = None,
+        to_order: int | None = None,
+        is_live: bool = False,
     ) -> None:
-        """Join a decoder and its blocks; `source` is closed at the end, `columns` known where the decoder sees only some."""
+        """Join a decoder and its blocks.
+
+        Args:
+            decoder: understands the blocks.
+            blocks: gives them; called once.
+            name: what messages call the stream.
+            source: closed at the end.
+            columns: the stream's, where the decoder sees only some.
+            place: what the line of a dead letter counts.
+            refused: where `blocks` leaves letters of records for which it gave substitutes.
+            is_live: see `Reader.is_live`.
+            to_order: how many records to put in order of time before the first is handed on; None leaves them as they come.
+        """
         self._decoder = decoder
         self._blocks = blocks
         self._name = name
         self._source = source
         self._columns = columns
         self._letters: list[DeadLetter] = []
+        self._place = place
+        self._refused = [] if refused is None else refused
+        self._to_order = to_order
+        self._is_live = is_live
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches; see `Reader.batches`."""
         try:
-            yield from self._decode()
+            yield from self._decode() if self._to_order is None else self._ordered(self._to_order)
         finally:
             self.close()
 
@@ -54,9 +81,24 @@ class DecodingReader:
             yield from self._handed_on(partial(self._decoder.decode, block))
         yield from self._handed_on(self._decoder.finish)
 
+    def _ordered(self, most: int) -> Iterator[EdgeBatch]:
+        """Yield batches in order of time; records keep their ordinals, which are ids where none is given."""
+        waiting = Sequencer(MAX_EVENT_TIME, most)
+        for batch in self._decode():
+            # Only what is the whole range of time earlier goes at once.
+            yield waiting.push(batch)
+        while waiting.pending:
+            released = waiting.relieve(max(0, waiting.pending - _ORDERED_AT_ONCE))
+            if released is not None:
+                yield released
+        self._letters += take_dead_letters(waiting)
+
     def _handed_on(self, step: Callable[[], EdgeBatch]) -> Iterator[EdgeBatch]:
         batch = self._named(step)
         letters = take_dead_letters(self._decoder)
+        if self._refused:
+            letters = sorted([*letters, *self._refused], key=lambda letter: letter.line)
+            self._refused.clear()
         self._letters += letters
         if len(batch) or letters:
             yield batch
@@ -102,6 +144,21 @@ class DecodingReader:
     def has_operations(self) -> bool:
         """Whether the stream gives operations."""
         return self._decoder.has_operations()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether records are handed on as they come; see `Reader.is_live`."""
+        return self._is_live
+
+    @property
+    def unfit(self) -> list[Unfit]:
+        """Wanted attributes whose values are missing because none can have them; see `Reader.unfit`."""
+        return [Unfit(*told) for told in self._decoder.unfit()]
+
+    @property
+    def place(self) -> str:
+        """What the line of a dead letter counts; see `Reader.place`."""
+        return self._place
 
     @property
     def bytes_read(self) -> int:

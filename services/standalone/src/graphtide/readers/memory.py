@@ -1,34 +1,44 @@
 """Readers of what is in memory already: tables, and iterables of edges.
 
-Edges travel as JSON Lines and tables as Arrow, so that a record means the same wherever it comes from.
+Edges travel as JSON Lines and tables as Arrow, so that a record means the same wherever it comes from. A table is there as a
+whole, so none of its records is late: one that is not in order of time is put in order first.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 from graphtide_core.edge import Edge
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_native.records import JsonLinesDecoder
+from graphtide_core.ports.dead_letter_sink import DeadLetter
+from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
+from graphtide_native.records import SUBSTITUTE, JsonLinesDecoder
 
 from graphtide.readers.columnar import read_batches
 from graphtide.readers.decoding import DecodingReader
+from graphtide.readers.pacing import paced, whole
 from graphtide.readers.reader import Reader, ReaderOptions
+from graphtide.readers.times import ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
 _CHUNK = 4096
-"""Edges that are decoded at once: few enough that an iterable which is a slow stream is not waited for too long."""
+"""Edges that are decoded at once, unless the options want them as they come."""
 
 _TABLE = "the table"
+_NAMES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
 
 
 def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
     """Read a table of pyarrow, pandas or polars, or anything else that gives an Arrow stream.
+
+    Records come in order of time, whatever the order of the rows, except from a reader of record batches, which is a stream.
 
     Raises:
         UnreadableStreamError: it is no table, or a column of it has values that no Arrow type holds.
@@ -37,7 +47,7 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
     if isinstance(table, pa.RecordBatchReader):
         return read_batches(table, table.schema, options, _TABLE)
     if isinstance(table, pa.RecordBatch):
-        return read_batches([table], table.schema, options, _TABLE)
+        table = pa.Table.from_batches([table])
     if not isinstance(table, pa.Table) and not hasattr(table, "__arrow_c_stream__"):
         message = f"a {type(table).__name__} is not a table of pyarrow, pandas or polars"
         raise UnreadableStreamError(message)
@@ -46,36 +56,122 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
     except (pa.ArrowException, TypeError, ValueError) as error:
         message = f"the table cannot be read as Arrow ({str(error).strip().partition(chr(10))[0]})"
         raise UnreadableStreamError(message) from error
-    return read_batches(arrow.to_batches(max_chunksize=options.block_rows), arrow.schema, options, _TABLE)
+    rows = None if _is_ordered(arrow, options.columns.get("ts", "ts")) else arrow.num_rows
+    return read_batches(arrow.to_batches(max_chunksize=options.block_rows), arrow.schema, options, _TABLE, to_order=rows)
+
+
+def _is_ordered(table: pa.Table, name: str) -> bool:
+    """Return whether the times of a table ascend. Where they are no times, whoever reads them says so."""
+    if table.schema.names.count(name) != 1:
+        return True
+    times = table.column(name).drop_null()
+    try:
+        # Of none it is null.
+        return pc.all(pc.less_equal(times.slice(0, max(0, len(times) - 1)), times.slice(1))).as_py() is not False
+    except pa.ArrowException:
+        return True
 
 
 def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOptions | None = None) -> Reader:
     """Read edges, or dictionaries with the keys of a record (`ts src dst label …`; every other key is an attribute).
 
-    An item that is no record is put aside like any bad record. What iterating raises is raised.
+    A `ts` is an integer, or a datetime or ISO text that is a whole number of ticks; see `graphtide.readers.times`. An item
+    that is no record is put aside like any bad record. What iterating raises is raised.
     """
     options = options or ReaderOptions()
-    decoder = JsonLinesDecoder(options.symbols, options.attributes, dict(options.columns), keep_raw=options.keep_raw)
-    names = {
-        name: options.columns.get(name, name) for name in ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
-    }
+    decoder = JsonLinesDecoder(
+        options.symbols, options.attributes, dict(options.columns), keep_raw=options.keep_raw, substitutes=True
+    )
+    lines = _Lines(options)
+
+    # What has a length is there already.
+    is_live = options.live and not hasattr(edges, "__len__")
+    chunks = paced if is_live else whole
 
     def blocks() -> Iterator[bytes]:
-        items = iter(edges)
-        while chunk := list(islice(items, _CHUNK)):
-            yield b"".join(_line(item, names) + b"\n" for item in chunk)
+        for chunk in chunks(edges, _CHUNK):
+            yield lines.block(chunk)
 
     decoder.accept_until(options.latest)
-    return DecodingReader(decoder, blocks, name="the edges")
+    return DecodingReader(decoder, blocks, name="the edges", place="record", refused=lines.refused, is_live=is_live)
 
 
-def _line(item: object, names: Mapping[str, str]) -> bytes:
-    record: object = _fields(item, names) if isinstance(item, Edge) else item
-    try:
-        return _ENCODER.encode(record)
-    except (TypeError, ValueError, OverflowError, msgspec.MsgspecError):
-        # A text is no record either, so the decoder puts it aside with its place.
-        return _ENCODER.encode(repr(item))
+class _Lines:
+    """Writes items as JSON Lines, and a substitute for each that is no record.
+
+    Attributes:
+        refused: letters of the items that are none; whoever takes them empties the list.
+    """
+
+    def __init__(self, options: ReaderOptions) -> None:
+        self.refused: list[DeadLetter] = []
+        self._names = {name: options.columns.get(name, name) for name in _NAMES}
+        self._ts = self._names["ts"]
+        self._unit = options.time_unit
+        self._written = 0
+
+    def block(self, items: Sequence[object]) -> bytes:
+        """Return a line for each item."""
+        lines = [self._line(item, place) for place, item in enumerate(items, start=self._written + 1)]
+        self._written += len(items)
+        lines.append(b"")
+        return b"\n".join(lines)
+
+    def _line(self, item: object, place: int) -> bytes:
+        try:
+            record = item if type(item) is dict else self._record(item)
+            ts = record.get(self._ts)
+            if type(ts) is not int:
+                record = {**record, self._ts: ticks(ts, self._unit)}
+            return _ENCODER.encode(record)
+        except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+            return self._second_look(item, place)
+
+    def _second_look(self, item: object, place: int) -> bytes:
+        """Write an item that could not be written at once, or say why it cannot be at all."""
+        try:
+            record = dict(self._record(item))
+            record[self._ts] = ticks(record.get(self._ts), self._unit)
+            return b"{%s}" % b",".join(self._member(name, value) for name, value in record.items())
+        except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+            raw = repr(item).encode(errors="backslashreplace")
+            self.refused.append(DeadLetter(place, str(error) or type(error).__name__, raw))
+            return SUBSTITUTE
+
+    def _record(self, item: object) -> Mapping[str, object]:
+        """Return an item as a dictionary.
+
+        Raises:
+            ValueError: it is no record.
+        """
+        if isinstance(item, Edge):
+            return _fields(item, self._names)
+        if isinstance(item, Mapping):
+            return dict(item)
+        if hasattr(item, "_asdict"):
+            named: dict[str, object] = item._asdict()
+            return named
+        try:
+            built = msgspec.to_builtins(item, builtin_types=_KEPT, enc_hook=_plain)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            built = None
+        if not isinstance(built, dict):
+            message = f"a {type(item).__name__} is no record: give an Edge, or a dictionary with the keys ts, src, dst, label"
+            raise ValueError(message)  # noqa: TRY004 - caught as what is wrong with a record, not with the call
+        return built
+
+    def _member(self, name: str, value: object) -> bytes:
+        """Write a member of a record. An attribute past 64 bits is the nearest number, as it is in files."""
+        if isinstance(value, int) and not MIN_EVENT_TIME <= value <= MAX_EVENT_TIME:
+            if name == self._ts:
+                message = f'ts "{value}" does not fit in 64 bits'
+                raise ValueError(message)
+            value = value if name in self._names.values() else float(value)
+        try:
+            return _ENCODER.encode(str(name)) + b":" + _ENCODER.encode(value)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            message = f"{name}: {error}"
+            raise ValueError(message) from error
 
 
 def _fields(edge: Edge, names: Mapping[str, str]) -> dict[str, object]:
@@ -101,5 +197,8 @@ def _plain(value: Any) -> object:
     message = f"a {type(value).__name__} is no value of a record"
     raise TypeError(message)
 
+
+_KEPT = (datetime,)
+"""What stays itself in an item that is made a dictionary."""
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
 from graphtide_native.records import Symbols, ticks_per_second
@@ -44,6 +44,7 @@ class ReaderOptions:
         block_size: bytes of text to decode at once.
         block_rows: rows of a columnar format to decode at once.
         latest: records that are later than this are put aside.
+        live: whether edges of an iterable without a length are handed on as they come; see `graphtide.readers.pacing`.
     """
 
     symbols: Symbols = field(default_factory=Symbols)
@@ -56,11 +57,24 @@ class ReaderOptions:
     block_size: int = 1 << 20
     block_rows: int = 1 << 16
     latest: EventTime = MAX_EVENT_TIME
+    live: bool = False
 
     @property
     def ticks_per_second(self) -> int:
         """How many ticks of the stream make a second."""
         return ticks_per_second(self.time_unit)
+
+
+class Unfit(NamedTuple):
+    """A wanted attribute that good records had a value of which none can have, so that it is missing.
+
+    That is: its name, what the values are instead, how many records had one, the line of the first.
+    """
+
+    name: str
+    found: str
+    records: int
+    line: int
 
 
 class Reader(Protocol):
@@ -104,6 +118,21 @@ class Reader(Protocol):
     @property
     def has_operations(self) -> bool:
         """Whether the stream gives operations, as far as is known."""
+        ...
+
+    @property
+    def is_live(self) -> bool:
+        """Whether records are handed on as they come, so that the first batch tells little of the stream."""
+        ...
+
+    @property
+    def unfit(self) -> list[Unfit]:
+        """Wanted attributes whose values are missing because no attribute can have them, as far as is known."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """What the line of a dead letter counts: `line`, `row` or `record`."""
         ...
 
     @property

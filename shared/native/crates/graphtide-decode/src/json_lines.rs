@@ -2,26 +2,32 @@
 //!
 //! `ts` is an integer; `src`, `dst` and `id` are texts or integers, so that `5` and `"5"` name one vertex; labels and `op` are
 //! texts. Every other key is an attribute, and so are the members of an object `attributes`; a list or an object as the value
-//! of an attribute is missing. null is missing everywhere. Cost: one pass over each line; no tree is built.
+//! of an attribute is missing, and is counted as [`Unfit`]. null is missing everywhere. Cost: one pass over each line; no tree
+//! is built.
+
+use std::collections::HashMap;
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::SharedSymbols;
-use graphtide_graph::value::ValueRef;
 use serde::de::DeserializeSeed;
+use serde_json::value::RawValue;
 
 use crate::columns::Column;
 use crate::error::{DecodeError, RowError, shorten};
-use crate::json_record::{Fields, Keys, Scalar};
+use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
 use crate::splitter::{Piece, Splitter};
+use crate::unfit;
 use crate::writer::{Draft, Label, Target, Writer, check_text};
-use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options};
+use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options, Unfit};
 
 /// Decoder of a stream of JSON Lines.
 #[derive(Clone, Debug)]
 pub struct JsonLinesDecoder {
     attributes: Vec<String>,
+    /// What the stream calls the time.
+    ts: String,
     keys: Keys,
     splitter: Splitter,
     writer: Writer,
@@ -35,6 +41,7 @@ struct Seen {
     operations: bool,
     /// Attributes that were not asked for, in the order they came up.
     others: Vec<String>,
+    unfit: Vec<Unfit>,
 }
 
 /// Attributes that are discovered at most: a stream that invents names without end must not fill memory.
@@ -44,6 +51,7 @@ impl JsonLinesDecoder {
     /// Makes a decoder.
     pub fn new(options: Options, symbols: SharedSymbols) -> Self {
         Self {
+            ts: options.columns.get(Column::Ts).to_owned(),
             keys: Keys::new(&options.columns, &options.attributes, options.discover),
             attributes: options.attributes,
             splitter: Splitter::new(None),
@@ -53,7 +61,7 @@ impl JsonLinesDecoder {
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
-        let Self { attributes, keys, splitter, writer, seen } = self;
+        let Self { attributes, ts, keys, splitter, writer, seen } = self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
@@ -70,7 +78,8 @@ impl JsonLinesDecoder {
                 Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
                 Piece::Record { line, bytes, .. } => {
                     let result = parse(keys, bytes)
-                        .and_then(|fields| write(writer, &mut target, seen, attributes, line, &fields, bytes));
+                        .and_then(|fields| write(writer, &mut target, seen, attributes, line, &fields, bytes))
+                        .map_err(|error| as_written(error, ts, bytes));
                     (line, bytes, result)
                 }
                 Piece::TooLong { line, head } => {
@@ -131,6 +140,10 @@ impl Decoder for JsonLinesDecoder {
     fn discovered(&self) -> &[String] {
         &self.seen.others
     }
+
+    fn unfit(&self) -> &[Unfit] {
+        &self.seen.unfit
+    }
 }
 
 #[inline]
@@ -141,6 +154,24 @@ fn parse<'t>(keys: &Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
     let fields = keys.deserialize(&mut deserializer).map_err(|error| refuse_json(&error))?;
     deserializer.end().map_err(|error| refuse_json(&error))?;
     Ok(fields)
+}
+
+/// Returns the error with the number of a bad time as it was written: a parsed one may be another.
+#[cold]
+fn as_written(error: RowError, name: &str, line: &[u8]) -> RowError {
+    let (RowError::NotInteger { column, .. } | RowError::OutOfRange { column, .. }) = error else { return error };
+    let fields = serde_json::from_slice::<HashMap<String, &RawValue>>(line).unwrap_or_default();
+    match fields.get(name).map(|value| value.get()) {
+        Some(number) if number.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
+            let text = shorten(number);
+            if number.contains(['.', 'e', 'E']) {
+                RowError::NotInteger { column, text }
+            } else {
+                RowError::OutOfRange { column, text }
+            }
+        }
+        _ => error,
+    }
 }
 
 /// Says what is wrong and where; the line that the parser counts is always its first.
@@ -177,18 +208,36 @@ fn write(
     };
     seen.ids |= draft.id.is_some();
     seen.operations |= draft.operation.is_some();
+    let mut fits = fields.attributes_fit;
     for (value, name) in fields.attributes.iter().zip(attributes) {
-        if let ValueRef::Text(text) = value.attribute() {
-            check_text(text, name)?;
+        match value {
+            Scalar::Text(text) => check_text(text, name)?,
+            Scalar::Nested => fits = false,
+            _ => {}
         }
     }
     writer.write(target, line, &draft, fields.attributes.iter().map(Scalar::attribute), raw)?;
+    if !fits {
+        count_unfit(&mut seen.unfit, attributes, line, fields);
+    }
     for name in &fields.others {
         if seen.others.len() < MAX_DISCOVERED && !seen.others.iter().any(|other| **other == **name) {
             seen.others.push(name.to_string());
         }
     }
     Ok(())
+}
+
+#[cold]
+fn count_unfit(seen: &mut Vec<Unfit>, attributes: &[String], line: u64, fields: &Fields<'_>) {
+    if !fields.attributes_fit {
+        unfit::count(seen, ATTRIBUTES, "no object of attributes", line);
+    }
+    for (value, name) in fields.attributes.iter().zip(attributes) {
+        if *value == Scalar::Nested {
+            unfit::count(seen, name, "a list or object", line);
+        }
+    }
 }
 
 #[inline]
@@ -202,7 +251,6 @@ fn refuse_ts(value: &Scalar<'_>) -> RowError {
     let text = match value {
         Scalar::Null => return RowError::Missing { column },
         Scalar::Unsigned(number) => return RowError::OutOfRange { column, text: number.to_string() },
-        Scalar::Float(number) if number.abs() >= 9.2e18 => return RowError::OutOfRange { column, text: number.to_string() },
         // Debug keeps the point of 1.0, which is what is wrong with it.
         Scalar::Float(number) => format!("{number:?}"),
         Scalar::Bool(truth) => truth.to_string(),
@@ -237,7 +285,59 @@ fn parse_text<'a>(value: &'a Scalar<'_>, column: Column) -> Result<Option<&'a st
 
 #[cfg(test)]
 mod tests {
+    use graphtide_graph::value::ValueRef;
+
     use super::*;
+    use crate::columns::ColumnNames;
+
+    #[test]
+    fn a_time_that_is_refused_is_told_as_it_was_written() -> Result<(), DecodeError> {
+        let cases = [
+            ("99999999999999999999", "ts \"99999999999999999999\" does not fit in 64 bits"),
+            ("-9223372036854775809", "ts \"-9223372036854775809\" does not fit in 64 bits"),
+            ("9223372036854775808", "ts \"9223372036854775808\" does not fit in 64 bits"),
+            ("1.50", "ts \"1.50\" is not an integer"),
+            ("1e20", "ts \"1e20\" is not an integer"),
+            ("\"1.50\"", "ts \"1.50\" is not an integer"),
+        ];
+        for (written, reason) in cases {
+            let names = [("ts".to_owned(), "at".to_owned())];
+            let options = Options { columns: ColumnNames::new(names)?, ..Options::default() };
+            let mut decoder = JsonLinesDecoder::new(options, SharedSymbols::default());
+            let (mut batch, mut dead) = (EdgeBatch::new(0), Vec::new());
+            let line = format!("{{\"at\":1,\"src\":\"a\",\"dst\":\"b\",\"label\":\"x\",\"at\":{written}}}\n");
+            decoder.feed(line.as_bytes(), &mut batch, &mut dead)?;
+            assert_eq!(dead.iter().map(|letter| letter.reason.as_str()).collect::<Vec<_>>(), [reason]);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn values_that_no_attribute_can_have_are_missing_and_counted() -> Result<(), DecodeError> {
+        let edge = r#""src":"a","dst":"b","label":"x""#;
+        let lines = [
+            format!("{{\"ts\":1,{edge},\"n\":[1],\"m\":{{}},\"other\":[]}}"),
+            "{\"ts\":2,\"n\":[1]}".to_owned(),
+            format!("{{\"ts\":3,{edge},\"attributes\":{{\"n\":{{}}}}}}"),
+            format!("{{\"ts\":4,{edge},\"n\":null,\"attributes\":[1]}}"),
+            format!("{{\"ts\":5,{edge},\"attributes\":null}}\n"),
+        ];
+        let options = Options { attributes: vec!["n".into(), "m".into()], ..Options::default() };
+        let mut decoder = JsonLinesDecoder::new(options, SharedSymbols::default());
+        let (mut batch, mut dead) = (EdgeBatch::new(2), Vec::new());
+        decoder.feed(lines.join("\n").as_bytes(), &mut batch, &mut dead)?;
+        assert_eq!((batch.len(), dead.len(), batch.attribute(0, 0)), (4, 1, ValueRef::Null));
+        let unfit = |name: &str, found: &str, records, line| Unfit { name: name.into(), found: found.into(), records, line };
+        assert_eq!(
+            decoder.unfit(),
+            [
+                unfit("n", "a list or object", 2, 1),
+                unfit("m", "a list or object", 1, 1),
+                unfit("attributes", "no object of attributes", 1, 4)
+            ]
+        );
+        Ok(())
+    }
 
     #[test]
     fn attributes_that_nobody_asked_for_are_discovered_if_wanted() -> Result<(), DecodeError> {

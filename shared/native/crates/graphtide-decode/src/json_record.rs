@@ -13,7 +13,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, M
 use crate::columns::{Column, ColumnNames};
 
 /// The key of the nested object whose members are attributes.
-const ATTRIBUTES: &str = "attributes";
+pub(crate) const ATTRIBUTES: &str = "attributes";
 
 /// Longest name of an attribute that is discovered, in bytes.
 const MAX_NAME: usize = 256;
@@ -102,6 +102,8 @@ pub(crate) struct Fields<'t> {
     pub(crate) attributes: Vec<Scalar<'t>>,
     /// Names of attributes nobody asked for, where they are to be discovered.
     pub(crate) others: Vec<Box<str>>,
+    /// False if the key `attributes` had a value, which is no object and nobody's attribute.
+    pub(crate) attributes_fit: bool,
 }
 
 impl<'t> Fields<'t> {
@@ -145,13 +147,15 @@ impl<'t> Visitor<'t> for &Keys {
     }
 
     fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Fields { columns: Default::default(), attributes: Vec::new(), others: Vec::new() };
+        let mut fields =
+            Fields { columns: Default::default(), attributes: Vec::new(), others: Vec::new(), attributes_fit: true };
         fields.attributes.resize(self.attributes, Scalar::Null);
         while let Some(key) = map.next_key_seed(KeySeed(self))? {
             match key {
                 Key::Known(meaning) if meaning.nests => {
                     let value = map.next_value_seed(NestedSeed { keys: self, fields: &mut fields })?;
                     if let Some(value) = value {
+                        fields.attributes_fit = value == Scalar::Null || meaning.attribute.is_some();
                         fields.keep(meaning, value);
                     }
                 }

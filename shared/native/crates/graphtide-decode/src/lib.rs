@@ -18,6 +18,7 @@ mod json_record;
 mod labels;
 mod splitter;
 mod suggest;
+mod unfit;
 mod writer;
 
 pub use arrow::ArrowDecoder;
@@ -28,6 +29,7 @@ use graphtide_graph::Time;
 pub use graphtide_graph::batch::DeadLetter;
 use graphtide_graph::batch::EdgeBatch;
 pub use json_lines::JsonLinesDecoder;
+pub use unfit::Unfit;
 
 /// Longest record of a text format, in bytes; a longer one is put aside and reading goes on after the next line feed.
 pub const MAX_RECORD: usize = 16 << 20;
@@ -58,6 +60,11 @@ pub trait Decoder {
 
     /// Attributes that good records had and nobody asked for, where a format must look to know and [`Options::discover`] says so.
     fn discovered(&self) -> &[String] {
+        &[]
+    }
+
+    /// Attributes that were asked for and of which good records had a value that none can have, so that it is missing.
+    fn unfit(&self) -> &[Unfit] {
         &[]
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use graphtide_decode::{ArrowDecoder, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options};
+use graphtide_decode::{ArrowDecoder, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Unfit};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
 use memchr::memchr_iter;
@@ -114,6 +114,11 @@ impl PyDecoder {
 
     fn discovered(&self) -> Vec<String> {
         self.inner.discovered().to_vec()
+    }
+
+    fn unfit(&self) -> Vec<(String, String, u64, u64)> {
+        let told = |unfit: &Unfit| (unfit.name.clone(), unfit.found.clone(), unfit.records, unfit.line);
+        self.inner.unfit().iter().map(told).collect()
     }
 
     fn ordinal(&self) -> u64 {
