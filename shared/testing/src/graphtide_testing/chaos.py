@@ -37,6 +37,7 @@ from graphtide_testing.accounting import Account
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.fleet import KAFKA, TWIN, Fleet
 from graphtide_testing.servers.process import free_ports
+from graphtide_testing.tail import Tail
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Chaos:
         self.fleet = Fleet(self.deployment, self.rng)
         self._sent = [0] * PRODUCERS
         self._next = 0
+        self._heard: list[Record] = []
 
     def start(self) -> None:
         """Start servers and services."""
@@ -94,6 +96,7 @@ class Chaos:
             for shard in range(2):
                 self.fleet.add(service, {**SHARDED, "SHARD": str(shard)}, f"{service}.{shard}")
         self._until(self._is_ready, "the deployment is ready")
+        self._registrations = Tail(self._log(), self.deployment.topics.patterns)
         # Its window makes the sequencer remember ids for longer than all of this takes.
         self._ask("POST", "/api/v1/patterns", {"text": _text("keeper", 10**9)})
 
@@ -104,6 +107,8 @@ class Chaos:
                 self._send(self.rng.randrange(PRODUCERS))
                 self._user_does_something()
             self.fleet.kill(self.rng.choice([*self.fleet.programs, *self.fleet.programs, KAFKA, TWIN]))
+            # The topic of patterns is compacted: what was replaced goes after minutes.
+            self._heard += self._registrations.read()
 
     def settle(self) -> dict[str, list[str]]:
         """Let all come to rest; return what is wrong, by pattern."""
@@ -126,7 +131,8 @@ class Chaos:
             event = matches.decode(record)
             place = places.get(json.loads(event.body)["edges"]["y"], _NOWHERE)
             got[event.pattern].append((event.version, place))
-        accounts = _accounts(_read(log, self.deployment.topics.patterns))
+        self._heard += self._registrations.read()
+        accounts = _accounts(self._heard)
         ordered = sorted(places.values())
         found = {name: account.flaws(got[name], ordered) for name, account in accounts.items()}
         self.matched = sum(map(len, got.values()))
