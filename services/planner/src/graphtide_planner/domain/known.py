@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.statistics import StatisticsSnapshot
 
 if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
+
+_MOST_LOAD: Final = 1e18
+"""In place of any greater load of a plan: an estimate without bound is the largest number there is."""
 
 PLANNER: Final = "planner"
 """The service that statuses name which the planner itself gives."""
@@ -135,5 +137,5 @@ def _load(plan: PlanRecord) -> int:
     """
     if plan.desired != "running":
         return 0
-    nanoseconds = plan.plan.considered[0].nanoseconds if plan.plan.considered else 0.0
-    return max(1, round(nanoseconds * 1000)) if isfinite(nanoseconds) else 1
+    picoseconds = plan.plan.considered[0].nanoseconds * 1000 if plan.plan.considered else 0.0
+    return max(1, round(min(picoseconds, _MOST_LOAD)))

@@ -117,7 +117,8 @@ impl Slots {
     #[inline]
     pub(super) fn find(&self, tag: Tag, mut is_it: impl FnMut(u32) -> bool) -> Option<Place> {
         let mut bucket = self.home(tag);
-        loop {
+        // What came and went may have left numbers behind every bucket: a search has seen all when it is round.
+        for _ in 0..self.buckets.len() {
             let held = &self.buckets[bucket];
             let mut having = held.having(tag);
             while having != 0 {
@@ -128,10 +129,11 @@ impl Slots {
                 having &= having - 1;
             }
             if held.beyond == 0 {
-                return None;
+                break;
             }
             bucket = self.next(bucket);
         }
+        None
     }
 
     /// Adds a number. There must be room.
@@ -220,6 +222,27 @@ mod tests {
                 assert_holds(&slots, &held);
             }
         }
+    }
+
+    #[test]
+    fn a_search_ends_though_numbers_lie_behind_every_bucket() {
+        let mut slots = Slots::new();
+        let at = |home: u64| Tag::new(home << slots.shift);
+        let tags: Vec<Tag> = (0..FEWEST as u64).map(at).collect();
+        for (home, &tag) in tags.iter().enumerate() {
+            // The bucket is filled up, one more goes behind it, and what filled it goes.
+            let filling = slots.buckets[home].having(Tag::NONE).count_ones();
+            (0..filling).for_each(|number| slots.insert(tag, 1_000 + number));
+            slots.insert(tag, home as u32);
+            for number in 0..filling {
+                if let Some(place) = slots.find(tag, |found| found == 1_000 + number) {
+                    slots.remove(place);
+                }
+            }
+        }
+        assert!(slots.buckets.iter().all(|bucket| bucket.beyond == 1));
+        assert_holds(&slots, &tags.iter().copied().zip(0..).collect::<Vec<_>>());
+        assert!(slots.find(tags[3], |_| false).is_none());
     }
 
     #[test]
