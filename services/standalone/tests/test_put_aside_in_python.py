@@ -118,6 +118,32 @@ def test_attributes_that_no_value_can_be_are_warned_of() -> None:
         assert len(list(graphtide.match(pattern, table))) == 1
 
 
+def test_attributes_of_all_pieces_of_a_stream_are_told_at_its_end() -> None:
+    session = Session(PATTERN.replace("ORDER", "WHERE y.tags IS NULL ORDER"))
+    for ts in range(3):
+        session.push([edge(ts), edge(ts, "b", "c", tags={})])
+    with pytest.warns(StreamWarning, match="'tags' was a list or object in 3 records, the first at record 2") as caught:
+        session.finish()
+    assert len(caught) == 1
+
+
+def test_a_letter_has_what_was_there() -> None:
+    matches = graphtide.match(PATTERN, [edge(1), {"src": "a", "dst": "b", "label": "pays"}, {"ts": "soon"}])
+    with pytest.warns(StreamWarning, match="2 of 3"):
+        list(matches)
+    assert [letter.raw for letter in matches.take_dead_letters()] == [
+        b'{"src":"a","dst":"b","label":"pays"}',
+        b'{"ts":"soon"}',
+    ]
+
+
+def test_times_of_pandas_keep_their_nanoseconds() -> None:
+    first = pd.Timestamp("2024-01-31T12:00:00.000000001Z")
+    options = MatchOptions(time_unit=TimeUnit.NANOSECOND)
+    (found,) = graphtide.match(PATTERN, pair(first, "2024-01-31T12:00:00.000000002Z"), options)
+    assert (found.first_ts, found.last_ts) == (NOON_MS * 10**6 + 1, NOON_MS * 10**6 + 2)
+
+
 @pytest.mark.parametrize(
     "first",
     [

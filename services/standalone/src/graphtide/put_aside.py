@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from graphtide_core.ports.dead_letter_sink import DeadLetter
 
-    from graphtide.readers import Reader
+    from graphtide.readers import Unfit
 
     Tell = Callable[[str], None]
 
@@ -61,12 +61,12 @@ class PutAside:
         return [f"{self.count:,} of {records:,} record{'s' * (records != 1)} {were} put aside, {first}; {how}"]
 
 
-def unfit_told(reader: Reader) -> list[str]:
+def unfit_told(found: Iterable[Unfit], place: str) -> list[str]:
     """Return a sentence for each attribute of which values are missing because none can have them."""
     return [
         f"attribute {unfit.name!r} was {unfit.found} in {unfit.records:,} record{'s' * (unfit.records != 1)}, "
-        f"the first at {reader.place} {unfit.line}; such a value counts as missing"
-        for unfit in reader.unfit
+        f"the first at {place} {unfit.line}; such a value counts as missing"
+        for unfit in found
     ]
 
 

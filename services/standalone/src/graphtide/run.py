@@ -131,7 +131,10 @@ class Run:
 
     def unused(self, how: str) -> list[str]:
         """Return sentences that tell what could not be used; `how` says what shows it."""
-        return [*self.put_aside.told(self.reader.records, self.reader.place, how), *unfit_told(self.reader)]
+        return [
+            *self.put_aside.told(self.reader.records, self.reader.place, how),
+            *unfit_told(self.reader.unfit, self.reader.place),
+        ]
 
     def _tell(self) -> None:
         if self.on_progress is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphtide_core.match import SubgraphMatch
     from graphtide_core.ports.dead_letter_sink import DeadLetter
 
-    from graphtide.readers import Reader
+    from graphtide.readers import Reader, Unfit
 
 Patterns = str | SubgraphPattern | list[SubgraphPattern] | tuple[SubgraphPattern, ...]
 """One pattern or several, as text or parsed."""
@@ -99,7 +99,7 @@ class Session:
         self._dead_letters: list[DeadLetter] = []
         self._put_aside = PutAside()
         self._warned_of = 0
-        self._warned: set[str] = set()
+        self._unfit: dict[tuple[str, str], Unfit] = {}
         self._records = 0
 
     def push(self, records: Iterable[Edge | Mapping[str, object]] | Records) -> list[SubgraphMatch]:
@@ -142,6 +142,12 @@ class Session:
                 # Whoever waits for the first match of a stream without end should not wait for this too.
                 self._warn(reader)
         self._collect(reader)
+        for unfit in reader.unfit:
+            known = self._unfit.get((unfit.name, unfit.found))
+            # Each piece counts anew.
+            self._unfit[unfit.name, unfit.found] = (
+                unfit if known is None else known._replace(records=known.records + unfit.records)
+            )
 
     def _collect(self, reader: Reader) -> None:
         """Take what was put aside by now."""
@@ -156,10 +162,9 @@ class Session:
         how = f"take_dead_letters() gives {'them' if kept == self._put_aside.count else f'the first {kept:,} of them'}"
         told = self._put_aside.told(self._records, reader.place, how) if self._put_aside.count > self._warned_of else []
         self._warned_of = self._put_aside.count
-        for text in (*told, *unfit_told(reader)):
-            if text not in self._warned:
-                self._warned.add(text)
-                warn(text)
+        unfit, self._unfit = self._unfit, {}
+        for text in (*told, *unfit_told(unfit.values(), reader.place)):
+            warn(text)
 
     def _open(self, records: Records, *, live: bool = False) -> Reader:
         reader = opened(records, tuned(ReaderOptions(live=live), self._pipeline, self._options))

@@ -77,6 +77,9 @@ MATCH = ("match", "p.gtp", "s.csv")
         ((*MATCH, "--summary", "p.gtp"), "p.gtp is given as PATTERN_FILE too"),
         ((*MATCH, "--output", "out", "--dead-letters", "./out"), "out is given as --output too"),
         (("statistics", "s.csv", "--output", "s.csv"), "s.csv is given as STREAM_FILE too"),
+        (("generate", "network", "-o", "g", "--pattern", "g"), "g is given as --output too"),
+        (("backfill", "p.gtp", "s.csv", "--source", "csv", "--output", "s.csv"), "s.csv is given as LOCATION too"),
+        (("explain", "p.gtp", "--dead-letters", "d"), "add --analyze STREAM_FILE"),
         (("explain", "p.gtp", "--analyze", "s.csv", "--dead-letters", "s.csv"), "s.csv is given as --analyze too"),
     ],
 )

@@ -26,6 +26,7 @@ from graphtide.cli.arguments import (
     delimiter_of,
     engine_name,
     read_patterns,
+    refuse_shared_files,
     time_unit,
     with_source,
 )
@@ -89,6 +90,7 @@ def backfill(
         from graphtide_backfill.entrypoints.request import SparkRequest, instant, pairs, size  # noqa: PLC0415
     except ImportError as error:
         raise FatalError(_MISSING) from error
+    refuse_shared_files({"PATTERN_FILE": pattern_file, "LOCATION": location}, {"--output": output, "--summary": summary})
     ticks = time_unit(unit)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     limits = Limits(limit_partial_matches, limit_state_bytes, policy, limit_work)

@@ -74,6 +74,9 @@ def explain(
         strategy=chosen.strategy,
         time_unit=time_unit(unit),
     )
+    if dead_letters is not None and analyze is None:
+        message = "no stream is matched: add --analyze STREAM_FILE"
+        raise typer.BadParameter(message, param_hint="--dead-letters")
     refuse_shared_files(
         {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from}, {"--dead-letters": dead_letters}
     )

@@ -13,6 +13,7 @@ from graphtide_core.statistics import StatisticsSnapshot, merge, to_json
 
 from graphtide.cli.arguments import (
     MOST,
+    STANDARD,
     StreamFile,
     TimeUnitOption,
     bounded_duration,
@@ -87,7 +88,7 @@ def _rendered(snapshots: Sequence[StatisticsSnapshot], form: str, top: int, read
 
 
 def _write(text: str, output: Path | None) -> None:
-    if output is None:
+    if output is None or str(output) == STANDARD:
         sys.stdout.write(text)
         return
     write_text(output, text)

@@ -121,8 +121,8 @@ class _Lines:
         try:
             record = item if type(item) is dict else self._record(item)
             ts = record.get(self._ts)
-            if type(ts) is not int:
-                record = {**record, self._ts: ticks(ts, self._unit)}
+            if type(ts) is not int and (known := ticks(ts, self._unit)) is not ts:
+                record = {**record, self._ts: known}
             return _ENCODER.encode(record)
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
             return self._second_look(item, place)
@@ -131,7 +131,8 @@ class _Lines:
         """Write an item that could not be written at once, or say why it cannot be at all."""
         try:
             record = dict(self._record(item))
-            record[self._ts] = ticks(record.get(self._ts), self._unit)
+            if self._ts in record:
+                record[self._ts] = ticks(record[self._ts], self._unit)
             return b"{%s}" % b",".join(self._member(name, value) for name, value in record.items())
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
             raw = repr(item).encode(errors="backslashreplace")
