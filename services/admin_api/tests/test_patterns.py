@@ -8,8 +8,7 @@ import pytest
 from graphtide_admin_api.application.view import asked_labels
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
-from graphtide_core.statistics import StatisticsSnapshot
-from graphtide_core.statistics.snapshot import EdgeType
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_query.known_labels import AskedLabels
 from graphtide_wire import statistics
 from graphtide_wire.topics import Topics

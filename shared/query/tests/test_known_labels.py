@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from graphtide_core.statistics import StatisticsSnapshot
-from graphtide_core.statistics.snapshot import EdgeType
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_query import parse
 from graphtide_query.known_labels import AskedLabels, SeenLabels, lacking_stream
 
