@@ -44,10 +44,10 @@ def up(
     except ImportError as error:
         message = f"the services are not installed ({error}): install graphtide[server]"
         raise FatalError(message) from error
+    options = DevOptions(kafka, redis, lateness, low_latency, None if max_ahead is None else _seconds(max_ahead))
     typer.echo(f"http://127.0.0.1:{port}/api/v1  (no authentication: for development alone)", err=True)
     to_standard_error()
     set_up("graphtide-dev", TelemetrySettings())
-    options = DevOptions(kafka, redis, lateness, low_latency, None if max_ahead is None else _seconds(max_ahead))
     run(application(options), "127.0.0.1", port)
 
 
