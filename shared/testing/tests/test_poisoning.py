@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from random import Random
 
 import pytest
 from graphtide_core.edge import Edge
@@ -13,13 +13,10 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.ports.log import Record
 from graphtide_core.time import EventTime
 from graphtide_testing.ordered_records import ordered_records
-from graphtide_testing.poison import unreadable_record
+from graphtide_testing.poison import STRANGE, damaged, unreadable_record
 from graphtide_wire import ordered_body
 from hypothesis import given
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    from random import Random
 
 
 @given(st.randoms(use_true_random=False), st.dictionaries(st.text(), st.integers(), min_size=1))
@@ -38,3 +35,13 @@ def test_less_than_half_of_ordered_edges_has_no_edge(rng: Random) -> None:
     genuine = Record("t", 0, 0, 0, None, message.value, message.headers)
     with suppress(GraphtideError):
         assert ordered_body.decode(unreadable_record("t", [genuine], rng).value or b"").num_rows == 0
+
+
+def test_what_is_strange_stays_as_it_is() -> None:
+    """Changes of changes go into copies: else values would come to lie in themselves."""
+    before = repr(STRANGE)
+    for seed in range(300):
+        value = b'{"a": [1, {"b": 2}], "c": "d"}'
+        for _ in range(10):
+            value = damaged(value, Random(seed))
+    assert repr(STRANGE) == before

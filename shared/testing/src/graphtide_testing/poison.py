@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.ports.log import Message
@@ -70,11 +71,16 @@ def _headers(model: Record | None, rng: Random) -> tuple[tuple[str, bytes], ...]
 
 def _change(document: Any, rng: Random) -> None:
     for _ in range(rng.randint(1, 3)):
-        holder, key = rng.choice(list(_places(document)))
+        places = list(_places(document))
+        if not places:
+            # The last was taken out.
+            return
+        holder, key = rng.choice(places)
         if rng.random() < 0.15 and isinstance(holder, dict):
             del holder[key]
         else:
-            holder[key] = rng.choice(STRANGE)
+            # A copy: what is changed next may lie within it.
+            holder[key] = deepcopy(rng.choice(STRANGE))
 
 
 def _places(document: Any) -> Iterator[tuple[Any, Any]]:
