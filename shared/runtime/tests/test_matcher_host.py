@@ -538,6 +538,7 @@ def test_a_plan_of_a_format_to_come_fails_and_others_run() -> None:
     world.send([k(1, "a", "b"), k(2, "b", "c")])
     world.settle()
     assert world.states() == {"one": "running", "new": "failed"}
+    assert "bring the host up to date" in (world.said()["new"].reason or "")
     assert len(world.matches()) == 1
 
 
