@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
@@ -13,6 +14,8 @@ from graphtide_query.planner import AUTO
 from graphtide.adaptation import AdaptationPolicy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphtide_core.statistics import StatisticsSnapshot
 
 
@@ -32,6 +35,7 @@ class MatchOptions:
         max_pending: records held back at once to be put in order; beyond it the oldest are released early.
         adapt: under `auto`, whether plans change when the stream does; then edges are kept to warm new engines with.
         adaptation: how readily.
+        types: what is declared of attributes, `string`, `integer`, `number` or `boolean` each; see `ReaderOptions.types`.
     """
 
     engine: str = AUTO
@@ -45,13 +49,16 @@ class MatchOptions:
     max_pending: int = 1 << 20
     adapt: bool = True
     adaptation: AdaptationPolicy = field(default_factory=AdaptationPolicy)
+    types: Mapping[str, AttributeType | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what no engine can count to.
 
         Raises:
             ValueError: the lateness is longer than times can be apart, or a bound is below zero or past 64 bits.
+            InvalidQueryError: a type is none.
         """
+        _ = self.declared
         if self.lateness.ticks(self.time_unit) > MAX_EVENT_TIME:
             message = f"a lateness of {self.lateness} is longer than times can be apart: {MAX_EVENT_TIME} ticks"
             raise ValueError(message)
@@ -65,3 +72,10 @@ class MatchOptions:
             if bound is not None and not 0 <= bound <= MAX_EVENT_TIME:
                 message = f"{name} is 0 to {MAX_EVENT_TIME}, not {bound}"
                 raise ValueError(message)
+
+    @property
+    def declared(self) -> dict[str, AttributeType]:
+        """What is declared of attributes, as types."""
+        return declared_types(
+            {name: kind.value if isinstance(kind, AttributeType) else kind for name, kind in self.types.items()}
+        )

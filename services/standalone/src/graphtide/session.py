@@ -12,7 +12,7 @@ from graphtide_query import parse
 
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
-from graphtide.put_aside import PutAside, unfit_told, warn
+from graphtide.put_aside import PutAside, settled_told, unfit_told, warn
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.run import tuned
 
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from graphtide_core.match import SubgraphMatch
     from graphtide_core.ports.dead_letter_sink import DeadLetter
 
-    from graphtide.readers import Reader, Unfit
+    from graphtide.readers import Reader, Settled, Unfit
 
 Patterns = str | SubgraphPattern | list[SubgraphPattern] | tuple[SubgraphPattern, ...]
 """One pattern or several, as text or parsed."""
 
 Records = object
 """A path, `-`, a table of pyarrow, pandas or polars, or an iterable of `Edge` or dictionaries."""
+
+_DECLARED = "MatchOptions(types={{{column!r}: 'number'}})"
 
 MOST_LETTERS = 100_000
 """Records put aside that are kept until they are taken; of more, nothing but their number is."""
@@ -100,6 +102,7 @@ class Session:
         self._put_aside = PutAside()
         self._warned_of = 0
         self._unfit: dict[tuple[str, str], Unfit] = {}
+        self._settled: dict[tuple[str, str, int], Settled] = {}
         self._records = 0
 
     def push(self, records: Iterable[Edge | Mapping[str, object]] | Records) -> list[SubgraphMatch]:
@@ -142,6 +145,7 @@ class Session:
                 # Whoever waits for the first match of a stream without end should not wait for this too.
                 self._warn(reader)
         self._collect(reader)
+        self._settled |= {(each.column, each.text, each.line): each for each in reader.settled}
         for unfit in reader.unfit:
             known = self._unfit.get((unfit.name, unfit.found))
             # Each piece counts anew.
@@ -163,7 +167,8 @@ class Session:
         told = self._put_aside.told(self._records, reader.place, how) if self._put_aside.count > self._warned_of else []
         self._warned_of = self._put_aside.count
         unfit, self._unfit = self._unfit, {}
-        for text in (*told, *unfit_told(unfit.values(), reader.place)):
+        settled, self._settled = settled_told(self._settled.values(), self.patterns, _DECLARED), {}
+        for text in (*told, *unfit_told(unfit.values(), reader.place), *settled):
             warn(text)
 
     def _open(self, records: Records, *, live: bool = False) -> Reader:

@@ -21,9 +21,12 @@ from graphtide.cli.arguments import (
     Engine,
     PatternFile,
     Plan,
+    SchemaFile,
     StatisticsFrom,
     StreamFile,
     TimeUnitOption,
+    Type,
+    attribute_types,
     bounded_duration,
     choice,
     columns,
@@ -67,6 +70,8 @@ def match(
     column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what the stream calls ts, src, dst …")] = None,
     format: Annotated[str | None, typer.Option(help="csv, jsonl, parquet or arrow; by the name if not given.")] = None,
     delimiter: Annotated[str, typer.Option(help="What separates the fields of a CSV file.")] = ",",
+    type: Type = None,
+    schema: SchemaFile = None,
     statistics_from: StatisticsFrom = None,
     limit_partial_matches: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Partial matches a pattern may hold.")
@@ -84,7 +89,7 @@ def match(
     far are written and the summary is true. What was put aside is said on standard error.
     """
     refuse_shared_files(
-        {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from},
+        {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from, "--schema": schema},
         {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
     )
     patterns = read_patterns(pattern_file)
@@ -109,6 +114,7 @@ def match(
         columns=columns(column or []),
         format=None if format is None else choice(format, {f.value: f for f in StreamFormat}, "--format"),
         delimiter=delimiter_of(delimiter),
+        types=attribute_types(type, schema),
         keep_raw=dead_letters is not None,
     )
     if max_ahead is not None:
