@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 from graphtide_core.errors import FatalError, TransientError
+from graphtide_core.ports.log import Message
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_runtime.access.keys import hashed
@@ -19,13 +20,14 @@ from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_figures, figures
 from graphtide_testing.waiting import wait_until
-from graphtide_wire import dead_letters, raw
+from graphtide_wire import dead_letters, raw, stream_schema
+from graphtide_wire.stream_schema import SchemaRecord, decode_schema, encode_schema, schema_key
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from graphtide_core.ports.log import Log, LogWriter, Message, Record
+    from graphtide_core.ports.log import Log, LogWriter, Record
     from httpx2 import Response
 
 TOPICS = Topics("test")
@@ -380,7 +382,7 @@ def test_health_and_figures_are_told() -> None:
         count_figures()
         before = figures(service.client.get("/metrics").text)
         service.post(edge(1) + "{\n")
-        checks = {"test.sequencer.flows": "ok"}
+        checks = {"schemas": "ok", "test.sequencer.flows": "ok"}
         wait_until(lambda: service.client.get("/readyz").json()["checks"] == {**checks, "log": "ok"}, 10, pause=0.01)
         assert service.client.get("/livez").json() == {"status": "alive", "checks": checks}
         assert service.client.get("/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}
@@ -399,3 +401,54 @@ def test_a_log_that_does_not_answer_makes_the_service_unready_and_says_so() -> N
         assert problem(answer) == (503, "not-ready")
         assert answer.json()["checks"]["log"] == "nobody answers"
         assert service.client.get("/livez").status_code == 200
+
+
+class TestSchemas:
+    def declare(self, service: Service, **attributes: stream_schema.Kind) -> None:
+        """Declare types as the API does, and wait until ingestion knows."""
+        record = SchemaRecord("flows", "declared", attributes)
+        writer = service.log.writer()
+        writer.write([Message(TOPICS.schemas, schema_key("flows", "declared"), encode_schema(record))])
+        writer.flush(10)
+        writer.close()
+
+    def seen(self, service: Service) -> dict[str, stream_schema.Kind]:
+        records = [record for record in service.records(TOPICS.schemas) if record.key == b"flows@seen"]
+        return decode_schema(records[-1].key, records[-1].value).attributes if records else {}
+
+    def test_what_is_declared_refuses_edges_with_other_values_whatever_they_are_written_in(self, service: Service) -> None:
+        self.declare(service, n="integer", zip="string")
+        wait_until(lambda: service.post(edge(1, n="x")).json()["rejected"] == 1, 10, pause=0.01)
+        answer = service.post(edge(1, n=7) + edge(2, n=7.5)).json()
+        assert (answer["accepted"], answer["rejected"]) == (1, 1)
+        assert answer["errors"][0]["reason"] == 'n "7.5" is not of the type integer, which was declared'
+        answer = service.post("ts,src,dst,label,zip,n\n1,a,b,x,7,7\n2,a,b,x,7,y\n", CSV).json()
+        assert (answer["accepted"], answer["rejected"]) == (1, 1)
+        assert raw.types_of(raw.decode(service.raw()[-1]).types) == {"zip": "string", "n": "integer"}
+        assert 'n "y" is not of the type integer' in service.letters()[-1].reason
+
+    def test_a_column_of_texts_in_one_body_is_one_in_the_next(self, service: Service) -> None:
+        service.post("ts,src,dst,label,zip,n\n1,a,b,x,01234,7\n", CSV)
+        assert self.seen(service) == {"zip": "string", "n": "integer"}
+        service.post("ts,src,dst,label,zip,n\n2,a,b,x,77,7\n", CSV)
+        assert [raw.types_of(raw.decode(record).types) for record in service.raw()] == [{"zip": "string"}] * 2
+
+    def test_what_edges_show_is_kept_and_known_after_a_restart(self) -> None:
+        log = MemoryLog()
+        with serving(log) as service:
+            service.post(edge(1, n=7))
+            service.post(edge(1, n=7.5, m=True))
+            service.post(edge(1, n=7))
+            assert self.seen(service) == {"n": "number", "m": "boolean"}
+        with serving(log) as service:
+            service.post(edge(1, n=7))
+            service.post(edge(1, t="x"))
+            assert self.seen(service) == {"n": "number", "m": "boolean", "t": "string"}
+            assert len(service.records(TOPICS.schemas)) == 3
+
+    def test_edges_wait_until_schemas_are_known(self) -> None:
+        log = MemoryLog()
+        with serving(log) as service:
+            self.declare(service, n="integer")
+        with serving(log) as service:
+            assert service.post(edge(1, n="x")).json()["rejected"] == 1

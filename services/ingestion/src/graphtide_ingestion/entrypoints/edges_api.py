@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Final
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
@@ -28,6 +29,7 @@ from starlette.requests import ClientDisconnect
 
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.receiving import Reception, Sender, letter_at
+from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.streams import Streams, UnknownStreamError
 from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_ingestion.entrypoints import bodies
@@ -35,6 +37,9 @@ from graphtide_ingestion.entrypoints.description import EDGE, EDGES, PROBLEMS, A
 from graphtide_ingestion.entrypoints.fingerprint import Fingerprint
 from graphtide_ingestion.entrypoints.once import Once
 from graphtide_ingestion.entrypoints.sending import sending
+
+_START_SECONDS: Final = 5.0
+"""How long requests right after a start wait for what is known of streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class EdgesApi:
         *,
         appender: Appender,
         streams: Streams,
+        schemas: StreamSchemas,
         once: Once[tuple[Fingerprint, Answer]],
         limits: HttpLimits,
     ) -> None:
@@ -91,6 +97,7 @@ class EdgesApi:
         self._clock = clock
         self._appender = appender
         self._streams = streams
+        self._schemas = schemas
         self._once = once
         self._limits = limits
 
@@ -148,7 +155,8 @@ class EdgesApi:
             detail = "this letter is a line of CSV; send the edge as JSON"
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "columns-unknown", detail)
         sender = Sender(stream, bodies.JSON, letter.producer, letter.traceparent)
-        reception = Reception(sender, BodyReader(RawFormat.JSON_LINES), self._topics, self._clock)
+        reader = BodyReader(RawFormat.JSON_LINES, types=self._schemas.of(stream))
+        reception = Reception(sender, reader, self._topics, self._clock)
         messages = [*reception.push(body or letter.raw), *reception.finish()]
         await self._acknowledged([self._appender.append(messages)])
         return self._answer(reception)
@@ -157,6 +165,8 @@ class EdgesApi:
         try:
             if not self._streams.knows(name):
                 await asyncio.to_thread(self._streams.find, name)
+            if not self._schemas.is_whole:
+                await asyncio.to_thread(self._schemas.wait, _START_SECONDS)
         except UnknownStreamError as error:
             raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-stream", str(error)) from error
         except InvalidQueryError as error:
@@ -187,7 +197,7 @@ class EdgesApi:
                 waiting.append(self._appender.append([*reception.push(body), *reception.refuse(refused)]))
             else:
                 await self._write_as_it_comes(request, reception, waiting)
-            if last := reception.finish():
+            if last := [*reception.finish(), *self._schemas.seen(sender.stream, reception.seen)]:
                 waiting.append(self._appender.append(last))
         except UnreadableStreamError as error:
             await self._acknowledged(waiting)
@@ -200,7 +210,9 @@ class EdgesApi:
         columns = bodies.columns(request, sender.content_type)
         try:
             format = bodies.LINES.get(sender.content_type, RawFormat.JSON_LINES)
-            reader = BodyReader(format, columns, substitutes=sender.content_type == bodies.EVENTS)
+            reader = BodyReader(
+                format, columns, substitutes=sender.content_type == bodies.EVENTS, types=self._schemas.of(sender.stream)
+            )
         except UnreadableStreamError as error:
             raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", str(error)) from error
         return Reception(sender, reader, self._topics, self._clock)
