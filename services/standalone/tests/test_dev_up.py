@@ -88,6 +88,25 @@ def test_a_stream_that_an_edge_took_to_the_end_of_time_matches_again_after_a_res
         assert matched() == [1, 3, 4, 2**63 - 1]
 
 
+def test_dead_letters_are_sent_again_by_the_place_under_which_they_are_listed(http: httpx2.Client) -> None:
+    made = http.post("/api/v1/streams/s/edges", content=EDGE + "{\n", headers=LINES)
+    assert (made.status_code, made.json()["created"]) == (202, True)
+    (letter,) = http.get("/api/v1/dead-letters").json()["dead_letters"]
+    address = f"/api/v1/dead-letters/s/{letter['place']}"
+    assert http.get(address).json() == letter
+    answer = http.post(f"{address}:replay", json={"ts": 2, "src": "a", "dst": "b", "label": "pays"})
+    assert (answer.status_code, answer.json()["accepted"]) == (202, 1)
+    assert http.post("/api/v1/dead-letters/s:replay", content=EDGE, headers=LINES).json()["accepted"] == 1
+    wait_until(lambda: newest_of(http, "s") == 2, 60, pause=0.05)
+    refused = http.post("/api/v1/dead-letters/s/0-7:replay")
+    assert (refused.status_code, refused.json()["code"]) == (404, "unknown-letter")
+
+
+def newest_of(http: httpx2.Client, stream: str) -> int | None:
+    standing = http.get(f"/api/v1/streams/{stream}").json()["standing"]
+    return None if standing is None else int(standing["newest"])
+
+
 def test_how_far_ahead_an_edge_may_be_is_told_to_the_command() -> None:
     with running("--max-ahead", "1h") as http:
         now = int(time.time() * 1000)

@@ -8,8 +8,9 @@ from graphtide_admin_api.application.matches import from_the_log
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
+    from graphtide_wire.place import Place
 
-    from graphtide_admin_api.application.matches import Kept, Place, RecentMatches
+    from graphtide_admin_api.application.matches import Kept, RecentMatches
 
 _MOST: Final = 1_000
 

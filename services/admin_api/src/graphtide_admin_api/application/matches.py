@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
@@ -16,6 +16,7 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.follower import to_the_end
 from graphtide_runtime.telemetry import events
 from graphtide_wire import matches
+from graphtide_wire.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,33 +28,6 @@ if TYPE_CHECKING:
 _LOG = structlog.get_logger()
 _MOST_POLLED = 1_000
 _PATIENCE = 10.0
-
-
-class Place(NamedTuple):
-    """Where a match stands in its topic; written `partition-offset`."""
-
-    partition: int
-    offset: int
-
-    def __str__(self) -> str:
-        """Return it as events name it."""
-        return f"{self.partition}-{self.offset}"
-
-    @classmethod
-    def of(cls, text: str) -> Place:
-        """Read what `str` gave.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        partition, _, offset = text.partition("-")
-        if not (partition.isdecimal() and offset.isdecimal() and partition.isascii() and offset.isascii()):
-            message = f"{text[:40]!r} is no place of a match: partition-offset"
-            raise ValueError(message)
-        if len(partition) > 9 or len(offset) > 18:
-            message = "a place of a match that cannot be"
-            raise ValueError(message)
-        return cls(int(partition), int(offset))
 
 
 @dataclass(frozen=True, slots=True)

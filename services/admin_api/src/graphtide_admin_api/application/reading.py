@@ -11,8 +11,7 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_runtime.window_log import edges_between
 from graphtide_wire import dead_letters
-
-from graphtide_admin_api.application.matches import Place
+from graphtide_wire.place import Place
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogReader, Record

@@ -10,10 +10,11 @@ from fastapi.responses import StreamingResponse
 from graphtide_core.plan import Plan
 from graphtide_query.explain import Actual, explain, to_dot, to_json, to_text
 from graphtide_runtime.access.callers import READ_MATCHES, READ_PATTERNS
+from graphtide_runtime.routes import StrictRoute
+from graphtide_wire.place import Place
 from graphtide_wire.plan_form import plan_of
 
 from graphtide_admin_api.application.following import Following
-from graphtide_admin_api.application.matches import Place
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
 from graphtide_admin_api.domain.standing import Standing
@@ -26,7 +27,7 @@ _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot"
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["patterns"])
+    routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["patterns"], route_class=StrictRoute)
     reads, sees = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(READ_MATCHES))]
     bounds = parts.bounds
     streams = EventStreams(bounds.most_event_streams, bounds.most_event_streams_a_caller, bounds.heartbeat_seconds)

@@ -12,7 +12,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_runtime.access.guard import caller_of
-from graphtide_runtime.http import JsonRoute
+from graphtide_runtime.routes import JsonRoute
 from graphtide_wire.control import PatternRecord
 from starlette.convertors import Convertor, register_url_convertor
 

@@ -9,11 +9,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
 from graphtide_runtime.access.callers import ADMIN, READ_PATTERNS
+from graphtide_runtime.routes import StrictRoute
 from graphtide_wire.control import PatternRecord
+from graphtide_wire.place import Place
 from graphtide_wire.statistics import encode_statistics
 from graphtide_wire.topics import check_stream
 
-from graphtide_admin_api.application.matches import Place
 from graphtide_admin_api.application.reading import Letter, Stream
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.forms import (
@@ -32,7 +33,7 @@ from graphtide_admin_api.entrypoints.parts import Parts
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(prefix="/api/v1", tags=["streams"])
+    routes = APIRouter(prefix="/api/v1", tags=["streams"], route_class=StrictRoute)
     reads = [Depends(parts.requires(READ_PATTERNS))]
     administers = [Depends(parts.requires(ADMIN))]
 

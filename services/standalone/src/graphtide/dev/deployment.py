@@ -109,7 +109,7 @@ def application(options: DevOptions) -> FastAPI:
             lambda: [*edges.ready(), *workers.ready(), *control.ready()],
         )
     )
-    for path in ("/api/v1/streams/{stream}/edges", "/api/v1/streams/{stream}:reset-watermark"):
+    for path in edges.paths():
         everything.router.routes.append(Route(path, _Whole(edges.app)))
     everything.mount("/", control.app)
     return everything
