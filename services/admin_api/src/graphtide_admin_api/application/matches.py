@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ports.log import TopicPartition
@@ -17,6 +18,8 @@ from graphtide_runtime.follower import to_the_end
 from graphtide_runtime.telemetry import events
 from graphtide_wire import matches
 from graphtide_wire.place import Place
+
+from graphtide_admin_api.application.pages import Cursor, Extent, Page, page_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,13 +60,14 @@ class IncompleteMatchesError(TransientError):
 class Rings:
     """The matches that are kept, and from which offsets on they are whole; for one thread at once."""
 
-    def __init__(self, positions: Mapping[int, int], most: int, most_bytes: int) -> None:
-        """Keep nothing yet; matches are taken from these offsets of partitions on."""
+    def __init__(self, positions: Mapping[int, int], firsts: Mapping[int, int], most: int, most_bytes: int) -> None:
+        """Keep nothing yet; matches are taken from these offsets of partitions on, and there are some from `firsts` on."""
         self._most = most
         self._most_bytes = most_bytes
         self._bytes = 0
         self._rings: dict[str, _Ring] = {}
         self._whole_from = dict(positions)
+        self._firsts = dict(firsts)
 
     def take(self, name: str, match: Kept) -> None:
         """Take the next match of a pattern."""
@@ -80,15 +84,28 @@ class Rings:
         ring = self._rings.get(name, _Ring())
         return [ring.kept[-1 - number] for number in range(min(most, len(ring.kept)))]
 
+    def page(self, name: str, most: int) -> Page[Kept]:
+        """Return the last matches of a pattern, the newest first, and where in the log older ones may stand."""
+        ring = self._rings.get(name, _Ring())
+        below = {partition: self._least(ring, partition) for partition in self._whole_from}
+        for number in range(len(ring.kept) - most):
+            place = ring.kept[number].place
+            below[place.partition] = place.offset + 1
+        below = {partition: offset for partition, offset in below.items() if offset > self._firsts.get(partition, 0)}
+        return Page(self.newest(name, most), Cursor(below) if below else None)
+
     def since(self, name: str, after: Place | None) -> list[Kept] | None:
         """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
         ring = self._rings.get(name, _Ring())
         if after is None:
             return list(ring.kept)
-        least = max(self._whole_from.get(after.partition, 0), ring.dropped.get(after.partition, -1) + 1)
-        if after.offset + 1 < least:
+        if after.offset + 1 < self._least(ring, after.partition):
             return None
         return [each for each in ring.kept if each.place.partition != after.partition or each.place > after]
+
+    def _least(self, ring: _Ring, partition: int) -> int:
+        """Return the offset from which on all matches of a pattern in a partition are kept."""
+        return max(self._whole_from.get(partition, 0), ring.dropped.get(partition, -1) + 1)
 
     def _drop(self, ring: _Ring) -> None:
         match = ring.kept.popleft()
@@ -110,9 +127,9 @@ class RecentMatches:
         self._lock = Lock()
         self._shown: Rings | None = None
 
-    def anew(self, positions: Mapping[int, int]) -> Rings:
-        """Return what is to take the matches from these offsets of partitions on, and then to be shown."""
-        return Rings(positions, self._most, self._most_bytes)
+    def anew(self, positions: Mapping[int, int], firsts: Mapping[int, int]) -> Rings:
+        """Return what takes matches from these offsets on, and is shown then; the log has them from `firsts` on."""
+        return Rings(positions, firsts, self._most, self._most_bytes)
 
     def show(self, rings: Rings) -> None:
         """Answer from what was read to its end."""
@@ -128,6 +145,11 @@ class RecentMatches:
         """Return the last matches of a pattern, the newest first."""
         with self._lock:
             return self._whole().newest(name, most)
+
+    def page(self, name: str, most: int) -> Page[Kept]:
+        """Return the last matches of a pattern, the newest first, and where in the log older ones may stand."""
+        with self._lock:
+            return self._whole().page(name, most)
 
     def since(self, name: str, after: Place | None) -> list[Kept] | None:
         """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
@@ -179,7 +201,10 @@ class MatchFeed:
             raise TransientError(message)
         ends = reader.ends(partitions)
         positions = {place: max(first, end - self._back) for place, (first, end) in ends.items()}
-        rings = self._recent.anew({place.partition: offset for place, offset in positions.items()})
+        rings = self._recent.anew(
+            {place.partition: offset for place, offset in positions.items()},
+            {place.partition: first for place, (first, _) in ends.items()},
+        )
         reader.assign(positions)
         for record in to_the_end(reader, self._topics.matches):
             name, match = kept(record)
@@ -212,6 +237,45 @@ def kept(record: Record) -> tuple[str, Kept | None]:
         _LOG.warning(events.MATCH_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
         return "", None
     return event.pattern, Kept(Place(record.partition, record.offset), event.body)
+
+
+class _Time(msgspec.Struct, frozen=True):
+    """Of a match record, when it was detected."""
+
+    detected_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which matches: of a pattern, detected at `since` or later and before `until`; None is no bound."""
+
+    name: str
+    since: int | None = None
+    until: int | None = None
+
+    def __call__(self, record: Record) -> Kept | None:
+        """Return the match of a record if it is one of these."""
+        if record.key != self.name.encode():
+            return None
+        _, match = kept(record)
+        if match is None or (self.since is None and self.until is None):
+            return match
+        at = msgspec.json.decode(match.body, type=_Time).detected_at
+        is_in = (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+        return match if is_in else None
+
+
+def older(log: Log, topic: str, wanted: Wanted, cursor: Cursor | None, most: int) -> Page[Kept]:
+    """Return a page of matches, read from the log, the newest first.
+
+    Raises:
+        TransientError: the log does not answer.
+    """
+    reader = log.reader(None)
+    try:
+        return page_of(reader, topic, cursor, Extent(most), wanted)
+    finally:
+        reader.close()
 
 
 def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> tuple[list[Kept], Place]:

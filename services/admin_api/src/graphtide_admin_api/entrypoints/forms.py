@@ -13,11 +13,16 @@ from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
+from graphtide_admin_api.application.pages import Cursor
+from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
 from graphtide_admin_api.domain.standing import Standing
 
 MOST: Final = 9_223_372_036_854_775_000
 """About the greatest signed integer of 64 bits: one that a description, whose bounds are doubles, writes as it is."""
+
+Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
+"""A time of a stream."""
 
 _Count = Annotated[int, Field(ge=0, le=MOST)]
 Text = Annotated[str, Field(max_length=MOST_TEXT, description="A pattern in the pattern language.")]
@@ -30,6 +35,17 @@ StreamQuery = Annotated[str | SkipJsonSchema[None], Query(json_schema_extra={"pa
 AnyStreamQuery = Annotated[str | SkipJsonSchema[None], Query()]
 PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]{1,18}$"})]
 """What fits another pattern is refused by the code that reads it, with a problem of its own."""
+
+CursorQuery = Annotated[
+    str | SkipJsonSchema[None],
+    Query(
+        description="`next` of the page before.",
+        max_length=10_000,
+        json_schema_extra={"pattern": r"^[0-9]{1,9}-[0-9]{1,18}(\.[0-9]{1,9}-[0-9]{1,18})*$"},
+        examples=["0-17"],
+    ),
+]
+Next = Annotated[str | None, Field(description="cursor of the page that follows; null where none does")]
 
 
 class _Strict(BaseModel):
@@ -156,6 +172,7 @@ class PatternsOut(BaseModel):
     """Patterns, by their names."""
 
     patterns: list[PatternOut]
+    next: Next = None
 
 
 class TextIn(_Strict):
@@ -218,9 +235,10 @@ class MatchOut(BaseModel):
 
 
 class MatchesOut(BaseModel):
-    """The newest matches, the newest first."""
+    """Matches, the newest first. A page may hold less than was asked for, or nothing, and another follow all the same."""
 
     matches: list[MatchOut]
+    next: Next = None
 
 
 class PatternStatistics(BaseModel):
@@ -289,9 +307,22 @@ class DeadLetterOut(BaseModel):
 
 
 class DeadLettersOut(BaseModel):
-    """Dead letters, the newest of each stream first."""
+    """Dead letters, the newest of each stream first; pages are those of one stream."""
 
     dead_letters: list[DeadLetterOut]
+    next: Next = None
+
+
+def begin_of(cursor: str | None) -> Cursor | None:
+    """Return what a page begins below.
+
+    Raises:
+        ProblemError: this is no cursor.
+    """
+    try:
+        return None if cursor is None else Cursor.of(cursor)
+    except ValueError as error:
+        raise ProblemError(400, "bad-cursor", "a cursor is what `next` of another page is, and this is none") from error
 
 
 def figures_of(standing: Standing) -> Figures | None:

@@ -13,13 +13,23 @@ from graphtide_runtime.access.callers import READ_MATCHES, READ_PATTERNS
 from graphtide_runtime.routes import StrictRoute
 from graphtide_wire.place import Place
 from graphtide_wire.plan_form import plan_of
+from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.following import Following
+from graphtide_admin_api.application.matches import Wanted, older
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
 from graphtide_admin_api.domain.standing import Standing
 from graphtide_admin_api.entrypoints.events import EventsResponse, EventStreams
-from graphtide_admin_api.entrypoints.forms import MatchesOut, MatchOut, PatternStatistics, figures_of
+from graphtide_admin_api.entrypoints.forms import (
+    CursorQuery,
+    MatchesOut,
+    MatchOut,
+    PatternStatistics,
+    Ticks,
+    begin_of,
+    figures_of,
+)
 from graphtide_admin_api.entrypoints.parts import Parts
 
 _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot": "text/vnd.graphviz"}
@@ -49,11 +59,26 @@ def router(parts: Parts) -> APIRouter:
         return PatternStatistics(state=standing.state, reason=standing.reason, figures=figures, behind=behind)
 
     @routes.get("/matches", dependencies=sees)
-    def matches(name: str, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> MatchesOut:
-        """Return the newest matches and retractions, the newest first; of all versions of the pattern."""
+    def matches(
+        name: str,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+        cursor: CursorQuery = None,
+        since: Annotated[
+            Ticks | SkipJsonSchema[None], Query(alias="from", description="Detected at this time or later.")
+        ] = None,
+        until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Detected before this time.")] = None,
+    ) -> MatchesOut:
+        """Return matches and retractions, the newest first; of all versions of the pattern. Times are ticks of the stream."""
         parts.patterns.get(name)
-        found = parts.recent.newest(name, limit)
-        return MatchesOut(matches=[MatchOut(place=str(each.place), match=msgspec.json.decode(each.body)) for each in found])
+        begin = begin_of(cursor)
+        if begin is None and since is None and until is None:
+            page = parts.recent.page(name, limit)
+        else:
+            page = older(parts.log, parts.topics.matches, Wanted(name, since, until), begin, limit)
+        return MatchesOut(
+            matches=[MatchOut(place=str(each.place), match=msgspec.json.decode(each.body)) for each in page.found],
+            next=None if page.following is None else str(page.following),
+        )
 
     @routes.get("/matches:stream", dependencies=sees, response_class=StreamingResponse)
     def follow(

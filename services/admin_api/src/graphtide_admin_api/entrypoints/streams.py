@@ -18,6 +18,7 @@ from graphtide_wire.topics import check_stream
 from graphtide_admin_api.application.reading import Letter, Stream
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.forms import (
+    CursorQuery,
     DeadLetterOut,
     DeadLettersOut,
     PlacePath,
@@ -27,6 +28,7 @@ from graphtide_admin_api.entrypoints.forms import (
     StreamQuery,
     StreamsOut,
     StreamStanding,
+    begin_of,
 )
 from graphtide_admin_api.entrypoints.parts import Parts
 
@@ -72,10 +74,20 @@ def router(parts: Parts) -> APIRouter:
         return Response(encode_statistics(found), media_type="application/json")
 
     @routes.get("/dead-letters", dependencies=administers)
-    def letters(stream: StreamQuery = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> DeadLettersOut:
-        """Return the newest records that could not be used, of one stream or of each."""
+    def letters(
+        stream: StreamQuery = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100, cursor: CursorQuery = None
+    ) -> DeadLettersOut:
+        """Return the newest records that could not be used: of one stream page by page, or the last of each stream."""
+        begin = begin_of(cursor)
+        if stream is None and begin is not None:
+            raise ProblemError(422, "invalid-request", "a cursor is one of a stream: add ?stream=")
         names = parts.streams.names() if stream is None else [_checked(stream)]
-        return DeadLettersOut(dead_letters=[_shown(letter) for letter in parts.streams.letters(names, limit)])
+        pages = [parts.streams.letters(name, limit, begin) for name in names]
+        following = pages[0].following if stream is not None else None
+        return DeadLettersOut(
+            dead_letters=[_shown(letter) for page in pages for letter in page.found],
+            next=None if following is None else str(following),
+        )
 
     @routes.get("/dead-letters/{stream}/{place}", dependencies=administers)
     def letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
