@@ -235,7 +235,7 @@ def test_dead_letters_are_shown_newest_first_and_one_by_one(deployment: Deployme
     assert deployment.http.get("/api/v1/dead-letters/s/0-0").json() == oldest
     assert deployment.http.get("/api/v1/dead-letters/s/0-9").status_code == 404
     assert deployment.http.get("/api/v1/dead-letters/s/7-0").status_code == 404
-    assert deployment.http.get("/api/v1/dead-letters?stream=nothing-there").json() == {"dead_letters": []}
+    assert deployment.http.get("/api/v1/dead-letters?stream=nothing-there").json() == {"dead_letters": [], "next": None}
     assert deployment.http.get("/api/v1/dead-letters?stream=No").json()["code"] == "bad-stream"
 
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches, Wanted, older
-from graphtide_admin_api.application.pages import Cursor, Extent, page_of
+from graphtide_admin_api.application.pages import Extent, page_of
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicSpec
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_wire import dead_letters, matches
 from graphtide_wire.dead_letters import DeadLetterRecord, Source
+from graphtide_wire.place import Places
 from graphtide_wire.topics import Topics
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,7 +127,7 @@ def test_pages_hold_every_record_once_whatever_their_bounds(
         found += [(record.partition, int(record.value or b"")) for record in page.found]
         if page.following is None:
             break
-        cursor = Cursor.of(str(page.following))
+        cursor = Places.of(str(page.following))
     asked = [(partition, number) for number, (name, partition, is_kept) in enumerate(written) if name == "p" and is_kept]
     assert sorted(found) == sorted(asked)
     for partition in range(3):

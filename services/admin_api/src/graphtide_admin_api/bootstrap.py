@@ -82,6 +82,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         streams=Streams(log, topics),
         operations=Operations(log, topics, clock),
         requires=protection.guard.requires,
+        tickets=protection.guard.tickets,
         alive=workers.alive,
         ready=workers.ready,
         bounds=Bounds(most_body_bytes=settings.most_body_bytes),

@@ -17,9 +17,9 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.follower import to_the_end
 from graphtide_runtime.telemetry import events
 from graphtide_wire import matches
-from graphtide_wire.place import Place
+from graphtide_wire.place import Place, Places
 
-from graphtide_admin_api.application.pages import Cursor, Extent, Page, page_of
+from graphtide_admin_api.application.pages import Extent, Page, page_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 _MOST_POLLED = 1_000
+_MOST_OF_ALL = 10_000
+"""Matches of all patterns that are kept for those who follow all."""
+
 _PATIENCE = 10.0
 
 
@@ -68,6 +71,9 @@ class Rings:
         self._rings: dict[str, _Ring] = {}
         self._whole_from = dict(positions)
         self._firsts = dict(firsts)
+        self._all = _Ring()
+        self._all_bytes = 0
+        self._reached = {partition: offset - 1 for partition, offset in positions.items()}
 
     def take(self, name: str, match: Kept) -> None:
         """Take the next match of a pattern."""
@@ -78,6 +84,7 @@ class Rings:
             self._drop(ring)
         while self._bytes > self._most_bytes:
             self._drop(max(self._rings.values(), key=lambda each: len(each.kept)))
+        self._take_of_all(match)
 
     def newest(self, name: str, most: int) -> list[Kept]:
         """Return the last matches of a pattern, the newest first."""
@@ -92,7 +99,7 @@ class Rings:
             place = ring.kept[number].place
             below[place.partition] = place.offset + 1
         below = {partition: offset for partition, offset in below.items() if offset > self._firsts.get(partition, 0)}
-        return Page(self.newest(name, most), Cursor(below) if below else None)
+        return Page(self.newest(name, most), Places(below) if below else None)
 
     def since(self, name: str, after: Place | None) -> list[Kept] | None:
         """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
@@ -102,6 +109,41 @@ class Rings:
         if after.offset + 1 < self._least(ring, after.partition):
             return None
         return [each for each in ring.kept if each.place.partition != after.partition or each.place > after]
+
+    def last_of_all(self, count: int) -> Places:
+        """Return after which places the last matches of all patterns come, as many of them as are kept."""
+        places = dict(self._reached)
+        for number in range(min(count, len(self._all.kept))):
+            place = self._all.kept[-1 - number].place
+            places[place.partition] = place.offset - 1
+        return Places(places)
+
+    def of_all_since(self, after: Mapping[int, int]) -> list[Kept] | None:
+        """Return the matches of all patterns after these offsets of partitions; None if some are not kept any more.
+
+        Complexity: O(matches after them), if they are offsets that the matches taken so far had reached.
+        """
+        if any(after.get(partition, -1) + 1 < self._least(self._all, partition) for partition in self._whole_from):
+            return None
+        pending = {partition for partition, offset in self._reached.items() if offset > after.get(partition, -1)}
+        found: list[Kept] = []
+        for each in reversed(self._all.kept):
+            if not pending:
+                break
+            if each.place.offset <= after.get(each.place.partition, -1):
+                pending.discard(each.place.partition)
+            elif each.place.partition in pending:
+                found.append(each)
+        return found[::-1]
+
+    def _take_of_all(self, match: Kept) -> None:
+        self._reached[match.place.partition] = match.place.offset
+        self._all.kept.append(match)
+        self._all_bytes += len(match.body)
+        while len(self._all.kept) > _MOST_OF_ALL or self._all_bytes > self._most_bytes // 4:
+            oldest = self._all.kept.popleft()
+            self._all_bytes -= len(oldest.body)
+            self._all.dropped[oldest.place.partition] = oldest.place.offset
 
     def _least(self, ring: _Ring, partition: int) -> int:
         """Return the offset from which on all matches of a pattern in a partition are kept."""
@@ -114,7 +156,7 @@ class Rings:
 
 
 class RecentMatches:
-    """The last matches of every pattern; safe for threads. Memory: `most` matches a pattern, `most_bytes` in all.
+    """The last matches of every pattern; safe for threads. Memory: `most` matches a pattern, a quarter more than `most_bytes`.
 
     It answers once it is whole, and raises `IncompleteMatchesError` before. While the topic is read anew, the old ones answer;
     memory then holds both.
@@ -155,6 +197,16 @@ class RecentMatches:
         """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
         with self._lock:
             return self._whole().since(name, after)
+
+    def last_of_all(self, count: int) -> Places:
+        """Return after which places the last matches of all patterns come, as many of them as are kept."""
+        with self._lock:
+            return self._whole().last_of_all(count)
+
+    def of_all_since(self, after: Mapping[int, int]) -> list[Kept] | None:
+        """Return the matches of all patterns after these offsets of partitions; None if some are not kept any more."""
+        with self._lock:
+            return self._whole().of_all_since(after)
 
     def before_newest(self, name: str, count: int) -> Place | None:
         """Return the place after which so many matches of a pattern come; None if no more than these are kept."""
@@ -265,7 +317,7 @@ class Wanted:
         return match if is_in else None
 
 
-def older(log: Log, topic: str, wanted: Wanted, cursor: Cursor | None, most: int) -> Page[Kept]:
+def older(log: Log, topic: str, wanted: Wanted, cursor: Places | None, most: int) -> Page[Kept]:
     """Return a page of matches, read from the log, the newest first.
 
     Raises:
@@ -308,5 +360,36 @@ def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> tu
                 return found, Place(after.partition, max(reached, end - 1))
             if not records:
                 return found, Place(after.partition, reached)
+    finally:
+        reader.close()
+
+
+def all_from_the_log(log: Log, topic: str, after: Mapping[int, int], most: int) -> tuple[list[Kept], dict[int, int]]:
+    """Return up to `most` matches of all patterns after these offsets, read from the log, and up to where it was read.
+
+    Raises:
+        TransientError: the log does not answer.
+    """
+    reader = log.reader(None)
+    found: list[Kept] = []
+    reached = dict(after)
+    try:
+        ends = reader.ends(reader.partitions(topic))
+        starts = {place: min(max(first, after.get(place.partition, -1) + 1), end) for place, (first, end) in ends.items()}
+        reader.assign(starts)
+        while len(found) < most:
+            records = reader.poll(_PATIENCE, most - len(found))
+            for record in records:
+                reached[record.partition] = record.offset
+                _, match = kept(record)
+                if match is not None:
+                    found.append(match)
+            if reader.at_end():
+                return found, reached | {
+                    each.partition: max(reached.get(each.partition, -1), end - 1) for each, (_, end) in ends.items()
+                }
+            if not records:
+                break
+        return found, reached
     finally:
         reader.close()

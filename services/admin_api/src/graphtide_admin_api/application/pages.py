@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from graphtide_core.errors import FatalError
 from graphtide_runtime.window_log import between
-from graphtide_wire.place import Place
+from graphtide_wire.place import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
 
@@ -19,40 +19,16 @@ _T = TypeVar("_T")
 _FIRST_READ: Final = 32
 """Offsets that the first read back goes; each further one goes twice as far, up to the most that a page holds at once."""
 
-_SEPARATOR: Final = "."
-_MOST_PARTITIONS: Final = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """Where a page ends: of each partition that may have more, the offset below which they stand."""
-
-    below: Mapping[int, int]
-
-    def __str__(self) -> str:
-        """Return it as answers write it: places with dots between them, of a topic of one partition one place."""
-        return _SEPARATOR.join(str(Place(*each)) for each in sorted(self.below.items()))
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """Read what `str` gave.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        places = [Place.of(each) for each in text.split(_SEPARATOR, _MOST_PARTITIONS)]
-        return cls({place.partition: place.offset for place in places})
-
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[_T]):
-    """What was found, the newest of each partition first, and where the next page begins; None if there is none.
+    """What was found, the newest of each partition first, and below which places the next page begins; None if there is none.
 
     A page may hold less than was asked for, or nothing, and another may follow: a request looks at so many records and no more.
     """
 
     found: list[_T]
-    following: Cursor | None
+    following: Places | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +49,7 @@ class Extent:
 
 
 def page_of(
-    reader: LogReader, topic: str, cursor: Cursor | None, extent: Extent, wanted: Callable[[Record], _T | None]
+    reader: LogReader, topic: str, cursor: Places | None, extent: Extent, wanted: Callable[[Record], _T | None]
 ) -> Page[_T]:
     """Return the page of a topic below a cursor; without one, that of its newest records.
 
@@ -86,10 +62,10 @@ def page_of(
     following: dict[int, int] = {}
     looked_at = size = 0
     for place in reader.partitions(topic):
-        if cursor is not None and place.partition not in cursor.below:
+        if cursor is not None and place.partition not in cursor.offsets:
             continue
         first, end = reader.ends([place])[place]
-        reached = end if cursor is None else min(end, cursor.below[place.partition])
+        reached = end if cursor is None else min(end, cursor.offsets[place.partition])
         for record in _backwards(reader, place, first, reached, extent.most_at_once):
             if len(found) == extent.most or looked_at == extent.most_looked_at or size >= extent.most_bytes:
                 break
@@ -101,7 +77,7 @@ def page_of(
         else:
             continue
         following[place.partition] = reached
-    return Page(found, Cursor(following) if following else None)
+    return Page(found, Places(following) if following else None)
 
 
 def _backwards(reader: LogReader, place: TopicPartition, first: int, below: int, most_at_once: int) -> Iterator[Record]:

@@ -12,9 +12,9 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_runtime.window_log import edges_between
 from graphtide_wire import dead_letters
-from graphtide_wire.place import Place
+from graphtide_wire.place import Place, Places
 
-from graphtide_admin_api.application.pages import Cursor, Extent, Page, page_of
+from graphtide_admin_api.application.pages import Extent, Page, page_of
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogReader, Record
@@ -101,7 +101,7 @@ class Streams:
         finally:
             reader.close()
 
-    def letters(self, stream: str, most: int, cursor: Cursor | None = None) -> Page[Letter]:
+    def letters(self, stream: str, most: int, cursor: Places | None = None) -> Page[Letter]:
         """Return up to `most` dead letters of a stream, the newest first."""
         reader = self._log.reader(None)
         try:

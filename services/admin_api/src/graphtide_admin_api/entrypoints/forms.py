@@ -9,11 +9,11 @@ import msgspec
 from fastapi import Path, Query
 from graphtide_query.planner import AUTO, ENGINES
 from graphtide_wire.control import LimitsForm, PatternRecord
+from graphtide_wire.place import Places
 from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.pages import Cursor
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
 from graphtide_admin_api.domain.standing import Standing
@@ -241,6 +241,13 @@ class MatchesOut(BaseModel):
     next: Next = None
 
 
+class TicketOut(BaseModel):
+    """What follows matches in an address, in place of a header, and until when."""
+
+    ticket: str
+    expires_at: datetime
+
+
 class PatternStatistics(BaseModel):
     """How a pattern does; `behind` counts the edges of the ordered stream that its host has not matched yet."""
 
@@ -313,14 +320,14 @@ class DeadLettersOut(BaseModel):
     next: Next = None
 
 
-def begin_of(cursor: str | None) -> Cursor | None:
+def begin_of(cursor: str | None) -> Places | None:
     """Return what a page begins below.
 
     Raises:
         ProblemError: this is no cursor.
     """
     try:
-        return None if cursor is None else Cursor.of(cursor)
+        return None if cursor is None else Places.of(cursor)
     except ValueError as error:
         raise ProblemError(400, "bad-cursor", "a cursor is what `next` of another page is, and this is none") from error
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
+    from graphtide_runtime.access.tickets import Tickets
     from graphtide_runtime.health import Look
     from graphtide_runtime.http import Authorize
     from graphtide_wire.topics import Topics
@@ -53,6 +54,7 @@ class Parts:
     streams: Streams
     operations: Operations
     requires: Authorize
+    tickets: Tickets
     alive: Look
     ready: Look
     bounds: Bounds = field(default_factory=Bounds)
