@@ -16,6 +16,7 @@ from graphtide_runtime.telemetry import metrics
 from graphtide_runtime.telemetry.instruments import observed
 from graphtide_wire.topics import Topics
 
+from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.patterns import Patterns
@@ -73,6 +74,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
     workers = Workers(
         [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent)], stuck_seconds=settings.stuck_seconds
     )
+    operations = Operations(log, topics, clock)
     parts = Parts(
         log=log,
         topics=topics,
@@ -80,7 +82,8 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
         streams=Streams(log, topics),
-        operations=Operations(log, topics, clock),
+        operations=operations,
+        deleting=Deleting(log, topics, view, registry, operations),
         requires=protection.guard.requires,
         tickets=protection.guard.tickets,
         alive=workers.alive,

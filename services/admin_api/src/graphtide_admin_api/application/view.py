@@ -44,6 +44,16 @@ def asked_labels(text: str) -> AskedLabels:
     return AskedLabels.of(pattern)
 
 
+@lru_cache(maxsize=_MOST_TEXTS)
+def stream_of(text: str) -> str | None:
+    """Return the stream that a registered text is on; None of one that nobody can read."""
+    try:
+        (pattern,) = parse(text)
+    except (InvalidPatternError, ValueError):
+        return None
+    return pattern.stream
+
+
 class IncompleteError(TransientError):
     """Not all that was there at the start was read yet, so nobody can tell what is not there."""
 
@@ -113,6 +123,9 @@ class Known:
                 said[host] = control.decode_status(record.value)
         elif record.value is not None:
             self.statistics[name] = statistics.decode_statistics(record.value)
+        else:
+            self.statistics.pop(name, None)
+            self._labels.pop(name, None)
 
     def _note_version(self, name: str, version: int) -> None:
         self.versions[name] = max(version, self.versions.get(name, 0))
@@ -166,6 +179,12 @@ class View:
         stream = lacking_stream(record.stream, measured)
         lacking = labels.lacking(asked_labels(record.text)) if labels is not None else ()
         return [*lacking, *([stream] if stream is not None else [])]
+
+    def planned_on(self, stream: str) -> list[str]:
+        """Return the patterns with plans on a stream, those among them that were deleted and are still being stopped."""
+        with self._changed:
+            plans = list(self._known().plans.values())
+        return sorted(plan.name for plan in plans if stream_of(plan.pattern.text) == stream)
 
     def last_version(self, name: str) -> int:
         """Return the greatest version that anyone said of a name, of deleted patterns too; 0 if there was none."""

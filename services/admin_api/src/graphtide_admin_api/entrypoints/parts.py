@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphtide_runtime.http import Authorize
     from graphtide_wire.topics import Topics
 
+    from graphtide_admin_api.application.deleting import Deleting
     from graphtide_admin_api.application.matches import RecentMatches
     from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.patterns import Patterns
@@ -53,6 +54,7 @@ class Parts:
     recent: RecentMatches
     streams: Streams
     operations: Operations
+    deleting: Deleting
     requires: Authorize
     tickets: Tickets
     alive: Look

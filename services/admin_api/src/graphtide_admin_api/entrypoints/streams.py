@@ -65,6 +65,11 @@ def router(parts: Parts) -> APIRouter:
             )
         return StreamDetails(**_stream(found[0], patterns).model_dump(), standing=standing)
 
+    @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
+    def delete(stream: StreamPath) -> None:
+        """Delete a stream that no pattern reads, with its edges, dead letters and statistics; reported matches stay."""
+        parts.deleting.delete(_checked(stream))
+
     @routes.get("/statistics/{stream}", dependencies=reads, response_class=Response)
     def statistics(stream: StreamPath) -> Response:
         """Return the newest snapshot of a stream: the record of the topic control.statistics."""
