@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
 from graphtide_query import parse
-from graphtide_query.known_labels import AskedLabels, SeenLabels, lacking_stream
+from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
 from graphtide_wire import control, statistics
@@ -31,17 +31,17 @@ _LOG = structlog.get_logger()
 _PLANNER: Final = "planner"
 
 _MOST_TEXTS: Final = 10_000
-"""Texts whose labels are kept."""
+"""Texts whose names are kept."""
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
-def asked_labels(text: str) -> AskedLabels:
-    """Return the labels that a registered text names; none of one that somebody else wrote and nobody can read."""
+def asked_names(text: str) -> AskedNames:
+    """Return what a registered text names; nothing of one that somebody else wrote and nobody can read."""
     try:
         (pattern,) = parse(text)
     except (InvalidPatternError, ValueError):
-        return AskedLabels((), ())
-    return AskedLabels.of(pattern)
+        return AskedNames()
+    return AskedNames.of(pattern)
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
@@ -73,18 +73,18 @@ class Known:
         self.plans: dict[str, PlanRecord] = {}
         self.said: dict[str, dict[str, StatusRecord]] = {}
         self.statistics: dict[str, StatisticsRecord] = {}
-        self._labels: dict[str, tuple[StatisticsRecord, SeenLabels]] = {}
+        self._names: dict[str, tuple[StatisticsRecord, SeenNames]] = {}
 
-    def labels(self, stream: str) -> SeenLabels | None:
-        """Return the labels of a stream's newest snapshot; None if there is none."""
+    def names(self, stream: str) -> SeenNames | None:
+        """Return the labels and attributes of a stream's newest snapshot; None if there is none."""
         record = self.statistics.get(stream)
         if record is None:
             return None
-        of, labels = self._labels.get(stream, (None, None))
-        if of is not record or labels is None:
-            labels = SeenLabels.of(record.snapshot)
-            self._labels[stream] = record, labels
-        return labels
+        of, names = self._names.get(stream, (None, None))
+        if of is not record or names is None:
+            names = SeenNames.of(record.snapshot, record.attributes)
+            self._names[stream] = record, names
+        return names
 
     def take(self, record: Record) -> None:
         """Take a record of a control topic; one that cannot be read counts as none."""
@@ -125,7 +125,7 @@ class Known:
             self.statistics[name] = statistics.decode_statistics(record.value)
         else:
             self.statistics.pop(name, None)
-            self._labels.pop(name, None)
+            self._names.pop(name, None)
 
     def _note_version(self, name: str, version: int) -> None:
         self.versions[name] = max(version, self.versions.get(name, 0))
@@ -175,9 +175,9 @@ class View:
         with self._changed:
             known = self._known()
             measured = {name for name, each in known.statistics.items() if each.snapshot.edges}
-            labels = known.labels(record.stream)
+            names = known.names(record.stream)
         stream = lacking_stream(record.stream, measured)
-        lacking = labels.lacking(asked_labels(record.text)) if labels is not None else ()
+        lacking = names.lacking(asked_names(record.text)) if names is not None else ()
         return [*lacking, *([stream] if stream is not None else [])]
 
     def planned_on(self, stream: str) -> list[str]:

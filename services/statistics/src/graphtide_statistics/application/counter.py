@@ -185,7 +185,7 @@ class Counter:
                 counting = Counting(stream, opened.windows.ticks(stream, unit), unit, epoch=epoch)
             elif counting.epoch != epoch:
                 counting = counting.anew(epoch)
-            counting.take(record.value or b"")
+            counting.take(record.value or b"", figures.last_ts)
             opened.countings[stream] = counting
             add(metrics.COUNTED_EDGES, figures.records, {key.STREAM: stream})
         except DeletionsBeganError:
