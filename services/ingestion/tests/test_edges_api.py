@@ -34,6 +34,7 @@ TOPICS = Topics("test")
 EDGES = "/api/v1/streams/flows/edges"
 NDJSON = {"content-type": "application/x-ndjson"}
 CSV = {"content-type": "text/csv"}
+JSON = {"content-type": "application/json"}
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
@@ -250,9 +251,16 @@ def test_only_the_first_errors_are_told_and_all_are_kept(service: Service) -> No
         (EDGES, NDJSON | {"graphtide-producer": "p" * 201}, "", (400, "invalid-header")),
         (EDGES, NDJSON | {"idempotency-key": "k" * 256}, "", (400, "invalid-header")),
         ("/api/v1/nowhere", NDJSON, "", (404, "not-found")),
-        ("/api/v1/dead-letters/flows/0/7:replay", NDJSON, "", (404, "unknown-letter")),
-        ("/api/v1/dead-letters/flows/9/0:replay", NDJSON, "", (404, "unknown-letter")),
-        ("/api/v1/dead-letters/flows/x/0:replay", NDJSON, "", (422, "invalid-request")),
+        ("/api/v1/dead-letters/flows/0-7:replay", NDJSON, "", (404, "unknown-letter")),
+        ("/api/v1/dead-letters/flows/9-0:replay", NDJSON, "", (404, "unknown-letter")),
+        ("/api/v1/dead-letters/flows/x-0:replay", NDJSON, "", (400, "bad-place")),
+        ("/api/v1/dead-letters/flows/0/0:replay", NDJSON, "", (404, "not-found")),
+        ("/api/v1/dead-letters/flows/0-0:replay", NDJSON, "{", (415, "unsupported-media-type")),
+        (EDGES, {}, "", (415, "unsupported-media-type")),
+        (EDGES, {"content-type": "text/csv; charset=iso-8859-1"}, "", (415, "unsupported-media-type")),
+        (f"{EDGES}?colums=src:from", CSV, "", (422, "unknown-parameter")),
+        (f"{EDGES}?columns=src:from&limit=1", CSV, "", (422, "unknown-parameter")),
+        ("/api/v1/streams/flows:reset-watermark?epcoh=0", {}, "", (422, "unknown-parameter")),
     ],
 )
 def test_what_cannot_be_taken_is_answered_with_a_problem(
@@ -281,6 +289,65 @@ def test_a_repeated_request_gets_the_first_answer_and_writes_nothing() -> None:
         service.clock.sleep(61)
         assert service.post(edge(3), headers).json()["rejected"] == 0
         assert len(service.raw()) == 3
+
+
+@pytest.mark.parametrize("kind", [NDJSON, JSON])
+def test_a_request_whose_edges_were_all_put_aside_is_no_success_and_is_remembered_as_one_is(
+    service: Service, kind: dict[str, str]
+) -> None:
+    headers = kind | {"idempotency-key": "k1"}
+    first = service.post('{"ts": "x"}', headers)
+    assert problem(first) == (422, "all-rejected")
+    told = {key: first.json()[key] for key in ("accepted", "rejected", "errors")}
+    reason = 'ts "x" is not an integer'
+    assert told == {"accepted": 0, "rejected": 1, "errors": [{"line": 1, "code": "malformed", "reason": reason}]}
+    assert reason in first.json()["detail"]
+    again = service.post('{"ts": "x"}', headers)
+    assert (problem(again), again.json()) == ((422, "all-rejected"), first.json())
+    assert len(service.letters()) == 1, "the letter is kept, and not written twice"
+    assert problem(service.post(edge(1), headers)) == (422, "idempotency-key-reused")
+    assert service.post("\n", NDJSON).status_code == 202, "where there is no edge, none was put aside"
+
+
+def test_a_stream_that_was_made_for_edges_is_told_with_those_that_may_be_meant() -> None:
+    with serving(create_streams=True) as service:
+        headers = NDJSON | {"idempotency-key": "k1"}
+        first = service.post(edge(1), headers, "/api/v1/streams/flwos/edges")
+        told = {"accepted": 1, "rejected": 0, "errors": [], "created": True, "similar": ["flows"]}
+        assert first.json() == told
+        assert service.post(edge(1), headers, "/api/v1/streams/flwos/edges").json() == told, "the answer is the first one"
+        assert "created" not in service.post(edge(2), NDJSON, "/api/v1/streams/flwos/edges").json()
+        assert service.post(edge(1), NDJSON, "/api/v1/streams/zebra/edges").json()["created"] is True
+        assert "similar" not in service.post(edge(1), NDJSON, "/api/v1/streams/giraffe/edges").json()
+        bad = service.post(",", CSV, "/api/v1/streams/payments/edges")
+        assert (problem(bad), bad.json()["created"]) == ((400, "unreadable-body"), True)
+
+
+def test_a_request_that_is_refused_for_its_form_makes_no_stream() -> None:
+    with serving(create_streams=True) as service:
+        for headers, url in (
+            ({"content-type": "application/xml"}, "/api/v1/streams/other/edges"),
+            (NDJSON, "/api/v1/streams/other/edges?columns=src:from"),
+            (NDJSON | {"graphtide-producer": "p" * 201}, "/api/v1/streams/other/edges"),
+            (JSON, "/api/v1/dead-letters/other/0-0:replay"),
+            ({}, "/api/v1/streams/other:reset-watermark"),
+        ):
+            assert service.post("", headers, url).status_code >= 400
+        assert not [topic for topic in service.log.admin().topics() if "other" in topic]
+
+
+def test_what_is_not_there_is_told_with_what_may_be_meant(service: Service) -> None:
+    answer = service.post(edge(1), NDJSON, "/api/v1/streams/flwos/edges")
+    assert (problem(answer), answer.json()["detail"]) == (
+        (404, "unknown-stream"),
+        "there is no stream 'flwos'; did you mean flows?",
+    )
+    answer = service.post("", CSV, f"{EDGES}?colums=src:from")
+    assert answer.json()["hint"] == "did you mean columns?"
+    assert answer.json()["parameter"] == "colums"
+    answer = service.post("<edge/>", {"content-type": "application/xml"})
+    assert "application/x-ndjson" in answer.headers["accept"]
+    assert "application/x-ndjson" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("more", [{"content-type": "application/json"}, {"graphtide-producer": "another"}, {}])
@@ -363,18 +430,19 @@ def test_nobody_is_let_in_by_forgetting_to_say_who_may() -> None:
 
 def test_a_dead_letter_is_sent_again_corrected_by_its_place(service: Service) -> None:
     service.post("{\n" + edge(1), NDJSON | {"graphtide-producer": "probe"})
-    answer = service.post(edge(2), NDJSON, "/api/v1/dead-letters/flows/0/0:replay")
+    answer = service.post(edge(2), JSON, "/api/v1/dead-letters/flows/0-0:replay")
     assert answer.json() == {"accepted": 1, "rejected": 0, "errors": []}
     assert [(record.key, raw.decode(record).producer) for record in service.raw()] == [(b"probe", "probe")] * 2
-    assert service.post("", NDJSON, "/api/v1/dead-letters/flows/0/0:replay").json()["rejected"] == 1
+    answer = service.post("", {}, "/api/v1/dead-letters/flows/0-0:replay")
+    assert (problem(answer), answer.json()["rejected"]) == ((422, "all-rejected"), 1)
     assert service.post(edge(3) + edge(4), NDJSON, "/api/v1/dead-letters/flows:replay").json()["accepted"] == 2
 
 
 def test_a_dead_letter_of_csv_is_sent_again_only_as_json(service: Service) -> None:
     service.post("ts,src,dst,label\nsoon,a,b,x\n", CSV)
-    url = "/api/v1/dead-letters/flows/0/0:replay"
-    assert problem(service.post("", NDJSON, url)) == (422, "columns-unknown")
-    assert service.post(edge(1), NDJSON, url).json()["accepted"] == 1
+    url = "/api/v1/dead-letters/flows/0-0:replay"
+    assert problem(service.post("", {}, url)) == (422, "columns-unknown")
+    assert service.post(edge(1), JSON, url).json()["accepted"] == 1
 
 
 def test_health_and_figures_are_told() -> None:

@@ -89,6 +89,10 @@ class Ingestion:
         """Look whether it can take edges and put them in order."""
         return [*self.followers.ready(), *self.sequencers.ready(), checked("log", self.log.ping)]
 
+    def paths(self) -> list[str]:
+        """Return the paths of its API: whoever serves it beside another has to lead them here."""
+        return list(self.app.openapi()["paths"])
+
     def close(self) -> None:
         """End what was begun."""
         self.gauges.close()

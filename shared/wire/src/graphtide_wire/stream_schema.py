@@ -25,6 +25,7 @@ LONGEST_ATTRIBUTE: Final = 200
 AttributeName = Annotated[str, Meta(min_length=1, max_length=LONGEST_ATTRIBUTE)]
 Kind = Literal["any", "string", "integer", "number", "boolean"]
 Source = Literal["declared", "seen"]
+SOURCES: Final[tuple[Source, ...]] = ("declared", "seen")
 
 
 class SchemaRecord(msgspec.Struct, frozen=True):
