@@ -12,7 +12,7 @@ from graphtide_runtime.serving.bodies import WholeBodies
 from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry.requests import REQUESTS
 
-from graphtide_admin_api.entrypoints import health, looking, operations, patterns, streams
+from graphtide_admin_api.entrypoints import health, looking, matches, operations, patterns, streams
 from graphtide_admin_api.entrypoints.problems import handle
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
         redoc_url=None,
     )
     handle(app)
-    for each in (patterns, looking, streams, operations, health):
+    for each in (patterns, looking, matches, streams, operations, health):
         app.include_router(each.router(parts))
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
     protect(app, protection)

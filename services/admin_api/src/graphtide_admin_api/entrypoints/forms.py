@@ -14,6 +14,7 @@ from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
+from graphtide_admin_api.application.edges import Edge
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
 from graphtide_admin_api.domain.standing import Standing
@@ -232,6 +233,48 @@ class MatchOut(BaseModel):
 
     place: str
     match: JsonValue
+
+
+class EdgeOut(BaseModel):
+    """An edge as it was put in order; `made` says that its id is its place in the stream, because the sender gave none."""
+
+    id: str
+    ts: int
+    src: str
+    dst: str
+    label: str | None
+    src_label: str | None
+    dst_label: str | None
+    made: bool
+    attributes: dict[str, bool | int | float | str | None]
+
+    @classmethod
+    def of(cls, edge: Edge) -> EdgeOut:
+        """Return an edge as it is shown."""
+        return cls(
+            id=edge.id,
+            ts=edge.ts,
+            src=edge.src,
+            dst=edge.dst,
+            label=edge.label,
+            src_label=edge.src_label,
+            dst_label=edge.dst_label,
+            made=edge.is_made,
+            attributes=dict(edge.attributes),
+        )
+
+
+class EdgesOut(BaseModel):
+    """Edges that were found, the newest first; `truncated` where a bound ended the search before all was looked at."""
+
+    edges: list[EdgeOut]
+    truncated: bool
+
+
+class MatchDetails(MatchOut):
+    """A match, and its edges by their names in the pattern; null where an edge is not in the log, or not any more."""
+
+    edges: dict[str, EdgeOut | None]
 
 
 class MatchesOut(BaseModel):

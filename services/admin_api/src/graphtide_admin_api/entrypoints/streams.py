@@ -8,12 +8,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
-from graphtide_runtime.access.callers import ADMIN, READ_PATTERNS
+from graphtide_runtime.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_runtime.routes import StrictRoute
 from graphtide_wire.control import PatternRecord
 from graphtide_wire.place import Place
 from graphtide_wire.statistics import encode_statistics
 from graphtide_wire.topics import check_stream
+from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.reading import Letter, Stream
 from graphtide_admin_api.domain.problems import ProblemError
@@ -21,6 +22,8 @@ from graphtide_admin_api.entrypoints.forms import (
     CursorQuery,
     DeadLetterOut,
     DeadLettersOut,
+    EdgeOut,
+    EdgesOut,
     PlacePath,
     StreamDetails,
     StreamOut,
@@ -28,6 +31,7 @@ from graphtide_admin_api.entrypoints.forms import (
     StreamQuery,
     StreamsOut,
     StreamStanding,
+    Ticks,
     begin_of,
 )
 from graphtide_admin_api.entrypoints.parts import Parts
@@ -64,6 +68,22 @@ def router(parts: Parts) -> APIRouter:
                 note=found[1].note,
             )
         return StreamDetails(**_stream(found[0], patterns).model_dump(), standing=standing)
+
+    @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
+    def find_edges(
+        stream: StreamPath,
+        ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000, description="Ids of edges.")],
+        since: Annotated[Ticks | SkipJsonSchema[None], Query(alias="from", description="At this time or later.")] = None,
+        until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Before this time.")] = None,
+    ) -> EdgesOut:
+        """Return edges by their ids, as they were put in order: those of the newest epoch that has any of them.
+
+        Ids are in no index: with `from` and `to`, which a match tells as `first_ts` and `last_ts`, only those times are read.
+        """
+        if _checked(stream) not in parts.streams.names():
+            raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
+        found = parts.edges.find(stream, ids, since, until)
+        return EdgesOut(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
 
     @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
     def delete(stream: StreamPath) -> None:
