@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI
+from graphtide_runtime.api_pages import serve_page
 from graphtide_runtime.http import described
+from graphtide_runtime.routes import SERVERS, operation_id
 from graphtide_runtime.serving.bodies import WholeBodies
 from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry.requests import REQUESTS
@@ -46,6 +48,24 @@ _PROBLEMS: Final = described(
 )
 
 
+_TAGS: Final = [
+    {"name": "patterns", "description": "What is looked for: registered in the pattern language, with limits and an engine."},
+    {"name": "matches", "description": "What was found: pages of it, single matches with their edges, events as they come."},
+    {
+        "name": "streams",
+        "description": "Where edges come from: how far they were put in order, what was counted and put aside.",
+    },
+    {"name": "operations", "description": "Long work: patterns run over history."},
+]
+
+_TICKET: Final = {
+    "type": "apiKey",
+    "in": "query",
+    "name": "ticket",
+    "description": "A ticket of `POST /api/v1/tickets`, for a minute: a browser sends no header of a page for events.",
+}
+
+
 def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], protection: Protection) -> FastAPI:
     """Return the application behind its protection; `life` is entered around its own."""
 
@@ -61,12 +81,29 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
         lifespan=lifespan,
         responses=_PROBLEMS,
         telemetry=REQUESTS,
+        servers=SERVERS,
+        openapi_tags=_TAGS,
+        generate_unique_id_function=operation_id,
         docs_url=None,
         redoc_url=None,
     )
     handle(app)
+    serve_page(app)
+    _tell_of_tickets(app)
     for each in (patterns, looking, matches, streams, operations, health):
         app.include_router(each.router(parts))
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
     protect(app, protection)
     return app
+
+
+def _tell_of_tickets(app: FastAPI) -> None:
+    """Let the description name the scheme of tickets, which FastAPI does not see: they are looked at before its routes."""
+    describe = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        description = describe()
+        description["components"]["securitySchemes"]["Ticket"] = _TICKET
+        return description
+
+    app.openapi = openapi  # type: ignore[method-assign]

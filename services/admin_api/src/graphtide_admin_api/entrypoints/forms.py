@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import Path, Query
@@ -49,6 +49,44 @@ CursorQuery = Annotated[
 Next = Annotated[str | None, Field(description="cursor of the page that follows; null where none does")]
 
 
+_TEXT: Final = "PATTERN fan_out MATCH (a)-[x:http]->(b), (a)-[y:http]->(c) ORDER x < y ON flows WINDOW 10s"
+_TIME: Final = "2026-01-01T12:00:00Z"
+_MATCH: Final = {
+    "match_id": "4232d89a8d4c036f868a7bc9f0d7cb5f",
+    "query": "fan_out",
+    "kind": "match",
+    "detected_at": 1704067201000,
+    "first_ts": 1704067200000,
+    "last_ts": 1704067201000,
+    "edges": {"x": "e1", "y": "e2"},
+    "vertices": {"a": "10.0.0.7", "b": "203.0.113.1", "c": "203.0.113.2"},
+}
+_STREAM: Final = {
+    "name": "flows",
+    "partitions": 4,
+    "first": 0,
+    "end": 17,
+    "dead_letters": 1,
+    "patterns": ["fan_out"],
+}
+_EDGE: Final = {
+    "id": "e1",
+    "ts": 1704067200000,
+    "src": "10.0.0.7",
+    "dst": "203.0.113.1",
+    "label": "http",
+    "src_label": "ip",
+    "dst_label": None,
+    "made": False,
+    "attributes": {"bytes": 7120},
+}
+
+
+def _like(*examples: dict[str, Any]) -> ConfigDict:
+    """Return the configuration of a model that the description shows such examples of."""
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -80,6 +118,10 @@ class Limits(_Strict):
 class PatternIn(_Strict):
     """A pattern to be registered."""
 
+    model_config = _like(
+        {"text": _TEXT}, {"text": _TEXT, "engine": "auto", "limits": {"partial_matches": 10_000, "policy": "pause"}}
+    )
+
     text: Text
     engine: Engine = AUTO
     limits: Limits = Field(default_factory=Limits)
@@ -92,6 +134,8 @@ class PatternIn(_Strict):
 
 class PatternChange(_Strict):
     """What is to change of a pattern; what is left out stays."""
+
+    model_config = _like({"limits": {"state_bytes": 1_048_576, "policy": "shed"}}, {"state": "paused"})
 
     text: Text | None = None
     engine: Engine | None = None
@@ -179,6 +223,8 @@ class PatternsOut(BaseModel):
 class TextIn(_Strict):
     """A text to look at."""
 
+    model_config = _like({"text": _TEXT})
+
     text: Text
 
 
@@ -207,6 +253,23 @@ class Flaw(BaseModel):
 class Validity(BaseModel):
     """Whether a text is valid: its patterns, or what is wrong."""
 
+    model_config = _like(
+        {
+            "valid": True,
+            "patterns": [
+                {
+                    "name": "fan_out",
+                    "stream": "flows",
+                    "window": "10s",
+                    "edges": ["x", "y"],
+                    "vertices": ["a", "b", "c"],
+                    "canonical": _TEXT,
+                }
+            ],
+        },
+        {"valid": False, "error": {"detail": "expected a name", "line": 1, "column": 9}},
+    )
+
     valid: bool
     patterns: list[PatternSummary] = Field(default_factory=list)
     error: Flaw | None = None
@@ -231,12 +294,16 @@ class SimulationOut(BaseModel):
 class MatchOut(BaseModel):
     """A match record and its place, `partition-offset`."""
 
+    model_config = _like({"place": "0-17", "match": _MATCH})
+
     place: str
     match: JsonValue
 
 
 class EdgeOut(BaseModel):
     """An edge as it was put in order; `made` says that its id is its place in the stream, because the sender gave none."""
+
+    model_config = _like(_EDGE)
 
     id: str
     ts: int
@@ -267,6 +334,8 @@ class EdgeOut(BaseModel):
 class EdgesOut(BaseModel):
     """Edges that were found, the newest first; `truncated` where a bound ended the search before all was looked at."""
 
+    model_config = _like({"edges": [_EDGE], "truncated": False})
+
     edges: list[EdgeOut]
     truncated: bool
 
@@ -274,11 +343,15 @@ class EdgesOut(BaseModel):
 class MatchDetails(MatchOut):
     """A match, and its edges by their names in the pattern; null where an edge is not in the log, or not any more."""
 
+    model_config = _like({"place": "0-17", "match": _MATCH, "edges": {"x": _EDGE, "y": None}})
+
     edges: dict[str, EdgeOut | None]
 
 
 class MatchesOut(BaseModel):
     """Matches, the newest first. A page may hold less than was asked for, or nothing, and another follow all the same."""
+
+    model_config = _like({"matches": [{"place": "0-17", "match": _MATCH}], "next": "0-17"})
 
     matches: list[MatchOut]
     next: Next = None
@@ -286,6 +359,8 @@ class MatchesOut(BaseModel):
 
 class TicketOut(BaseModel):
     """What follows matches in an address, in place of a header, and until when."""
+
+    model_config = _like({"ticket": "eyJhbGciOiJIUzI1NiJ9.e30.c2ln", "expires_at": _TIME})
 
     ticket: str
     expires_at: datetime
@@ -302,6 +377,8 @@ class PatternStatistics(BaseModel):
 
 class StreamOut(BaseModel):
     """A stream; dead letters are counted by offsets, so there may be a few less."""
+
+    model_config = _like(_STREAM)
 
     name: str
     partitions: int
@@ -329,6 +406,21 @@ class StreamStanding(BaseModel):
 class StreamDetails(StreamOut):
     """A stream and how it stands; `standing` is null until a part of it was put in order."""
 
+    model_config = _like(
+        {
+            **_STREAM,
+            "standing": {
+                "epoch": 0,
+                "watermark": 1704067201000,
+                "newest": 1704067201000,
+                "read": 17,
+                "late": 0,
+                "future": 0,
+                "note": None,
+            },
+        }
+    )
+
     standing: StreamStanding | None
 
 
@@ -340,6 +432,24 @@ class StreamsOut(BaseModel):
 
 class DeadLetterOut(BaseModel):
     """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`."""
+
+    model_config = _like(
+        {
+            "stream": "flows",
+            "place": "0-17",
+            "code": "malformed",
+            "reason": 'ts "x" is not an integer',
+            "time": _TIME,
+            "raw": '{"ts":"x"}',
+            "raw_base64": None,
+            "content_type": "application/x-ndjson",
+            "producer": "probe-7",
+            "source_topic": None,
+            "source_partition": None,
+            "source_offset": None,
+            "source_line": 2,
+        }
+    )
 
     stream: str
     place: str

@@ -30,13 +30,13 @@ def router(parts: Parts) -> APIRouter:
     reads = [Depends(parts.requires(READ_PATTERNS))]
 
     @routes.get("/plan", dependencies=reads, response_class=Response)
-    def plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
+    def get_plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
         """Explain the plan that was published last: its steps with their estimates, and what its host has counted."""
         _, standing = parts.patterns.get(name)
         return Response(_explained(name, standing, format), media_type=_TYPES[format])
 
     @routes.get("/statistics", dependencies=reads)
-    def statistics(name: str) -> PatternStatistics:
+    def get_pattern_statistics(name: str) -> PatternStatistics:
         """Return what the pattern's host has counted, and how far it is behind its stream."""
         record, standing = parts.patterns.get(name)
         figures = figures_of(standing)

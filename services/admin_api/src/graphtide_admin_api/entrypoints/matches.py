@@ -37,6 +37,9 @@ AfterQuery = Annotated[
 LastQuery = Annotated[int, Query(ge=0, le=1_000, description="Matches reported before that come first.")]
 TicketQuery = Annotated[str | SkipJsonSchema[None], Query(description="A ticket, for whoever can send no header.")]
 
+_BY_TICKET: Final[dict[str, Any]] = {"security": [{"Ticket": []}]}
+"""What the description adds to the ways in which a caller shows who it is."""
+
 _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "Events, for as long as anybody reads.",
@@ -59,7 +62,7 @@ def router(parts: Parts) -> APIRouter:
     streams = EventStreams(bounds.most_event_streams, bounds.most_event_streams_a_caller, bounds.heartbeat_seconds)
 
     @routes.get("/matches", dependencies=sees)
-    def matches(
+    def list_matches(
         name: str,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
         cursor: CursorQuery = None,
@@ -81,7 +84,7 @@ def router(parts: Parts) -> APIRouter:
         )
 
     @routes.get("/matches/{place}", dependencies=sees)
-    def match_at(name: str, place: PlacePath) -> MatchDetails:
+    def get_match(name: str, place: PlacePath) -> MatchDetails:
         """Return the match at a place, `partition-offset`, with its edges: all that it takes to draw it."""
         record, _ = parts.patterns.get(name)
         try:
@@ -93,7 +96,9 @@ def router(parts: Parts) -> APIRouter:
         edges = {each: None if edge is None else EdgeOut.of(edge) for each, edge in found.edges.items()}
         return MatchDetails(place=place, match=msgspec.json.decode(found.body), edges=edges)
 
-    @routes.get("/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS)
+    @routes.get(
+        "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=_BY_TICKET
+    )
     def follow_matches(
         name: str,
         last_event_id: LastEventId = None,
@@ -114,7 +119,14 @@ def router(parts: Parts) -> APIRouter:
             raise ProblemError(400, "bad-event-id", str(error)) from error
         return EventsResponse(streams, Following(parts.log, parts.topics.matches, parts.recent, name, begin))
 
-    @everything.get("/matches:stream", tags=["matches"], dependencies=sees, response_class=StreamingResponse, responses=_EVENTS)
+    @everything.get(
+        "/matches:stream",
+        tags=["matches"],
+        dependencies=sees,
+        response_class=StreamingResponse,
+        responses=_EVENTS,
+        openapi_extra=_BY_TICKET,
+    )
     def follow_all_matches(
         last_event_id: LastEventId = None,
         after: AfterQuery = None,

@@ -44,13 +44,13 @@ def router(parts: Parts) -> APIRouter:
     administers = [Depends(parts.requires(ADMIN))]
 
     @routes.get("/streams", dependencies=reads)
-    def streams() -> StreamsOut:
+    def list_streams() -> StreamsOut:
         """Return the streams that there are."""
         patterns = parts.view.patterns()
         return StreamsOut(streams=[_stream(each, patterns) for each in parts.streams.all()])
 
     @routes.get("/streams/{stream}", dependencies=reads)
-    def one(stream: StreamPath) -> StreamDetails:
+    def get_stream(stream: StreamPath) -> StreamDetails:
         """Return a stream and how far it was put in order."""
         patterns, found = parts.view.patterns(), parts.streams.one(_checked(stream))
         if found is None:
@@ -86,12 +86,12 @@ def router(parts: Parts) -> APIRouter:
         return EdgesOut(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
 
     @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
-    def delete(stream: StreamPath) -> None:
+    def delete_stream(stream: StreamPath) -> None:
         """Delete a stream that no pattern reads, with its edges, dead letters and statistics; reported matches stay."""
         parts.deleting.delete(_checked(stream))
 
     @routes.get("/statistics/{stream}", dependencies=reads, response_class=Response)
-    def statistics(stream: StreamPath) -> Response:
+    def get_statistics(stream: StreamPath) -> Response:
         """Return the newest snapshot of a stream: the record of the topic control.statistics."""
         found = parts.view.statistics(stream)
         if found is None:
@@ -99,7 +99,7 @@ def router(parts: Parts) -> APIRouter:
         return Response(encode_statistics(found), media_type="application/json")
 
     @routes.get("/dead-letters", dependencies=administers)
-    def letters(
+    def list_dead_letters(
         stream: StreamQuery = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100, cursor: CursorQuery = None
     ) -> DeadLettersOut:
         """Return the newest records that could not be used: of one stream page by page, or the last of each stream."""
@@ -115,7 +115,7 @@ def router(parts: Parts) -> APIRouter:
         )
 
     @routes.get("/dead-letters/{stream}/{place}", dependencies=administers)
-    def letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
+    def get_dead_letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
         """Return the dead letter at a place, `partition-offset`."""
         try:
             found = parts.streams.letter(_checked(stream), Place.of(place))
