@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 _PROBLEMS: Final = described(
     {
-        400: "The request cannot be understood: `bad-event-id`, `bad-place`, `bad-stream`.",
+        400: "The request cannot be understood: `bad-event-id`, `bad-place`, `bad-cursor`, `bad-stream`.",
         401: "Nobody knows who you are: `unauthenticated`.",
         403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
         404: "It is not there: `not-found`, `no-plan`.",
         408: "The body comes too slowly: `slow-body`.",
-        409: "There is one already: `exists`.",
+        409: "There is one already, or it is in use: `exists`, `stream-in-use`.",
         412: "It has changed meanwhile: `precondition-failed`.",
         413: "It is too large: `too-large`.",
         415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",

@@ -431,7 +431,10 @@ class StreamsOut(BaseModel):
 
 
 class DeadLetterOut(BaseModel):
-    """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`."""
+    """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`.
+
+    `place` is its own, `source_place` that of the raw record it came from, where it was put aside as the stream was ordered.
+    """
 
     model_config = _like(
         {
@@ -447,6 +450,7 @@ class DeadLetterOut(BaseModel):
             "source_topic": None,
             "source_partition": None,
             "source_offset": None,
+            "source_place": None,
             "source_line": 2,
         }
     )
@@ -463,6 +467,7 @@ class DeadLetterOut(BaseModel):
     source_topic: str | None
     source_partition: int | None
     source_offset: int | None
+    source_place: str | None
     source_line: int | None
 
 

@@ -11,6 +11,7 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_runtime.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_runtime.routes import StrictRoute
 from graphtide_wire.control import PatternRecord
+from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place
 from graphtide_wire.statistics import encode_statistics
 from graphtide_wire.topics import check_stream
@@ -147,6 +148,12 @@ def _checked(stream: str) -> str:
     return stream
 
 
+def _place(source: Source) -> str | None:
+    if source.partition is None or source.offset is None:
+        return None
+    return str(Place(source.partition, source.offset))
+
+
 def _shown(letter: Letter) -> DeadLetterOut:
     record = letter.record
     try:
@@ -166,5 +173,6 @@ def _shown(letter: Letter) -> DeadLetterOut:
         source_topic=record.source.topic,
         source_partition=record.source.partition,
         source_offset=record.source.offset,
+        source_place=_place(record.source),
         source_line=record.source.line,
     )

@@ -1,4 +1,4 @@
-"""`python -m graphtide.dev.description FILE` writes the description of the whole API; a test compares it with the one in `docs`."""
+"""`python -m graphtide.dev.description FILE` writes the description of the whole API, which the documentation holds."""
 
 from __future__ import annotations
 
