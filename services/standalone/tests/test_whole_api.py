@@ -104,6 +104,12 @@ def test_dev_up_serves_it_and_a_page_of_it_that_loads_nothing(http: TestClient) 
     assert not re.search(r"<script|<link|src=|https?://(?!localhost)", re.sub("<pre>.*?</pre>", "", page.text, flags=re.DOTALL))
 
 
+def test_dev_up_answers_head_wherever_it_answers_get(http: TestClient) -> None:
+    for path in ("/livez", "/metrics", "/docs", "/openapi.json", "/api/v1/patterns", "/api/v1/operations"):
+        got, head = http.get(path), http.head(path)
+        assert (head.status_code, head.headers["Content-Type"], head.content) == (200, got.headers["Content-Type"], b"")
+
+
 def test_every_route_that_is_described_is_served_by_dev_up(http: TestClient) -> None:
     for method, path, _ in operations():
         refused = http.request("TRACE", path.format(**PLACES))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 _MOST_EDGES: Final = 1_000_000
 _MOST_EPOCHS: Final = 100
+_MOST_FOUND: Final = 10_000
+"""Edges that are found at most: an id may come again and again."""
+
 _AT_ONCE: Final = 8
 """Ordered records that are read at once; one may have megabytes."""
 
@@ -140,10 +144,12 @@ class Edges:
             if not ids or place not in reader.partitions(place.topic):
                 return
             for records in _of_epochs(reader, place, since, until):
-                found = [edge for edge in _edges(records, ids, budget) if _is_in(edge.ts, since, until)]
-                if found or budget.is_spent:
-                    yield Found(found, not budget.is_spent)
-                if budget.is_spent:
+                are_in = (edge for edge in _edges(records, ids, budget) if _is_in(edge.ts, since, until))
+                found = list(islice(are_in, _MOST_FOUND))
+                is_whole = not budget.is_spent and len(found) < _MOST_FOUND
+                if found or not is_whole:
+                    yield Found(found, is_whole)
+                if not is_whole:
                     return
         finally:
             reader.close()

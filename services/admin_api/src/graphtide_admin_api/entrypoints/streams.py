@@ -106,7 +106,7 @@ def router(parts: Parts) -> APIRouter:
         """Return the newest records that could not be used: of one stream page by page, or the last of each stream."""
         begin = begin_of(cursor)
         if stream is None and begin is not None:
-            raise ProblemError(422, "invalid-request", "a cursor is one of a stream: add ?stream=")
+            raise ProblemError(400, "bad-cursor", "a cursor of dead letters is one of a stream: add ?stream=")
         names = parts.streams.names() if stream is None else [_checked(stream)]
         pages = [parts.streams.letters(name, limit, begin) for name in names]
         following = pages[0].following if stream is not None else None

@@ -35,6 +35,7 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.serving.heads import HeadAsGet
 from graphtide_runtime.serving.hosts import Hosts, KnownHosts
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_statistics.bootstrap import counter
@@ -111,6 +112,7 @@ def application(options: DevOptions) -> FastAPI:
     serve_page(everything)
     both = (settings, control_settings)
     names, origins = [name for each in both for name in each.hosts], [origin for each in both for origin in each.cors_origins]
+    everything.add_middleware(HeadAsGet)
     everything.add_middleware(KnownHosts, hosts=Hosts(names, origins))
     everything.include_router(
         health_routes(
