@@ -88,7 +88,9 @@ def _like(*examples: dict[str, Any]) -> ConfigDict:
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    """A body as it is described: nothing unknown, and no value of another type, such as `true` for 1."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Limits(_Strict):

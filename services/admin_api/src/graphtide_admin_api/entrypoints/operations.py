@@ -22,6 +22,7 @@ class BackfillIn(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        strict=True,
         populate_by_name=True,
         json_schema_extra={"examples": [{"from": 1704067200000, "to": 1704153600000}, {}]},
     )

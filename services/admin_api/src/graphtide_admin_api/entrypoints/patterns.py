@@ -14,6 +14,7 @@ from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_runtime.access.guard import caller_of
 from graphtide_runtime.routes import JsonRoute
 from graphtide_wire.control import PatternRecord
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
@@ -39,7 +40,9 @@ from graphtide_admin_api.entrypoints.simulations import Simulations
 
 _ONE: Final = "/patterns/{name:pattern}"
 
-PageQuery = Annotated[int | SkipJsonSchema[None], Query(ge=1, le=1_000, description="Patterns of a page; all by default.")]
+PageQuery = Annotated[
+    Annotated[int, Field(ge=1, le=1_000)] | SkipJsonSchema[None], Query(description="Patterns of a page; all by default.")
+]
 NameQuery = Annotated[str | SkipJsonSchema[None], Query(description="`next` of the page before.")]
 IfMatch = Annotated[str | None, Header(description="ETag of the state that is to be changed, or *.")]
 
