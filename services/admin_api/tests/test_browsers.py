@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -19,6 +20,7 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.serving import served
+from graphtide_testing.telemetry import spans_in_memory
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import matches
 from graphtide_wire.place import Places
@@ -87,6 +89,20 @@ def test_a_ticket_follows_the_matches_of_all_patterns_and_does_nothing_else(http
     assert http.post("/api/v1/tickets").status_code == 401
     refused = http.get(f"/api/v1/matches:stream?after=x&ticket={ticket}")
     assert (refused.status_code, refused.json()["code"]) == (400, "bad-event-id")
+
+
+def test_a_ticket_is_in_no_trace(http: httpx2.Client) -> None:
+    with spans_in_memory() as spans:
+
+        def has_ended(number: int) -> bool:
+            return any(int(each.trace_id, 16) == number for each in spans.ended())
+
+        for number, path in enumerate(("/matches:stream?last=7&ticket=top-secret", "/patterns?stream=s"), start=1):
+            traceparent = f"00-{number:032x}-b7ad6b7169203331-01"
+            http.get(f"/api/v1{path}", headers={"X-API-Key": "" if number == 1 else "bob", "traceparent": traceparent})
+            wait_until(partial(has_ended, number), 60, pause=0.01)
+        queries = [str(each.attributes["url.query"]) for each in spans.ended() if "url.query" in each.attributes]
+    assert queries == ["REDACTED", "stream=s"]
 
 
 def test_a_ticket_is_over_after_a_minute_and_known_to_all_with_its_secret() -> None:

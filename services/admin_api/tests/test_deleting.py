@@ -101,6 +101,17 @@ def test_who_put_the_stream_in_order_writes_no_more(deployment: Deployment) -> N
     assert deployment.end() == 0
 
 
+def test_a_deletion_that_broke_off_is_completed_by_another(deployment: Deployment) -> None:
+    fill(deployment)
+    topics = sorted(spec.name for spec in TOPICS.of_stream(S))
+    for gone in (topics[:1], topics):
+        deployment.log.admin().delete(gone)
+        assert deployment.http.delete("/api/v1/streams/s").status_code == 204
+        deployment.until(lambda: deployment.http.get("/api/v1/statistics/s").status_code == 404)
+        assert deployment.http.get("/api/v1/streams").json() == {"streams": []}
+        fill(deployment)
+
+
 def test_only_who_administers_deletes_streams(deployment: Deployment) -> None:
     fill(deployment)
     for key, status in (("", 401), ("reader", 403), ("writer", 403)):

@@ -231,6 +231,7 @@ def test_dead_letters_are_shown_newest_first_and_one_by_one(deployment: Deployme
         newest, oldest = deployment.http.get(path).json()["dead_letters"]
         assert (newest["raw"], newest["raw_base64"], oldest["raw"]) == (None, "//4=", "first")
         assert (oldest["code"], oldest["source_offset"], oldest["place"]) == ("malformed", 2, "0-0")
+        assert (oldest["source_place"], newest["place"]) == ("1-2", "0-1")
     assert deployment.http.get("/api/v1/dead-letters?stream=s&limit=1").json()["dead_letters"] == [newest]
     assert deployment.http.get("/api/v1/dead-letters/s/0-0").json() == oldest
     assert deployment.http.get("/api/v1/dead-letters/s/0-9").status_code == 404

@@ -95,3 +95,20 @@ def test_head_is_get_without_the_body_wherever_get_is(deployment: Deployment) ->
     refused = deployment.http.head("/api/v1/patterns:validate")
     assert (refused.status_code, refused.headers["Allow"]) == (405, "POST")
     assert deployment.http.head("/api/v1/patterns", headers={"X-API-Key": ""}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"partial_matches": True}}),
+        ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"work": "7"}}),
+        ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"state_bytes": 1.0}}),
+        ("/patterns/p:backfill", {"from": False}),
+        ("/patterns/p:backfill", {"to": "7"}),
+    ],
+)
+def test_a_value_of_another_type_is_no_number(deployment: Deployment, path: str, body: dict[str, object]) -> None:
+    if path != "/patterns":
+        deployment.http.post("/api/v1/patterns", content=TEXT, headers=JSON)
+    answer = deployment.http.post(f"/api/v1{path}", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 from graphtide_core.errors import FatalError, TransientError
+from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
 from graphtide_ingestion.settings import Settings
@@ -334,6 +335,17 @@ def test_a_request_that_is_refused_for_its_form_makes_no_stream() -> None:
         ):
             assert service.post("", headers, url).status_code >= 400
         assert not [topic for topic in service.log.admin().topics() if "other" in topic]
+
+
+def test_a_stream_that_was_deleted_is_missed_and_not_waited_for(service: Service) -> None:
+    addresses = (EDGES, "/api/v1/streams/flows:reset-watermark")
+    for url in addresses:
+        assert service.post(edge(1), NDJSON, EDGES).status_code == 202, "it is known"
+        topics = [spec.name for spec in TOPICS.of_stream(StreamName("flows"))]
+        service.log.admin().delete(topics)
+        assert problem(service.post(edge(1), NDJSON, url)) == (503, "unavailable")
+        assert problem(service.post(edge(1), NDJSON, url)) == (404, "unknown-stream")
+        service.log.admin().ensure(TOPICS.of_stream(StreamName("flows")))
 
 
 def test_what_is_not_there_is_told_with_what_may_be_meant(service: Service) -> None:

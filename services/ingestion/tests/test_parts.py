@@ -328,3 +328,28 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_is_shut_ou
     thief.close()
     wait_until(lambda: sequencers.ready()[0].wrong is None, 6 * PATIENCE)
     sequencers.close()
+
+
+def test_the_sequencer_of_a_stream_that_was_deleted_ends_and_no_other() -> None:
+    log, topics = MemoryLog(), Topics("test")
+    log.admin().ensure(topics.of_deployment())
+    streams = Streams(log, topics, StreamOptions())
+    options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
+    sequencers = Sequencers(
+        streams, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
+    )
+    streams.make("gone")
+    streams.make("kept")
+    sequencers.start()
+
+    def are_ready(*names: str) -> bool:
+        found = {each.name.rpartition(".")[2] for each in sequencers.ready() if each.wrong is None}
+        return found == set(names) and sequencers.running == len(sequencers.ready()) == len(names)
+
+    wait_until(lambda: are_ready("gone", "kept"), PATIENCE, pause=0.01)
+    log.admin().delete([spec.name for spec in topics.of_stream(StreamName("gone"))])
+    wait_until(lambda: are_ready("kept"), PATIENCE, pause=0.01)
+    streams.make("gone")
+    wait_until(lambda: are_ready("gone", "kept"), PATIENCE, pause=0.01)
+    sequencers.close()
+    assert sequencers.running == 0

@@ -17,6 +17,7 @@ from graphtide_runtime.telemetry.instruments import observed
 from graphtide_wire.topics import Topics
 
 from graphtide_admin_api.application.deleting import Deleting
+from graphtide_admin_api.application.edges import Edges
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.patterns import Patterns
@@ -86,6 +87,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         schemas=StreamSchemas(log, topics, view),
         operations=operations,
         deleting=Deleting(log, topics, view, registry, operations),
+        edges=Edges(log, topics),
         requires=protection.guard.requires,
         tickets=protection.guard.tickets,
         alive=workers.alive,

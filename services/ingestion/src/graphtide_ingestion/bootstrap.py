@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
+from graphtide_runtime.api_pages import serve_page
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import checked
 from graphtide_runtime.http import answer_with_problems, health_routes
 from graphtide_runtime.process import Workers
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.routes import SERVERS, operation_id
 from graphtide_runtime.sequencing.raw_decoding import Ahead
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_runtime.serving.protecting import protect
@@ -25,6 +28,7 @@ from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.streams import StreamOptions, Streams
+from graphtide_ingestion.entrypoints.description import TAGS
 from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits, edges_routes
 from graphtide_ingestion.entrypoints.once import Once
 from graphtide_ingestion.entrypoints.resets_api import ResetsApi, resets_routes
@@ -141,9 +145,19 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     )
 
     app = FastAPI(
-        title="graphtide ingestion", version="1", lifespan=_lifespan, telemetry=REQUESTS, docs_url=None, redoc_url=None
+        title="graphtide ingestion",
+        summary="Edges come into streams, and dead letters come again.",
+        version=version("graphtide-ingestion"),
+        servers=SERVERS,
+        openapi_tags=TAGS,
+        generate_unique_id_function=operation_id,
+        lifespan=_lifespan,
+        telemetry=REQUESTS,
+        docs_url=None,
+        redoc_url=None,
     )
     answer_with_problems(app)
+    serve_page(app)
     room = protect(app, protection)
     app.include_router(edges_routes(api, protection.guard.requires))
     app.include_router(resets_routes(resets, protection.guard.requires))

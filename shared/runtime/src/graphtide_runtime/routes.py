@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from fastapi import Request, Response
@@ -20,12 +20,24 @@ if TYPE_CHECKING:
 
 JSON: Final = "application/json"
 
+SERVERS: Final[list[dict[str, Any]]] = [
+    {"url": "/", "description": "Whoever serves this description."},
+    {"url": "http://localhost:8080", "description": "`graphtide dev up`, which serves all routes; or the control plane alone."},
+    {"url": "http://localhost:8081", "description": "Ingestion alone."},
+]
+"""Where the routes are, as descriptions tell it."""
+
 _MOST_BRACKETS: Final = 50_000
 _MOST_COMMAS: Final = 200_000
 """Of a body, texts included: more values than any route takes would hold up the event loop while they are made."""
 
 _UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 _MOST_SHOWN: Final = 100
+
+
+def operation_id(route: APIRoute) -> str:
+    """Return what generated clients call an operation: the name of its function, which no other route has and which stays."""
+    return route.name
 
 
 class StrictRoute(APIRoute):

@@ -53,7 +53,7 @@ class Deleting:
         def unless_read(patterns: list[str]) -> None:
             self._refuse_if_read(name, patterns)
             there = own & set(self._log.admin().topics())
-            if not there:
+            if not there and self._view.statistics(name) is None:
                 raise ProblemError(404, "not-found", f"there is no stream {name!r}")
             self._shut_out_sequencer(stream)
             self._log.admin().delete(sorted(there))

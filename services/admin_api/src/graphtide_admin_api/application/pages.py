@@ -66,7 +66,7 @@ def page_of(
             continue
         first, end = reader.ends([place])[place]
         reached = end if cursor is None else min(end, cursor.offsets[place.partition])
-        for record in _backwards(reader, place, first, reached, extent.most_at_once):
+        for record in backwards(reader, place, first, reached, extent.most_at_once):
             if len(found) == extent.most or looked_at == extent.most_looked_at or size >= extent.most_bytes:
                 break
             looked_at, reached = looked_at + 1, record.offset
@@ -80,7 +80,7 @@ def page_of(
     return Page(found, Places(following) if following else None)
 
 
-def _backwards(reader: LogReader, place: TopicPartition, first: int, below: int, most_at_once: int) -> Iterator[Record]:
+def backwards(reader: LogReader, place: TopicPartition, first: int, below: int, most_at_once: int) -> Iterator[Record]:
     """Yield the records below an offset, the newest first; it ends where they have just been let go."""
     back = min(_FIRST_READ, most_at_once)
     while below > first:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import Path, Query
@@ -15,6 +15,7 @@ from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
+from graphtide_admin_api.application.edges import Edge
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
 from graphtide_admin_api.domain.standing import Standing
@@ -49,8 +50,48 @@ CursorQuery = Annotated[
 Next = Annotated[str | None, Field(description="cursor of the page that follows; null where none does")]
 
 
+_TEXT: Final = "PATTERN fan_out MATCH (a)-[x:http]->(b), (a)-[y:http]->(c) ORDER x < y ON flows WINDOW 10s"
+_TIME: Final = "2026-01-01T12:00:00Z"
+_MATCH: Final = {
+    "match_id": "4232d89a8d4c036f868a7bc9f0d7cb5f",
+    "query": "fan_out",
+    "kind": "match",
+    "detected_at": 1704067201000,
+    "first_ts": 1704067200000,
+    "last_ts": 1704067201000,
+    "edges": {"x": "e1", "y": "e2"},
+    "vertices": {"a": "10.0.0.7", "b": "203.0.113.1", "c": "203.0.113.2"},
+}
+_STREAM: Final = {
+    "name": "flows",
+    "partitions": 4,
+    "first": 0,
+    "end": 17,
+    "dead_letters": 1,
+    "patterns": ["fan_out"],
+}
+_EDGE: Final = {
+    "id": "e1",
+    "ts": 1704067200000,
+    "src": "10.0.0.7",
+    "dst": "203.0.113.1",
+    "label": "http",
+    "src_label": "ip",
+    "dst_label": None,
+    "made": False,
+    "attributes": {"bytes": 7120},
+}
+
+
+def _like(*examples: dict[str, Any]) -> ConfigDict:
+    """Return the configuration of a model that the description shows such examples of."""
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    """A body as it is described: nothing unknown, and no value of another type, such as `true` for 1."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Limits(_Strict):
@@ -80,6 +121,10 @@ class Limits(_Strict):
 class PatternIn(_Strict):
     """A pattern to be registered."""
 
+    model_config = _like(
+        {"text": _TEXT}, {"text": _TEXT, "engine": "auto", "limits": {"partial_matches": 10_000, "policy": "pause"}}
+    )
+
     text: Text
     engine: Engine = AUTO
     limits: Limits = Field(default_factory=Limits)
@@ -92,6 +137,8 @@ class PatternIn(_Strict):
 
 class PatternChange(_Strict):
     """What is to change of a pattern; what is left out stays."""
+
+    model_config = _like({"limits": {"state_bytes": 1_048_576, "policy": "shed"}}, {"state": "paused"})
 
     text: Text | None = None
     engine: Engine | None = None
@@ -179,6 +226,8 @@ class PatternsOut(BaseModel):
 class TextIn(_Strict):
     """A text to look at."""
 
+    model_config = _like({"text": _TEXT})
+
     text: Text
 
 
@@ -207,6 +256,23 @@ class Flaw(BaseModel):
 class Validity(BaseModel):
     """Whether a text is valid: its patterns, or what is wrong."""
 
+    model_config = _like(
+        {
+            "valid": True,
+            "patterns": [
+                {
+                    "name": "fan_out",
+                    "stream": "flows",
+                    "window": "10s",
+                    "edges": ["x", "y"],
+                    "vertices": ["a", "b", "c"],
+                    "canonical": _TEXT,
+                }
+            ],
+        },
+        {"valid": False, "error": {"detail": "expected a name", "line": 1, "column": 9}},
+    )
+
     valid: bool
     patterns: list[PatternSummary] = Field(default_factory=list)
     error: Flaw | None = None
@@ -231,12 +297,64 @@ class SimulationOut(BaseModel):
 class MatchOut(BaseModel):
     """A match record and its place, `partition-offset`."""
 
+    model_config = _like({"place": "0-17", "match": _MATCH})
+
     place: str
     match: JsonValue
 
 
+class EdgeOut(BaseModel):
+    """An edge as it was put in order; `made` says that its id is its place in the stream, because the sender gave none."""
+
+    model_config = _like(_EDGE)
+
+    id: str
+    ts: int
+    src: str
+    dst: str
+    label: str | None
+    src_label: str | None
+    dst_label: str | None
+    made: bool
+    attributes: dict[str, bool | int | float | str | None]
+
+    @classmethod
+    def of(cls, edge: Edge) -> EdgeOut:
+        """Return an edge as it is shown."""
+        return cls(
+            id=edge.id,
+            ts=edge.ts,
+            src=edge.src,
+            dst=edge.dst,
+            label=edge.label,
+            src_label=edge.src_label,
+            dst_label=edge.dst_label,
+            made=edge.is_made,
+            attributes=dict(edge.attributes),
+        )
+
+
+class EdgesOut(BaseModel):
+    """Edges that were found, the newest first; `truncated` where a bound ended the search before all was looked at."""
+
+    model_config = _like({"edges": [_EDGE], "truncated": False})
+
+    edges: list[EdgeOut]
+    truncated: bool
+
+
+class MatchDetails(MatchOut):
+    """A match, and its edges by their names in the pattern; null where an edge is not in the log, or not any more."""
+
+    model_config = _like({"place": "0-17", "match": _MATCH, "edges": {"x": _EDGE, "y": None}})
+
+    edges: dict[str, EdgeOut | None]
+
+
 class MatchesOut(BaseModel):
     """Matches, the newest first. A page may hold less than was asked for, or nothing, and another follow all the same."""
+
+    model_config = _like({"matches": [{"place": "0-17", "match": _MATCH}], "next": "0-17"})
 
     matches: list[MatchOut]
     next: Next = None
@@ -244,6 +362,8 @@ class MatchesOut(BaseModel):
 
 class TicketOut(BaseModel):
     """What follows matches in an address, in place of a header, and until when."""
+
+    model_config = _like({"ticket": "eyJhbGciOiJIUzI1NiJ9.e30.c2ln", "expires_at": _TIME})
 
     ticket: str
     expires_at: datetime
@@ -260,6 +380,8 @@ class PatternStatistics(BaseModel):
 
 class StreamOut(BaseModel):
     """A stream; dead letters are counted by offsets, so there may be a few less."""
+
+    model_config = _like(_STREAM)
 
     name: str
     partitions: int
@@ -287,6 +409,21 @@ class StreamStanding(BaseModel):
 class StreamDetails(StreamOut):
     """A stream and how it stands; `standing` is null until a part of it was put in order."""
 
+    model_config = _like(
+        {
+            **_STREAM,
+            "standing": {
+                "epoch": 0,
+                "watermark": 1704067201000,
+                "newest": 1704067201000,
+                "read": 17,
+                "late": 0,
+                "future": 0,
+                "note": None,
+            },
+        }
+    )
+
     standing: StreamStanding | None
 
 
@@ -305,12 +442,10 @@ class SchemaOut(BaseModel):
     attributes: list[AttributeOut]
 
 
-class SchemaIn(BaseModel):
+class SchemaIn(_Strict):
     """Types by the names of attributes; they take the place of those that were declared before."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"example": {"attributes": {"zip": "string", "amount": "number"}}}
-    )
+    model_config = _like({"attributes": {"zip": "string", "amount": "number"}})
 
     attributes: Annotated[
         dict[
@@ -327,7 +462,29 @@ class StreamsOut(BaseModel):
 
 
 class DeadLetterOut(BaseModel):
-    """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`."""
+    """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`.
+
+    `place` is its own, `source_place` that of the raw record it came from, where it was put aside as the stream was ordered.
+    """
+
+    model_config = _like(
+        {
+            "stream": "flows",
+            "place": "0-17",
+            "code": "malformed",
+            "reason": 'ts "x" is not an integer',
+            "time": _TIME,
+            "raw": '{"ts":"x"}',
+            "raw_base64": None,
+            "content_type": "application/x-ndjson",
+            "producer": "probe-7",
+            "source_topic": None,
+            "source_partition": None,
+            "source_offset": None,
+            "source_place": None,
+            "source_line": 2,
+        }
+    )
 
     stream: str
     place: str
@@ -341,6 +498,7 @@ class DeadLetterOut(BaseModel):
     source_topic: str | None
     source_partition: int | None
     source_offset: int | None
+    source_place: str | None
     source_line: int | None
 
 

@@ -20,7 +20,12 @@ from graphtide_admin_api.entrypoints.parts import Parts
 class BackfillIn(BaseModel):
     """From when to when matches are to be found, in ticks of the stream; null is where history begins or ends."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        populate_by_name=True,
+        json_schema_extra={"examples": [{"from": 1704067200000, "to": 1704153600000}, {}]},
+    )
 
     start: Annotated[Ticks | None, Field(alias="from", description="First time of detection.")] = None
     end: Annotated[Ticks | None, Field(alias="to", description="Time before which matches are detected.")] = None
@@ -79,7 +84,7 @@ def router(parts: Parts) -> APIRouter:
     reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
 
     @routes.post("/patterns/{name}:backfill", status_code=202, dependencies=writes)
-    def backfill(name: str, wanted: BackfillIn, response: Response) -> OperationOut:
+    def backfill_pattern(name: str, wanted: BackfillIn, response: Response) -> OperationOut:
         """Find the matches of a pattern in its stream's history; they are reported beside the others, marked as backfilled."""
         record, _ = parts.patterns.get(name)
         if wanted.engine not in (AUTO, *ENGINES):
@@ -90,17 +95,17 @@ def router(parts: Parts) -> APIRouter:
         return OperationOut.of(found)
 
     @routes.get("/operations", dependencies=reads)
-    def all_operations() -> OperationsOut:
+    def list_operations() -> OperationsOut:
         """Return all operations that are known."""
         return OperationsOut(operations=[OperationOut.of(each) for each in parts.operations.all()])
 
     @routes.get("/operations/{id}", dependencies=reads)
-    def one(id: str) -> OperationOut:
+    def get_operation(id: str) -> OperationOut:
         """Return an operation and how far it is."""
         return OperationOut.of(parts.operations.get(id))
 
     @routes.delete("/operations/{id}", status_code=202, dependencies=writes)
-    def cancel(id: str) -> OperationOut:
+    def cancel_operation(id: str) -> OperationOut:
         """Let an operation end where it is; matches that were reported stay."""
         return OperationOut.of(parts.operations.cancel(id))
 

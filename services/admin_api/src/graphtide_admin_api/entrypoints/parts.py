@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
 
     from graphtide_admin_api.application.deleting import Deleting
+    from graphtide_admin_api.application.edges import Edges
     from graphtide_admin_api.application.matches import RecentMatches
     from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.patterns import Patterns
@@ -57,6 +58,7 @@ class Parts:
     schemas: StreamSchemas
     operations: Operations
     deleting: Deleting
+    edges: Edges
     requires: Authorize
     tickets: Tickets
     alive: Look

@@ -43,7 +43,11 @@ SIMULATION: Final[dict[str, Any]] = {
                         "engine": {"type": "string", "enum": [AUTO, *ENGINES], "default": AUTO},
                         "time_unit": {"type": "string", "enum": ["s", "ms", "us", "ns"], "default": "ms"},
                     },
-                }
+                },
+                "example": {
+                    "text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10",
+                    "edges": [{"ts": 1, "src": "a", "dst": "b", "label": "pays"}],
+                },
             }
         },
     }

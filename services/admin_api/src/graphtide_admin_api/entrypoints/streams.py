@@ -8,30 +8,31 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_runtime.access.callers import ADMIN, READ_PATTERNS
-from graphtide_runtime.routes import StrictRoute
+from graphtide_runtime.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
+from graphtide_runtime.routes import JsonRoute
 from graphtide_wire.control import PatternRecord
+from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place
 from graphtide_wire.statistics import encode_statistics
 from graphtide_wire.topics import check_stream
+from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.reading import Letter, Stream
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.forms import (
-    AttributeOut,
     CursorQuery,
     DeadLetterOut,
     DeadLettersOut,
+    EdgeOut,
+    EdgesOut,
     PlacePath,
-    SchemaIn,
-    SchemaOut,
     StreamDetails,
     StreamOut,
     StreamPath,
     StreamQuery,
     StreamsOut,
     StreamStanding,
+    Ticks,
     begin_of,
 )
 from graphtide_admin_api.entrypoints.parts import Parts
@@ -39,20 +40,20 @@ from graphtide_admin_api.entrypoints.parts import Parts
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(prefix="/api/v1", tags=["streams"], route_class=StrictRoute)
+    routes = APIRouter(prefix="/api/v1", tags=["streams"], route_class=JsonRoute)
     reads = [Depends(parts.requires(READ_PATTERNS))]
     administers = [Depends(parts.requires(ADMIN))]
 
     @routes.get("/streams", dependencies=reads)
-    def streams() -> StreamsOut:
+    def list_streams() -> StreamsOut:
         """Return the streams that there are."""
         patterns = parts.view.patterns()
         return StreamsOut(streams=[_stream(each, patterns) for each in parts.streams.all()])
 
     @routes.get("/streams/{stream}", dependencies=reads)
-    def one(stream: StreamPath) -> StreamDetails:
+    def get_stream(stream: StreamPath) -> StreamDetails:
         """Return a stream and how far it was put in order."""
-        patterns, found = parts.view.patterns(), parts.streams.one(_checked(stream))
+        patterns, found = parts.view.patterns(), parts.streams.one(checked(stream))
         if found is None:
             raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
         standing = None
@@ -69,29 +70,29 @@ def router(parts: Parts) -> APIRouter:
             )
         return StreamDetails(**_stream(found[0], patterns).model_dump(), standing=standing)
 
-    @routes.get("/streams/{stream}/schema", dependencies=reads)
-    def schema(stream: StreamPath) -> SchemaOut:
-        """Return what is known of a stream's attributes: what was declared, and what edges showed."""
-        return _schema(parts, _checked(stream))
+    @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
+    def find_edges(
+        stream: StreamPath,
+        ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000, description="Ids of edges.")],
+        since: Annotated[Ticks | SkipJsonSchema[None], Query(alias="from", description="At this time or later.")] = None,
+        until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Before this time.")] = None,
+    ) -> EdgesOut:
+        """Return edges by their ids, as they were put in order: those of the newest epoch that has any of them.
 
-    @routes.put("/streams/{stream}/schema", dependencies=administers)
-    def declare(stream: StreamPath, schema: SchemaIn) -> SchemaOut:
-        """Declare types of attributes: an edge with a value of another type becomes a dead letter. None takes them back."""
-        reserved = sorted(name for name in schema.attributes if name in {*RECORD_FIELDS, "op"})
-        if reserved:
-            raise ProblemError(
-                422, "invalid-request", f"{reserved[0]!r} is no attribute: a record's own fields have their types"
-            )
-        parts.schemas.declare(_checked(stream), schema.attributes)
-        return _schema(parts, stream)
+        Ids are in no index: with `from` and `to`, which a match tells as `first_ts` and `last_ts`, only those times are read.
+        """
+        if checked(stream) not in parts.streams.names():
+            raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
+        found = parts.edges.find(stream, ids, since, until)
+        return EdgesOut(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
 
     @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
-    def delete(stream: StreamPath) -> None:
+    def delete_stream(stream: StreamPath) -> None:
         """Delete a stream that no pattern reads, with its edges, dead letters and statistics; reported matches stay."""
-        parts.deleting.delete(_checked(stream))
+        parts.deleting.delete(checked(stream))
 
     @routes.get("/statistics/{stream}", dependencies=reads, response_class=Response)
-    def statistics(stream: StreamPath) -> Response:
+    def get_statistics(stream: StreamPath) -> Response:
         """Return the newest snapshot of a stream: the record of the topic control.statistics."""
         found = parts.view.statistics(stream)
         if found is None:
@@ -99,14 +100,14 @@ def router(parts: Parts) -> APIRouter:
         return Response(encode_statistics(found), media_type="application/json")
 
     @routes.get("/dead-letters", dependencies=administers)
-    def letters(
+    def list_dead_letters(
         stream: StreamQuery = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100, cursor: CursorQuery = None
     ) -> DeadLettersOut:
         """Return the newest records that could not be used: of one stream page by page, or the last of each stream."""
         begin = begin_of(cursor)
         if stream is None and begin is not None:
-            raise ProblemError(422, "invalid-request", "a cursor is one of a stream: add ?stream=")
-        names = parts.streams.names() if stream is None else [_checked(stream)]
+            raise ProblemError(400, "bad-cursor", "a cursor of dead letters is one of a stream: add ?stream=")
+        names = parts.streams.names() if stream is None else [checked(stream)]
         pages = [parts.streams.letters(name, limit, begin) for name in names]
         following = pages[0].following if stream is not None else None
         return DeadLettersOut(
@@ -115,10 +116,10 @@ def router(parts: Parts) -> APIRouter:
         )
 
     @routes.get("/dead-letters/{stream}/{place}", dependencies=administers)
-    def letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
+    def get_dead_letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
         """Return the dead letter at a place, `partition-offset`."""
         try:
-            found = parts.streams.letter(_checked(stream), Place.of(place))
+            found = parts.streams.letter(checked(stream), Place.of(place))
         except ValueError as error:
             raise ProblemError(400, "bad-place", str(error)) from error
         if found is None:
@@ -126,13 +127,6 @@ def router(parts: Parts) -> APIRouter:
         return _shown(found)
 
     return routes
-
-
-def _schema(parts: Parts, stream: str) -> SchemaOut:
-    declared, seen = parts.view.schema(stream, "declared"), parts.view.schema(stream, "seen")
-    attributes = [AttributeOut(name=name, type=kind, source="declared") for name, kind in declared.items()]
-    attributes += [AttributeOut(name=name, type=kind, source="seen") for name, kind in seen.items() if name not in declared]
-    return SchemaOut(stream=stream, attributes=sorted(attributes, key=lambda each: each.name))
 
 
 def _stream(stream: Stream, patterns: Iterable[PatternRecord]) -> StreamOut:
@@ -146,12 +140,23 @@ def _stream(stream: Stream, patterns: Iterable[PatternRecord]) -> StreamOut:
     )
 
 
-def _checked(stream: str) -> str:
+def checked(stream: str) -> str:
+    """Return the name if a stream may have it.
+
+    Raises:
+        ProblemError: it may not.
+    """
     try:
         check_stream(stream)
     except InvalidQueryError as error:
         raise ProblemError(400, "bad-stream", str(error)) from error
     return stream
+
+
+def _place(source: Source) -> str | None:
+    if source.partition is None or source.offset is None:
+        return None
+    return str(Place(source.partition, source.offset))
 
 
 def _shown(letter: Letter) -> DeadLetterOut:
@@ -173,5 +178,6 @@ def _shown(letter: Letter) -> DeadLetterOut:
         source_topic=record.source.topic,
         source_partition=record.source.partition,
         source_offset=record.source.offset,
+        source_place=_place(record.source),
         source_line=record.source.line,
     )

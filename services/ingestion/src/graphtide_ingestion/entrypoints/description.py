@@ -8,7 +8,7 @@ from fastapi import Path, Query
 from graphtide_runtime.http import described
 from graphtide_runtime.routes import JSON
 from graphtide_wire.topics import STREAM_NAME
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_ingestion.entrypoints import bodies
@@ -25,6 +25,14 @@ ColumnsQuery = Annotated[
         description="Columns of text/csv that are called otherwise: `canonical:own`, with commas between them.",
         examples=["src:from,dst:to"],
     ),
+]
+
+TAGS: Final = [
+    {"name": "edges", "description": "Edges come in: as JSON, CSV or CloudEvents, and as dead letters that are sent again."},
+    {
+        "name": "streams",
+        "description": "Where edges come from: how far they were put in order, what was counted and put aside.",
+    },
 ]
 
 PROBLEMS: Final = described(
@@ -59,6 +67,19 @@ class Accepted(BaseModel):
     `created` says that the stream was made for these edges; `similar` names streams that are called much the same.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "accepted": 1,
+                    "rejected": 1,
+                    "errors": [{"line": 2, "code": "malformed", "reason": 'ts "x" is not an integer'}],
+                },
+                {"accepted": 2, "rejected": 0, "errors": [], "created": True, "similar": ["flows"]},
+            ]
+        }
+    )
+
     accepted: int
     rejected: int
     errors: list[RefusedEdge]
@@ -67,6 +88,9 @@ class Accepted(BaseModel):
 
 
 _LINES: Final = {"schema": {}, "example": '{"ts":1,"src":"a","dst":"b","label":"x"}\n'}
+
+_EDGE: Final = {"ts": 1704067200000, "src": "10.0.0.7", "dst": "203.0.113.1", "label": "http", "bytes": 7120}
+_HEAD: Final = {"specversion": "1.0", "type": "edge", "source": "/probe/7", "id": "17"}
 
 _EVENT: Final = {
     "type": "object",
@@ -86,9 +110,9 @@ EDGES: Final[dict[str, Any]] = {
             "application/x-ndjson": _LINES,
             "application/jsonl": _LINES,
             "text/csv": {"schema": {"type": "string"}, "example": "ts,src,dst,label\n1,a,b,x\n"},
-            JSON: {"schema": {}},
-            bodies.EVENT: {"schema": _EVENT},
-            bodies.EVENTS: {"schema": {"type": "array", "items": {}}},
+            JSON: {"schema": {}, "example": _EDGE},
+            bodies.EVENT: {"schema": _EVENT, "example": {**_HEAD, "data": _EDGE}},
+            bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [{**_HEAD, "data": _EDGE}]},
         },
     },
     "parameters": [
@@ -114,6 +138,6 @@ RESET: Final[dict[str, Any]] = {
 EDGE: Final[dict[str, Any]] = {
     "requestBody": {
         "description": "An edge in place of the letter; without one the letter is sent as it was.",
-        "content": {JSON: {"schema": {}}},
+        "content": {JSON: {"schema": {}, "example": _EDGE}},
     }
 }

@@ -183,7 +183,7 @@ class EdgesApi:
         except PoisonRecordError as error:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "unreadable-letter", error.reason) from error
         if letter is None:
-            detail = f"stream {stream} has no dead letter in partition {partition} at offset {offset}"
+            detail = f"stream {stream} has no dead letter at {place}"
             raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-letter", detail)
         body, _ = await bodies.whole(request, JSON, self._limits.most_value_bytes)
         if not body and letter.content_type is not None and letter.content_type.startswith("text/csv"):

@@ -86,7 +86,12 @@ class ResetsApi:
             ends = self._first((whose, stream, key), Meant(epoch, ends)).ends
         if ends == current:
             _LOG.warning(events.RESET_REQUESTED, stream=stream, epoch=ends, caller=whose)
-            await self._write(stream, Reset(ends, whose[:_LONGEST_NAME] or None))
+            try:
+                await self._write(stream, Reset(ends, whose[:_LONGEST_NAME] or None))
+            except TransientError:
+                # It may have been deleted: whoever asks next looks.
+                self._streams.forget(stream)
+                raise
         return EndedEpoch(stream=stream, ended=ends)
 
     def _first(self, key: tuple[str, str, str], own: Meant) -> Meant:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from fastapi import Request, Security
@@ -24,7 +24,7 @@ from graphtide_runtime.telemetry import attributes
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-OPEN: Final = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
+OPEN: Final = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json", "/docs"})
 """Paths that ask for no caller."""
 
 TICKETED: Final = ":stream"
@@ -70,11 +70,13 @@ class Guard:
 
     def requires(self, scope: str) -> Callable[..., object]:
         """Return the dependency of a route that needs a scope."""
+        # Of these two the description of the API is made, with the scope; who calls is known before.
+        shows_key, shows_token = Security(_KEY, scopes=[scope]), Security(_BEARER, scopes=[scope])
 
         async def check(
             request: Request,
-            _key: Annotated[str | None, Security(_KEY)] = None,
-            _bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)] = None,
+            _key: str | None = shows_key,
+            _bearer: HTTPAuthorizationCredentials | None = shows_token,
         ) -> None:
             caller = caller_of(request.scope)
             if caller is None:
