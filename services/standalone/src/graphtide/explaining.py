@@ -161,7 +161,7 @@ def statistics_of(stream: Records, options: MatchOptions, tell: Tell = warn) -> 
     Raises:
         UnreadableStreamError: the stream cannot be read.
     """
-    reading = ReaderOptions(time_unit=options.time_unit)
+    reading = ReaderOptions(time_unit=options.time_unit, columns=options.columns)
     reader = opened(stream, reading)
     put_aside = PutAside()
     try:

@@ -204,5 +204,11 @@ def prepare(
 
 
 def tuned(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
-    """Return the reader options with what the pipeline needs: its labels, its attributes, its unit."""
-    return replace(reading, symbols=pipeline.symbols, attributes=pipeline.projected, time_unit=options.time_unit)
+    """Return the reader options with what the pipeline needs: its labels, its attributes, its unit, its stream's columns."""
+    return replace(
+        reading,
+        symbols=pipeline.symbols,
+        attributes=pipeline.projected,
+        time_unit=options.time_unit,
+        columns=options.columns,
+    )

@@ -102,11 +102,11 @@ def match(
             limit_work,
         ),
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
+        columns=columns(column or []),
     )
     if statistics_from is not None:
         options = replace(options, statistics=statistics_of(statistics_from, options, say))
     reading = ReaderOptions(
-        columns=columns(column or []),
         format=None if format is None else choice(format, {f.value: f for f in StreamFormat}, "--format"),
         delimiter=delimiter_of(delimiter),
         keep_raw=dead_letters is not None,
