@@ -21,6 +21,7 @@ from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse, print_pattern
 
 from graphtide.explaining import explain
+from graphtide.matches import MatchList
 from graphtide.options import MatchOptions
 from graphtide.put_aside import StreamWarning
 from graphtide.session import Matches, Session, match
@@ -36,6 +37,7 @@ __all__ = [
     "LimitExceededError",
     "Limits",
     "MatchKind",
+    "MatchList",
     "MatchOptions",
     "Matches",
     "Operation",

@@ -97,6 +97,11 @@ class Pipeline:
         return self._duplicates.dropped if self._duplicates is not None else 0
 
     @property
+    def held_back(self) -> int:
+        """Records that wait to be put in order."""
+        return self._sequencer.pending
+
+    @property
     def matcher(self) -> Matcher:
         """The matcher, for its counts; one without records if nothing was pushed."""
         return self._matcher or self._start(None, None)
