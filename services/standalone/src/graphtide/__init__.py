@@ -21,6 +21,7 @@ from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse, print_pattern
 
 from graphtide.explaining import explain
+from graphtide.explanations import Explanations
 from graphtide.matches import MatchList
 from graphtide.options import MatchOptions
 from graphtide.put_aside import StreamWarning
@@ -32,6 +33,7 @@ __all__ = [
     "DeadLetter",
     "Duration",
     "Edge",
+    "Explanations",
     "GraphtideError",
     "InvalidPatternError",
     "LimitExceededError",

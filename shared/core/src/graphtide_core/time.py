@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
 from typing import NewType, Self
@@ -31,6 +32,21 @@ class TimeUnit(Enum):
     def nanoseconds(self) -> int:
         """Length of one tick."""
         return _NANOSECONDS[self.value]
+
+
+def iso_time(ts: int, unit: TimeUnit) -> str:
+    """Return a time as ISO 8601 in UTC, exactly: `2024-01-31T12:00:00Z`, with a fraction where there is one.
+
+    One outside the years 1 to 9999, which ISO does not write, is the number itself.
+    """
+    seconds, rest = divmod(ts * unit.nanoseconds, 1_000_000_000)
+    try:
+        moment = datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)
+    except OverflowError:
+        return str(ts)
+    digits = len(str(1_000_000_000 // unit.nanoseconds)) - 1
+    fraction = f".{rest // unit.nanoseconds:0{digits}}" if rest else ""
+    return f"{moment.replace(tzinfo=None).isoformat()}{fraction}Z"
 
 
 _NANOSECONDS = {
