@@ -151,6 +151,11 @@ async def later() -> Any:
     yield RECORDS[0]
 
 
+def test_an_asynchronous_source_is_no_piece_of_a_session() -> None:
+    with pytest.raises(TypeError, match=r"matches of an asynchronous one come by async for over match\(\) or run\(\)"):
+        Session(PATTERN).push(later())
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -158,7 +163,6 @@ async def later() -> Any:
         (None, "a NoneType is no stream"),
         (b'{"ts":1}', "a bytes is no stream"),
         (io.StringIO("ts,src"), "of a file give its path"),
-        (later(), "an asynchronous one goes to graphtide.amatch"),
     ],
 )
 def test_what_is_neither_record_nor_stream_is_refused_with_what_is_accepted(wrong: object, said: str) -> None:

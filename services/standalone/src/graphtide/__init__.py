@@ -34,7 +34,8 @@ from graphtide.server_errors import (
     ServerError,
     UnavailableError,
 )
-from graphtide.session import Matches, Session, match
+from graphtide.session import Session, match
+from graphtide.streaming import Matches
 
 __all__ = [
     "Client",

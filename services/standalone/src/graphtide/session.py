@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
-import weakref
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -14,23 +14,23 @@ from graphtide_core.edge import Edge
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import parse
 
-from graphtide.matches import MatchList, names_of_patterns, to_arrow, to_pandas, to_polars
+from graphtide.matches import MatchList, names_of_patterns, to_arrow
 from graphtide.one_at_a_time import OneAtATime
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
 from graphtide.put_aside import PutAside, unfit_told, warn
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.run import tuned
+from graphtide.streaming import Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from types import TracebackType
 
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
     from graphtide_core.match import SubgraphMatch
     from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchBatch
 
     from graphtide.readers import Reader, Unfit
@@ -39,7 +39,7 @@ Patterns = str | SubgraphPattern | list[SubgraphPattern] | tuple[SubgraphPattern
 """One pattern or several, as text or parsed."""
 
 Records = object
-"""A path, `-`, a table of pyarrow, pandas or polars, a record, or an iterable of `Edge` or dictionaries."""
+"""A path, `-`, a table of pyarrow, pandas or polars, a record, or an iterable, also an asynchronous one, of records."""
 
 _STREAMS: Final = (
     "give a path, a table of pyarrow, pandas or polars, a record (an Edge, or a dictionary with the keys ts, src, dst, label), "
@@ -58,10 +58,10 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
 
     Args:
         pattern: text of one or several patterns, or parsed patterns.
-        edges: a path, a pyarrow, pandas or polars table, a record, or an iterable of records: of `Edge`, or of dictionaries
-            with the keys `ts src dst label` and, if there are, `src_label dst_label id op` and attributes. There a `ts` is an
-            integer, or a datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole number of ticks of
-            `options.time_unit`; one without a zone is UTC.
+        edges: a path, a pyarrow, pandas or polars table, a record, or an iterable of records, which may be an asynchronous
+            one: of `Edge`, or of dictionaries with the keys `ts src dst label` and, if there are, `src_label dst_label id op`
+            and attributes. There a `ts` is an integer, or a datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole
+            number of ticks of `options.time_unit`; one without a zone is UTC.
         options: see `MatchOptions`.
 
     Raises:
@@ -71,56 +71,6 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
         TypeError: what should be a stream is none.
     """
     return Session(pattern, options).run(edges)
-
-
-class Matches(Iterator["SubgraphMatch"]):
-    """The matches of one stream, which is read as they are asked for; see `match`.
-
-    A context manager: leaving its block closes it. To be used by one thread at a time.
-    """
-
-    def __init__(self, session: Session, reader: Reader) -> None:
-        """Prepare; nothing is matched yet."""
-        self._session = session
-        self._reader = reader
-        self._found = session._run(reader)  # noqa: SLF001 - a part of the session
-        # A stream that was opened and is never iterated is closed, too.
-        self._forgotten = weakref.finalize(self, reader.close)
-
-    def __next__(self) -> SubgraphMatch:
-        """Return the next match. Raises as `match`, and RuntimeError where another thread is using it or its session."""
-        with self._session._alone:  # noqa: SLF001 - a part of the session
-            return next(self._found)
-
-    def __enter__(self) -> Self:
-        """Return the matches themselves."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        """Close."""
-        self.close()
-
-    def to_arrow(self) -> pa.Table:
-        """Return the matches that are left as a table of pyarrow, a row a match; see `graphtide.matches` for its columns."""
-        return self._session.table(self)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the same as a data frame of pandas. Raises ImportError where pandas is not installed."""
-        return to_pandas(self.to_arrow())
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the same as a data frame of polars. Raises ImportError where polars is not installed."""
-        return to_polars(self.to_arrow())
-
-    def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call; see `Session.take_dead_letters`."""
-        return self._session.take_dead_letters()
-
-    def close(self) -> None:
-        """Let go of the stream; done by itself at its end. Nothing comes after it."""
-        with self._session._alone:  # noqa: SLF001 - a part of the session
-            self._found.close()
-            self._forgotten()
 
 
 class Session:
@@ -153,6 +103,8 @@ class Session:
         self._records = 0
         self._alone = OneAtATime("this session")
         self._over = ""
+        self._told: list[str] = []
+        self._tell: Callable[[str], None] = warn
 
     def __enter__(self) -> Self:
         """Return the session itself."""
@@ -181,6 +133,11 @@ class Session:
     def run(self, records: Records) -> Matches:
         """Take a whole stream and its end; return the matches, to be iterated. Raises as `match`."""
         self._refuse_after_end()
+        if isinstance(records, AsyncIterable) and not isinstance(records, Iterable):
+            from graphtide.asynchronous import Bridge  # noqa: PLC0415 - whoever has no event loop does not wait for asyncio
+
+            source = Bridge(records)
+            return Matches(self, self._open(source, live=True), source)
         return Matches(self, self._open(records, live=True))
 
     def close(self) -> None:
@@ -191,6 +148,11 @@ class Session:
     def table(self, matches: Iterable[SubgraphMatch]) -> pa.Table:
         """Return matches of this session's patterns as a table of pyarrow; see `graphtide.matches` for its columns."""
         return to_arrow(matches, names_of_patterns(self.patterns), self._options.time_unit)
+
+    @property
+    def time_unit(self) -> TimeUnit:
+        """What times of the stream count."""
+        return self._options.time_unit
 
     @property
     def replans(self) -> list[Replan]:
@@ -206,11 +168,9 @@ class Session:
             self._put_aside, self._warned_of = PutAside(), 0
             return letters
 
-    def _run(self, reader: Reader) -> Generator[SubgraphMatch, None, None]:
-        for batch in self._take(reader):
-            yield from batch
-        for batch in self._finish():
-            yield from batch
+    def _run(self, reader: Reader) -> Generator[MatchBatch, None, None]:
+        yield from self._take(reader)
+        yield from self._finish()
 
     def _take(self, reader: Reader) -> Generator[MatchBatch, None, None]:
         self._refuse_after_end()
@@ -261,7 +221,20 @@ class Session:
         self._warned_of = self._put_aside.count
         unfit, self._unfit = self._unfit, {}
         for text in (*told, *unfit_told(unfit.values(), reader.place)):
-            warn(text)
+            self._tell(text)
+
+    @contextlib.contextmanager
+    def _telling_later(self) -> Iterator[None]:
+        """Let warnings wait for `_take_told`: in another thread they would name nobody."""
+        before, self._tell = self._tell, self._told.append
+        try:
+            yield
+        finally:
+            self._tell = before
+
+    def _take_told(self) -> list[str]:
+        told, self._told = self._told, []
+        return told
 
     def _open(self, records: Records, *, live: bool = False) -> Reader:
         return opened(records, tuned(ReaderOptions(live=live), self._pipeline, self._options))
@@ -286,7 +259,7 @@ def opened(records: Records, options: ReaderOptions) -> Reader:
     if isinstance(records, io.IOBase):
         hint = "; of a file give its path"
     elif isinstance(records, AsyncIterable):
-        hint = "; an asynchronous one goes to graphtide.amatch"
+        hint = "; matches of an asynchronous one come by async for over match() or run()"
     message = f"a {type(records).__name__} is no stream of records: {_STREAMS}{hint}"
     raise TypeError(message)
 
