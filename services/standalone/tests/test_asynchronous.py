@@ -208,10 +208,10 @@ def test_what_a_source_raises_is_raised_after_what_came_before() -> None:
         raise ConnectionError(message)
 
     async def run() -> list[str]:
-        found = []
+        matches = graphtide.match(PATTERN, broken())
+        found = [await anext(matches)]
         with pytest.raises(ConnectionError, match="no more"):
-            async for match in graphtide.match(PATTERN, broken()):
-                found.append(match)
+            await anext(matches)
         return ends(found)
 
     assert asyncio.run(run()) == ["cem"]

@@ -309,6 +309,24 @@ def test_what_is_left_of_an_iterator_is_the_table_and_pieces_of_a_session_fit_to
     assert by_hand.to_arrow().column("edges.x").to_pylist() == ["0", "0"]
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("ts", [0, -1, 1_706_702_400, 2**62, -(2**63)])
+def test_times_in_tables_are_those_of_the_stream_or_refused(unit: str, ts: int) -> None:
+    def matches() -> graphtide.Matches:
+        return graphtide.match(LOOP, [pays(ts, "ann", "ann")], MatchOptions(time_unit=unit))
+
+    assert matches().to_arrow().column("last_ts").cast(pa.int64()).to_pylist() == [ts]
+    frame = matches().to_pandas()
+    if ts != -(2**63):  # what pandas takes for none
+        assert list(frame["last_ts"].astype("int64")) == [ts]
+    if unit == "s" and abs(ts) >= 2**62:
+        with pytest.raises(ValueError, match="polars counts milliseconds"):
+            matches().to_polars()
+    else:
+        ticks = ts * 1000 if unit == "s" else ts
+        assert matches().to_polars()["last_ts"].to_physical().to_list() == [ticks]
+
+
 def test_many_matches_are_one_table() -> None:
     records = [pays(ts, f"v{ts}", f"w{ts}") for ts in range(40_000)]
     table = graphtide.match("PATTERN q MATCH (a)-[x:pays]->(b) ON s WINDOW 10", records).to_arrow()

@@ -73,7 +73,7 @@ class MatchList(list[SubgraphMatch]):
         return to_pandas(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the same as a data frame of polars. Raises ImportError where polars is not installed."""
+        """Return the same as a data frame of polars. Raises as `graphtide.matches.to_polars`."""
         return to_polars(self.to_arrow())
 
 
@@ -150,17 +150,33 @@ def to_pandas(table: pa.Table) -> pd.DataFrame:
 
 
 def to_polars(table: pa.Table) -> pl.DataFrame:
-    """Return a table as a data frame of polars.
+    """Return a table as a data frame of polars, which counts milliseconds where a stream counts seconds.
 
     Raises:
         ImportError: polars is not installed.
+        ValueError: a time in seconds is past what milliseconds in 64 bits hold.
     """
     try:
         import polars as pl  # noqa: PLC0415 - optional
     except ImportError as error:
         message = "polars is not installed: pip install polars"
         raise ImportError(message) from error
-    return pl.DataFrame(table)
+    return pl.DataFrame(_in_milliseconds(table))
+
+
+def _in_milliseconds(table: pa.Table) -> pa.Table:
+    """Return a table whose times in seconds are in milliseconds. Polars does that too, but does not say where it cannot."""
+    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+
+    fields = [
+        field.with_type(pa.timestamp("ms", "UTC")) if field.type == pa.timestamp("s", "UTC") else field
+        for field in table.schema
+    ]
+    try:
+        return table.cast(pa.schema(fields))
+    except pa.ArrowInvalid as error:
+        message = f"polars counts milliseconds, and not all times of the matches fit into 64 bits so: {error}"
+        raise ValueError(message) from error
 
 
 def _parts(matches: Iterable[SubgraphMatch]) -> Iterator[list[SubgraphMatch]]:

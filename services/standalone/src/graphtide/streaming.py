@@ -106,7 +106,7 @@ class Matches(Iterator["SubgraphMatch"], AsyncIterator["SubgraphMatch"]):
         return to_pandas(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the same as a data frame of polars. Raises ImportError where polars is not installed."""
+        """Return the same as a data frame of polars. Raises as `graphtide.matches.to_polars`."""
         return to_polars(self.to_arrow())
 
     def take_dead_letters(self) -> list[DeadLetter]:
