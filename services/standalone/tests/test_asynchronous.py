@@ -139,6 +139,32 @@ def test_a_wait_that_is_cancelled_loses_nothing(kind: str) -> None:
     assert asyncio.run(run()) == ["cem", "dan"]
 
 
+def test_loops_of_both_kinds_may_share_a_source() -> None:
+    go_on = threading.Event()
+
+    def source() -> Iterator[dict[str, object]]:
+        yield from RECORDS[:2]
+        assert go_on.wait(60)
+        yield RECORDS[2]
+        yield pays(4, "bob", "eve")
+
+    async def run() -> list[str]:
+        matches = graphtide.match(PATTERN, source())
+        found = [next(matches)]
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(matches), 0.02)
+        go_on.set()
+        for thread in of_matches():
+            # Until the step that nobody waits for has its batch.
+            while matches._steps is not None and matches._steps._under_way is not None and not matches._steps._under_way.done():  # noqa: SLF001
+                thread.join(0.01)
+        found.append(next(matches))
+        found += [match async for match in matches]
+        return ends(found)
+
+    assert asyncio.run(run()) == ["cem", "dan", "eve"]
+
+
 def test_a_source_is_read_ahead_only_so_far_and_not_on_after_the_end() -> None:
     async def run() -> int:
         read = 0

@@ -227,11 +227,13 @@ def test_a_busy_server_is_asked_again_where_it_took_nothing() -> None:
             problem = {"status": 429, "code": "too-many-requests", "detail": "wait", "accepted": 0}
             return JSONResponse(problem, 429, {"Retry-After": "0"})
         if len(bodies) == 2:
-            return JSONResponse({"accepted": 1, "rejected": 0, "errors": []}, 202)
+            made = {"created": True, "similar": ["t"]}
+            return JSONResponse({"accepted": 1, "rejected": 0, "errors": [], **made}, 202)
         return JSONResponse({"status": 429, "code": "too-many-requests", "detail": "wait", "accepted": 4}, 429)
 
     with served(answering(answer)) as url, Client("http://127.0.0.1:1", edges_url=url) as client:
-        assert client.send("s", pays(1, "a", "b")).accepted == 1
+        sent = client.send("s", pays(1, "a", "b"))
+        assert (sent.accepted, sent.created, sent.similar) == (1, True, ("t",))
         assert bodies[0] == bodies[1]
         with pytest.raises(UnavailableError) as refused:
             client.send("s", [pays(1, "a", "b")] * 9)

@@ -63,12 +63,12 @@ class MatchOptions:
 
     def __init__(
         self,
-        *,
         engine: str = AUTO,
         storage: Storage | str = Storage.MS_DAG,
         strategy: SjTreeStrategy | str | None = None,
         time_unit: TimeUnit | str = TimeUnit.MILLISECOND,
         lateness: Duration | timedelta | str | int = 0,
+        *,
         limits: Limits | None = None,
         concurrency: Concurrency | None = None,
         statistics: StatisticsSnapshot | None = None,

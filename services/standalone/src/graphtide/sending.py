@@ -46,11 +46,15 @@ class Sent:
         accepted: edges that the log keeps.
         rejected: edges that could not be used.
         errors: the first hundred of these, with their numbers among the edges given, from 1 on.
+        created: whether the stream was made for them, where the server says so.
+        similar: streams that are called much the same, where it was: its name may be misspelt.
     """
 
     accepted: int = 0
     rejected: int = 0
     errors: list[RejectedEdge] = field(default_factory=list)
+    created: bool = False
+    similar: tuple[str, ...] = ()
 
 
 class Sending:
@@ -117,6 +121,8 @@ class Sending:
             self._requests += 1
             headers = {**headers, "Idempotency-Key": f"{self._key}/{self._requests}"}
         found = self._patiently(b"".join(line + b"\n" for _, line in numbered), headers)
+        if found.created:
+            self.sent.created, self.sent.similar = True, found.similar
         self.sent.accepted += found.accepted
         self.sent.rejected += found.rejected - len(found.errors)
         self._reject(RejectedEdge(numbered[each.line - 1][0], each.code, each.reason) for each in found.errors)

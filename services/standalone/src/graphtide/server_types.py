@@ -190,11 +190,21 @@ class DeadLettersPage(Page, frozen=True, kw_only=True):
 
 
 class SentPage(msgspec.Struct, frozen=True):
-    """What became of the edges of a request; `errors` has the first of those that were rejected."""
+    """What became of the edges of a request.
+
+    Attributes:
+        accepted: edges that the log keeps.
+        rejected: edges that could not be used.
+        errors: the first of these.
+        created: whether the stream was made for them.
+        similar: streams that are called much the same, where it was.
+    """
 
     accepted: int
     rejected: int
     errors: list[RejectedEdge]
+    created: bool = False
+    similar: tuple[str, ...] = ()
 
 
 class Behind(msgspec.Struct, frozen=True):

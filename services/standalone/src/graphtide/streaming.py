@@ -141,10 +141,12 @@ class _Waiting:
         self._at_hand: Iterator[SubgraphMatch] = iter(())
 
     def each(self) -> Generator[SubgraphMatch, None, None]:
-        """Yield all matches."""
-        yield from self._at_hand
-        while self.load() is not None:
-            yield from self._at_hand
+        """Yield all matches; a batch that another thread has taken meanwhile, too."""
+        while True:
+            at_hand = self._at_hand
+            yield from at_hand
+            if self._at_hand is at_hand and self.load() is None:
+                return
 
     def load(self) -> MatchBatch | None:
         """Take the next batch; None if there is none."""
