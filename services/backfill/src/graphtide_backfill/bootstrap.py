@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from graphtide_core.attribute_type import AttributeType
     from graphtide_core.ports.log import Log
     from graphtide_core.time import TimeUnit
     from graphtide_wire.operations import OperationRecord
@@ -71,9 +72,11 @@ def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
         cluster.close()
 
 
-def files(location: str, format: str, columns: Mapping[str, str], delimiter: str) -> History:
+def files(
+    location: str, format: str, columns: Mapping[str, str], delimiter: str, types: Mapping[str, AttributeType]
+) -> History:
     """Return files as history."""
-    return Files(location, format, columns, delimiter)
+    return Files(location, format, columns, delimiter, {name: kind.value for name, kind in types.items()})
 
 
 def ordered_topic(brokers: str, topic: str) -> History:

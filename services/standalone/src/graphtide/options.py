@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
@@ -46,6 +47,7 @@ class MatchOptions:
         adaptation: how readily.
         columns: what the stream calls `ts src dst label src_label dst_label id op`, where it has other names: columns of a
             table or a file, keys of a dictionary.
+        types: what is declared of attributes, `string`, `integer`, `number` or `boolean` each; see `ReaderOptions.types`.
     """
 
     engine: str
@@ -60,6 +62,7 @@ class MatchOptions:
     adapt: bool
     adaptation: AdaptationPolicy
     columns: Mapping[str, str]
+    types: Mapping[str, AttributeType | str]
 
     def __init__(
         self,
@@ -76,6 +79,7 @@ class MatchOptions:
         adapt: bool = True,
         adaptation: AdaptationPolicy | None = None,
         columns: Mapping[str, str] | None = None,
+        types: Mapping[str, AttributeType | str] | None = None,
     ) -> None:
         """Read words, and refuse what no engine can do.
 
@@ -92,11 +96,13 @@ class MatchOptions:
             adapt: whether.
             adaptation: a policy.
             columns: such as `{"ts": "time", "src": "from_account"}`.
+            types: such as `{"zip": "string"}`.
 
         Raises:
             ValueError: a word stands for nothing there is, the lateness is longer than times can be apart, a bound is below
                 zero or past 64 bits, or a column is none of a record's.
             TypeError: a value is of a type that stands for nothing here.
+            InvalidQueryError: a type of an attribute is none.
         """
         refuse_unless_one_of(_text(engine, "engine"), (AUTO, *ENGINES), "engine")
         values = {
@@ -112,6 +118,7 @@ class MatchOptions:
             "adapt": adapt,
             "adaptation": AdaptationPolicy() if adaptation is None else adaptation,
             "columns": _columns(columns or {}),
+            "types": dict(types or {}),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -123,6 +130,7 @@ class MatchOptions:
 
     def _refuse_unfit(self) -> None:
         """Refuse what no engine can count to, and words in what was given that mean nothing."""
+        _ = self.declared
         refuse_unless_one_of(self.limits.policy, _POLICIES, "policy at a limit")
         refuse_unless_one_of(self.concurrency.locking, _LOCKINGS, "locking")
         if self.lateness.ticks(self.time_unit) > MAX_EVENT_TIME:
@@ -138,6 +146,13 @@ class MatchOptions:
             if bound is not None and not 0 <= bound <= MAX_EVENT_TIME:
                 message = f"{name} is 0 to {MAX_EVENT_TIME}, not {bound}"
                 raise ValueError(message)
+
+    @property
+    def declared(self) -> dict[str, AttributeType]:
+        """What is declared of attributes, as types."""
+        return declared_types(
+            {name: kind.value if isinstance(kind, AttributeType) else kind for name, kind in self.types.items()}
+        )
 
 
 def _meant(given: _Word | str, words: type[_Word], what: str) -> _Word:

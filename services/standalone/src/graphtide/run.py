@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 
 from graphtide.pipeline import Pipeline
-from graphtide.put_aside import PutAside, unfit_told
+from graphtide.put_aside import PutAside, settled_told, unfit_told
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide.summary import PatternSummary, Summary
 
@@ -134,6 +134,7 @@ class Run:
         return [
             *self.put_aside.told(self.reader.records, self.reader.place, how),
             *unfit_told(self.reader.unfit, self.reader.place),
+            *settled_told(self.reader.settled, self.pipeline.patterns, "--type {column}:number"),
         ]
 
     def _tell(self) -> None:
@@ -204,11 +205,12 @@ def prepare(
 
 
 def tuned(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
-    """Return the reader options with what the pipeline needs: its labels, its attributes, its unit, its stream's columns."""
+    """Return the reader options with what the pipeline needs: labels, attributes and their types, unit, columns."""
     return replace(
         reading,
         symbols=pipeline.symbols,
         attributes=pipeline.projected,
         time_unit=options.time_unit,
         columns=options.columns,
+        types={**reading.types, **options.declared},
     )

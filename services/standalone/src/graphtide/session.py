@@ -18,7 +18,7 @@ from graphtide.matches import MatchList, names_of_patterns, to_arrow
 from graphtide.one_at_a_time import OneAtATime
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
-from graphtide.put_aside import PutAside, unfit_told, warn
+from graphtide.put_aside import PutAside, settled_told, unfit_told, warn
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.run import tuned
 from graphtide.streaming import Matches
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchBatch
 
-    from graphtide.readers import Reader, Unfit
+    from graphtide.readers import Reader, Settled, Unfit
 
 Patterns = str | SubgraphPattern | list[SubgraphPattern] | tuple[SubgraphPattern, ...]
 """One pattern or several, as text or parsed."""
@@ -45,6 +45,8 @@ _STREAMS: Final = (
     "give a path, a table of pyarrow, pandas or polars, a record (an Edge, or a dictionary with the keys ts, src, dst, label), "
     "or an iterable of records"
 )
+
+_DECLARED = "MatchOptions(types={{{column!r}: 'number'}})"
 
 MOST_LETTERS = 100_000
 """Records put aside that are kept until they are taken; of more, nothing but their number is."""
@@ -100,6 +102,7 @@ class Session:
         self._put_aside = PutAside()
         self._warned_of = 0
         self._unfit: dict[tuple[str, str], Unfit] = {}
+        self._settled: dict[tuple[str, str, int], Settled] = {}
         self._records = 0
         self._alone = OneAtATime("this session")
         self._over = ""
@@ -184,6 +187,7 @@ class Session:
                 # Whoever waits for the first match of a stream without end should not wait for this too.
                 self._warn(reader)
         self._collect(reader)
+        self._settled |= {(each.column, each.text, each.line): each for each in reader.settled}
         for unfit in reader.unfit:
             known = self._unfit.get((unfit.name, unfit.found))
             # Each piece counts anew.
@@ -220,7 +224,8 @@ class Session:
         told = self._put_aside.told(self._records, reader.place, how) if self._put_aside.count > self._warned_of else []
         self._warned_of = self._put_aside.count
         unfit, self._unfit = self._unfit, {}
-        for text in (*told, *unfit_told(unfit.values(), reader.place)):
+        settled, self._settled = settled_told(self._settled.values(), self.patterns, _DECLARED), {}
+        for text in (*told, *unfit_told(unfit.values(), reader.place), *settled):
             self._tell(text)
 
     @contextlib.contextmanager

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from graphtide_core.errors import PoisonRecordError
 
+from graphtide_wire.ordered import MADE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphtide_core.edge import Value
 
-MADE: Final = "graphtide.made"
-"""Column that says which ids were made of places in the stream, because the sender gave none."""
+__all__ = ["MADE", "NO_EDGES", "decode", "encode"]
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
 _COLUMNS: Final = {

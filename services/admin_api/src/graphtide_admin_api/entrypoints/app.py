@@ -33,10 +33,11 @@ _PROBLEMS: Final = described(
         409: "There is one already: `exists`.",
         412: "It has changed meanwhile: `precondition-failed`.",
         413: "It is too large: `too-large`.",
+        415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",
         421: "This service has another name: `unknown-host`.",
         422: (
             "The pattern, or the request, is invalid: `invalid-pattern`, `name-differs`, `unknown-engine`, `invalid-range`, "
-            "`invalid-request`."
+            "`unknown-parameter`, `invalid-request`."
         ),
         428: "Say which state is to be changed: `precondition-required`.",
         429: "You call too often, or too much is under way: `too-many-requests`, `too-many-streams`, `too-many-simulations`.",

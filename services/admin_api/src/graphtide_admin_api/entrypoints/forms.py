@@ -9,15 +9,21 @@ import msgspec
 from fastapi import Path, Query
 from graphtide_query.planner import AUTO, ENGINES
 from graphtide_wire.control import LimitsForm, PatternRecord
+from graphtide_wire.place import Places
+from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
 from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
+from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
 from graphtide_admin_api.domain.standing import Standing
 
 MOST: Final = 9_223_372_036_854_775_000
 """About the greatest signed integer of 64 bits: one that a description, whose bounds are doubles, writes as it is."""
+
+Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
+"""A time of a stream."""
 
 _Count = Annotated[int, Field(ge=0, le=MOST)]
 Text = Annotated[str, Field(max_length=MOST_TEXT, description="A pattern in the pattern language.")]
@@ -30,6 +36,17 @@ StreamQuery = Annotated[str | SkipJsonSchema[None], Query(json_schema_extra={"pa
 AnyStreamQuery = Annotated[str | SkipJsonSchema[None], Query()]
 PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]{1,18}$"})]
 """What fits another pattern is refused by the code that reads it, with a problem of its own."""
+
+CursorQuery = Annotated[
+    str | SkipJsonSchema[None],
+    Query(
+        description="`next` of the page before.",
+        max_length=10_000,
+        json_schema_extra={"pattern": r"^[0-9]{1,9}-[0-9]{1,18}(\.[0-9]{1,9}-[0-9]{1,18})*$"},
+        examples=["0-17"],
+    ),
+]
+Next = Annotated[str | None, Field(description="cursor of the page that follows; null where none does")]
 
 
 class _Strict(BaseModel):
@@ -156,6 +173,7 @@ class PatternsOut(BaseModel):
     """Patterns, by their names."""
 
     patterns: list[PatternOut]
+    next: Next = None
 
 
 class TextIn(_Strict):
@@ -218,9 +236,17 @@ class MatchOut(BaseModel):
 
 
 class MatchesOut(BaseModel):
-    """The newest matches, the newest first."""
+    """Matches, the newest first. A page may hold less than was asked for, or nothing, and another follow all the same."""
 
     matches: list[MatchOut]
+    next: Next = None
+
+
+class TicketOut(BaseModel):
+    """What follows matches in an address, in place of a header, and until when."""
+
+    ticket: str
+    expires_at: datetime
 
 
 class PatternStatistics(BaseModel):
@@ -264,6 +290,36 @@ class StreamDetails(StreamOut):
     standing: StreamStanding | None
 
 
+class AttributeOut(BaseModel):
+    """An attribute, what it is, and how that is known: declared, or seen in edges, where `any` are values of several types."""
+
+    name: str
+    type: Literal["any", "string", "integer", "number", "boolean"]
+    source: Literal["declared", "seen"]
+
+
+class SchemaOut(BaseModel):
+    """What is known of a stream's attributes, by their names."""
+
+    stream: str
+    attributes: list[AttributeOut]
+
+
+class SchemaIn(BaseModel):
+    """Types by the names of attributes; they take the place of those that were declared before."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"attributes": {"zip": "string", "amount": "number"}}}
+    )
+
+    attributes: Annotated[
+        dict[
+            Annotated[str, Field(min_length=1, max_length=LONGEST_ATTRIBUTE)], Literal["string", "integer", "number", "boolean"]
+        ],
+        Field(max_length=MOST_ATTRIBUTES),
+    ]
+
+
 class StreamsOut(BaseModel):
     """Streams, by their names."""
 
@@ -289,9 +345,22 @@ class DeadLetterOut(BaseModel):
 
 
 class DeadLettersOut(BaseModel):
-    """Dead letters, the newest of each stream first."""
+    """Dead letters, the newest of each stream first; pages are those of one stream."""
 
     dead_letters: list[DeadLetterOut]
+    next: Next = None
+
+
+def begin_of(cursor: str | None) -> Places | None:
+    """Return what a page begins below.
+
+    Raises:
+        ProblemError: this is no cursor.
+    """
+    try:
+        return None if cursor is None else Places.of(cursor)
+    except ValueError as error:
+        raise ProblemError(400, "bad-cursor", "a cursor is what `next` of another page is, and this is none") from error
 
 
 def figures_of(standing: Standing) -> Figures | None:

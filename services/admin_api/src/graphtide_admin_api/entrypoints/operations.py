@@ -8,15 +8,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Response
 from graphtide_query.planner import AUTO, ENGINES
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
-from graphtide_runtime.http import JsonRoute
+from graphtide_runtime.routes import JsonRoute
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphtide_admin_api.application.operations import Operation
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.entrypoints.forms import MOST, Engine
+from graphtide_admin_api.entrypoints.forms import Engine, Ticks
 from graphtide_admin_api.entrypoints.parts import Parts
-
-_Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
 
 
 class BackfillIn(BaseModel):
@@ -24,8 +22,8 @@ class BackfillIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    start: Annotated[_Ticks | None, Field(alias="from", description="First time of detection.")] = None
-    end: Annotated[_Ticks | None, Field(alias="to", description="Time before which matches are detected.")] = None
+    start: Annotated[Ticks | None, Field(alias="from", description="First time of detection.")] = None
+    end: Annotated[Ticks | None, Field(alias="to", description="Time before which matches are detected.")] = None
     engine: Engine = AUTO
 
 

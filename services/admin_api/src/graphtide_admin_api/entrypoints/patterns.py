@@ -7,13 +7,14 @@ from typing import Annotated, Final
 from urllib.parse import quote
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_runtime.access.guard import caller_of
-from graphtide_runtime.http import JsonRoute
+from graphtide_runtime.routes import JsonRoute
 from graphtide_wire.control import PatternRecord
+from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
 from graphtide_admin_api.application.simulating import Simulated, simulate
@@ -38,6 +39,8 @@ from graphtide_admin_api.entrypoints.simulations import Simulations
 
 _ONE: Final = "/patterns/{name:pattern}"
 
+PageQuery = Annotated[int | SkipJsonSchema[None], Query(ge=1, le=1_000, description="Patterns of a page; all by default.")]
+NameQuery = Annotated[str | SkipJsonSchema[None], Query(description="`next` of the page before.")]
 IfMatch = Annotated[str | None, Header(description="ETag of the state that is to be changed, or *.")]
 
 
@@ -75,10 +78,14 @@ def router(parts: Parts) -> APIRouter:
         return shown(record, response)
 
     @routes.get("/patterns", dependencies=reads)
-    def all_patterns(stream: AnyStreamQuery = None) -> PatternsOut:
-        """Return the patterns that are registered, or those on one stream."""
+    def all_patterns(stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None) -> PatternsOut:
+        """Return the patterns that are registered, or those on one stream: all of them, or up to a limit page by page."""
         records = [record for record in parts.view.patterns() if stream in (None, record.stream)]
-        return PatternsOut(patterns=[_shown(parts, record) for record in records])
+        rest = [record for record in records if cursor is None or record.name > cursor]
+        page = rest[:limit]
+        return PatternsOut(
+            patterns=[_shown(parts, record) for record in page], next=page[-1].name if len(page) < len(rest) else None
+        )
 
     @routes.post("/patterns:validate", dependencies=reads)
     def validate(given: TextIn) -> Validity:

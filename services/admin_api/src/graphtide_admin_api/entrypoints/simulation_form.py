@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from fastapi import Request
 from graphtide_query.planner import AUTO, ENGINES
+from graphtide_runtime.routes import refuse_but_json
 
 from graphtide_admin_api.application.simulating import MOST_EDGES
 from graphtide_admin_api.domain.problems import ProblemError
@@ -56,9 +57,7 @@ async def simulation_of(request: Request) -> SimulationIn:
     Raises:
         ProblemError: it is something else.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not kind.endswith(("/json", "+json")):
-        raise ProblemError(422, "invalid-request", f"a simulation is written as application/json, not as {kind!r}")
+    refuse_but_json(request)
     try:
         return msgspec.json.decode(await request.body(), type=SimulationIn)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

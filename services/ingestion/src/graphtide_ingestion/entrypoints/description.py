@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import Path
+from fastapi import Path, Query
 from graphtide_runtime.http import described
+from graphtide_runtime.routes import JSON
 from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel
+from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_ingestion.entrypoints import bodies
 
 StreamPath = Annotated[str, Path(json_schema_extra={"pattern": f"^{STREAM_NAME}$"})]
 """The name of a stream; what cannot be one is refused as an unknown stream is."""
 
+PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]{1,18}$"}, examples=["0-17"])]
+"""The place of a dead letter; what is none is refused with a problem of its own."""
+
+ColumnsQuery = Annotated[
+    str,
+    Query(
+        description="Columns of text/csv that are called otherwise: `canonical:own`, with commas between them.",
+        examples=["src:from,dst:to"],
+    ),
+]
+
 PROBLEMS: Final = described(
     {
-        400: "The body cannot be read: `unreadable-body`, `incomplete-body`, `invalid-columns`, `invalid-header`.",
+        400: "It cannot be read: `unreadable-body`, `incomplete-body`, `invalid-columns`, `invalid-header`, `bad-place`.",
         401: "Nobody knows who you are: `unauthenticated`.",
         403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
         404: "There is no such stream or dead letter: `unknown-stream`, `invalid-stream-name`, `unknown-letter`.",
@@ -24,8 +37,8 @@ PROBLEMS: Final = described(
         413: "The body is too large: `body-too-large`.",
         415: "Edges are not written so: `unsupported-media-type`, `unsupported-encoding`.",
         421: "This service has another name: `unknown-host`.",
-        422: "It cannot be done: `columns-unknown`, `unreadable-letter`, `unknown-epoch`, `idempotency-key-reused`, "
-        "`invalid-request`.",
+        422: "It cannot be done, or no edge could be used: `all-rejected`, `columns-unknown`, `unreadable-letter`, "
+        "`unknown-epoch`, `idempotency-key-reused`, `unknown-parameter`, `invalid-request`.",
         429: "You call too often, or too much is under way: `too-many-requests`.",
         503: "The log does not answer; try again: `unavailable`.",
     }
@@ -41,11 +54,16 @@ class RefusedEdge(BaseModel):
 
 
 class Accepted(BaseModel):
-    """How many edges the log keeps, how many were put aside, and the first of those."""
+    """How many edges the log keeps, how many were put aside, and the first of those.
+
+    `created` says that the stream was made for these edges; `similar` names streams that are called much the same.
+    """
 
     accepted: int
     rejected: int
     errors: list[RefusedEdge]
+    created: bool | SkipJsonSchema[None] = None
+    similar: list[str] | SkipJsonSchema[None] = None
 
 
 _LINES: Final = {"schema": {}, "example": '{"ts":1,"src":"a","dst":"b","label":"x"}\n'}
@@ -61,13 +79,14 @@ EDGES: Final[dict[str, Any]] = {
         "required": True,
         "description": (
             "Edges. One that is none becomes a dead letter, and costs no other. "
-            "With the header Idempotency-Key of a request that was answered with 202, the answer is that one again."
+            "With the header Idempotency-Key of a request that was answered with 202, or whose edges were all put aside, "
+            "the answer is that one again."
         ),
         "content": {
             "application/x-ndjson": _LINES,
             "application/jsonl": _LINES,
             "text/csv": {"schema": {"type": "string"}, "example": "ts,src,dst,label\n1,a,b,x\n"},
-            bodies.JSON: {"schema": {}},
+            JSON: {"schema": {}},
             bodies.EVENT: {"schema": _EVENT},
             bodies.EVENTS: {"schema": {"type": "array", "items": {}}},
         },
@@ -95,6 +114,6 @@ RESET: Final[dict[str, Any]] = {
 EDGE: Final[dict[str, Any]] = {
     "requestBody": {
         "description": "An edge in place of the letter; without one the letter is sent as it was.",
-        "content": {bodies.JSON: {"schema": {}}},
+        "content": {JSON: {"schema": {}}},
     }
 }

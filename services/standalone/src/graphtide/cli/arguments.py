@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
+import msgspec
 import typer
-from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
+from graphtide_core.attribute_type import AttributeType, declared_types
+from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
@@ -31,6 +33,16 @@ Plan = Annotated[
     ),
 ]
 TimeUnitOption = Annotated[str, typer.Option("--time-unit", help="What ts counts: s, ms, us or ns.")]
+Type = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"NAME:TYPE: what an attribute's values are: {', '.join(kind.value for kind in AttributeType)}.",
+        show_default=False,
+    ),
+]
+SchemaFile = Annotated[
+    Path | None, typer.Option(help='JSON file of such types: {"attributes": {"zip": "string"}}.', show_default=False)
+]
 StatisticsFrom = Annotated[
     Path | None, typer.Option("--statistics-from", help="Stream whose statistics the planner uses.", show_default=False)
 ]
@@ -132,6 +144,46 @@ def bounded_duration(text: str, option: str, unit: TimeUnit) -> Duration:
 def _too_long(text: str, option: str) -> typer.BadParameter:
     shown = text if len(text) <= _LONGEST_NUMBER else text[:_LONGEST_NUMBER] + "…"
     return typer.BadParameter(f"{shown!r} is longer than times can be apart: {MOST} ticks", param_hint=option)
+
+
+def attribute_types(pairs: list[str] | None, schema: Path | None) -> dict[str, AttributeType]:
+    """Read the types of attributes; `NAME:TYPE` pairs come before a schema file.
+
+    Raises:
+        UnreadableStreamError: the file cannot be read, or is no schema.
+    """
+    declared: dict[str, str] = {}
+    for pair in pairs or []:
+        name, separator, kind = pair.rpartition(":")
+        if not separator:
+            message = f"{pair!r} is not NAME:TYPE, for example zip:string"
+            raise typer.BadParameter(message, param_hint="--type")
+        declared[name] = kind
+    try:
+        types = declared_types(declared)
+    except InvalidQueryError as error:
+        raise typer.BadParameter(str(error), param_hint="--type") from error
+    return types if schema is None else {**_schema(schema), **types}
+
+
+def _schema(path: Path) -> dict[str, AttributeType]:
+    try:
+        return declared_types(msgspec.json.decode(path.read_bytes(), type=_Schema).attributes)
+    except FileNotFoundError as error:
+        message = f"{path}: no such file"
+        raise UnreadableStreamError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror or error})"
+        raise UnreadableStreamError(message) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, InvalidQueryError) as error:
+        message = f"{path}: this is not a schema: {error}"
+        raise UnreadableStreamError(message) from error
+
+
+class _Schema(msgspec.Struct, forbid_unknown_fields=True):
+    """What a schema file holds: types by the names of attributes."""
+
+    attributes: dict[str, str]
 
 
 def delimiter_of(text: str) -> str:

@@ -15,8 +15,10 @@ from graphtide.cli.arguments import (
     MOST_AT_ONCE,
     Engine,
     Plan,
+    SchemaFile,
     StatisticsFrom,
     TimeUnitOption,
+    Type,
     choice,
     engine_name,
     read_patterns,
@@ -71,6 +73,8 @@ def explain(
     column: Columns = None,
     stream_format: FormatOfStream = None,
     delimiter: Delimiter = ",",
+    type: Type = None,
+    schema: SchemaFile = None,
     server: Annotated[str | None, typer.Option(help="URL of a server whose running plan to show.", show_default=False)] = None,
     api_key: ApiKey = None,
     token: Token = None,
@@ -88,7 +92,10 @@ def explain(
         return
     chosen = variant(plan, engine_name(engine))
     options = replace(
-        of_stream(lateness, column, time_unit(unit)), engine=engine, storage=chosen.storage, strategy=chosen.strategy
+        of_stream(lateness, column, time_unit(unit), type, schema),
+        engine=engine,
+        storage=chosen.storage,
+        strategy=chosen.strategy,
     )
     reading = reading_of(
         options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
@@ -97,7 +104,8 @@ def explain(
         message = "no stream is matched: add --analyze STREAM_FILE"
         raise typer.BadParameter(message, param_hint="--dead-letters")
     refuse_shared_files(
-        {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from}, {"--dead-letters": dead_letters}
+        {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from, "--schema": schema},
+        {"--dead-letters": dead_letters},
     )
     parsed = read_patterns(patterns)
     if statistics_from is not None:

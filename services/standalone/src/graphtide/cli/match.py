@@ -19,9 +19,11 @@ from graphtide.cli.arguments import (
     Engine,
     PatternFile,
     Plan,
+    SchemaFile,
     StatisticsFrom,
     StreamFile,
     TimeUnitOption,
+    Type,
     choice,
     engine_name,
     read_patterns,
@@ -68,6 +70,8 @@ def match(
     column: Columns = None,
     format: Format = None,
     delimiter: Delimiter = ",",
+    type: Type = None,
+    schema: SchemaFile = None,
     statistics_from: StatisticsFrom = None,
     limit_partial_matches: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Partial matches a pattern may hold.")
@@ -85,13 +89,13 @@ def match(
     far are written and the summary is true. What was put aside is said on standard error.
     """
     refuse_shared_files(
-        {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from},
+        {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from, "--schema": schema},
         {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
     )
     patterns = read_patterns(pattern_file)
     chosen = variant(plan, engine_name(engine))
     options = replace(
-        of_stream(lateness, column, time_unit(unit)),
+        of_stream(lateness, column, time_unit(unit), type, schema),
         engine=engine,
         storage=chosen.storage,
         strategy=chosen.strategy,

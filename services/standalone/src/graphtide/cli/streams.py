@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 
-from graphtide.cli.arguments import bounded_duration, choice, columns, delimiter_of, duration
+from graphtide.cli.arguments import attribute_types, bounded_duration, choice, columns, delimiter_of, duration
 from graphtide.options import MatchOptions
 from graphtide.readers import ReaderOptions, StreamFormat
 
@@ -26,9 +27,16 @@ FormatOfStream = Annotated[str | None, typer.Option("--stream-format", help=f"Th
 Delimiter = Annotated[str, typer.Option(help="What separates the fields of a CSV file.")]
 
 
-def of_stream(lateness: str, column: list[str] | None, unit: TimeUnit) -> MatchOptions:
+def of_stream(
+    lateness: str, column: list[str] | None, unit: TimeUnit, type: list[str] | None = None, schema: Path | None = None
+) -> MatchOptions:
     """Return the options of a run that follow from how its stream is."""
-    return MatchOptions(time_unit=unit, lateness=bounded_duration(lateness, "--lateness", unit), columns=columns(column or []))
+    return MatchOptions(
+        time_unit=unit,
+        lateness=bounded_duration(lateness, "--lateness", unit),
+        columns=columns(column or []),
+        types=attribute_types(type, schema),
+    )
 
 
 def reading_of(

@@ -12,7 +12,7 @@ from graphtide_native.records import Sequencer, take_dead_letters
 from graphtide_query import print_pattern
 from graphtide_query.known_attributes import refuse_unknown_attributes
 
-from graphtide.cli.arguments import PatternFile, TimeUnitOption, read_patterns, time_unit, with_source
+from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_patterns, time_unit, with_source
 from graphtide.cli.status import say
 from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, of_stream, reading_of
 from graphtide.options import MatchOptions
@@ -34,6 +34,8 @@ def validate(
     column: Columns = None,
     format: Format = None,
     delimiter: Delimiter = ",",
+    type: Type = None,
+    schema: SchemaFile = None,
     show: Annotated[bool, typer.Option("--print", help="Print the patterns in canonical form.")] = False,
 ) -> None:
     """Check a pattern file; status 2 and the place of the first error if it is invalid.
@@ -41,7 +43,7 @@ def validate(
     With --stream, which is read as `match` reads it, also that the stream's first records have what the patterns read.
     """
     patterns = read_patterns(pattern_file)
-    options = of_stream(lateness, column, time_unit(unit))
+    options = of_stream(lateness, column, time_unit(unit), type, schema)
     reading = reading_of(options, format, delimiter, max_ahead)
     if stream is not None:
         try:

@@ -80,7 +80,8 @@ def application(options: DevOptions) -> FastAPI:
         settings = settings.model_copy(update={"max_ahead_seconds": options.max_ahead_seconds})
     edges = ingestion(log, settings)
     slices = TemporaryDirectory(prefix="graphtide-dev-", ignore_cleanup_errors=True)
-    control = assemble(AdminApiSettings(insecure=True), log)
+    control_settings = AdminApiSettings(insecure=True)
+    control = assemble(control_settings, log)
     workers = Workers(
         [
             planner(PlannerSettings(), log),
@@ -102,14 +103,16 @@ def application(options: DevOptions) -> FastAPI:
             yield
 
     everything = FastAPI(lifespan=life, openapi_url=None, telemetry=REQUESTS)
-    everything.add_middleware(KnownHosts, hosts=Hosts(()))
+    both = (settings, control_settings)
+    names, origins = [name for each in both for name in each.hosts], [origin for each in both for origin in each.cors_origins]
+    everything.add_middleware(KnownHosts, hosts=Hosts(names, origins))
     everything.include_router(
         health_routes(
             lambda: [*edges.alive(), *workers.alive(), *control.alive()],
             lambda: [*edges.ready(), *workers.ready(), *control.ready()],
         )
     )
-    for path in ("/api/v1/streams/{stream}/edges", "/api/v1/streams/{stream}:reset-watermark"):
+    for path in edges.paths():
         everything.router.routes.append(Route(path, _Whole(edges.app)))
     everything.mount("/", control.app)
     return everything

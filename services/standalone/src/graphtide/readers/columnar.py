@@ -106,7 +106,8 @@ def _reader(
     *,
     to_order: int | None = None,
 ) -> DecodingReader:
-    decoder = ArrowDecoder(options.symbols, options.attributes, dict(options.columns), options.ticks_per_second)
+    columns = dict(options.columns)
+    decoder = ArrowDecoder(options.symbols, options.attributes, columns, options.ticks_per_second, types=options.declared)
     decoder.accept_until(options.latest)
 
     def blocks() -> Iterator[bytes]:
@@ -125,7 +126,16 @@ def _reader(
             message = f"{name}: cannot be read further ({_first_line(error)})"
             raise UnreadableStreamError(message) from error
 
-    return DecodingReader(decoder, blocks, name=name, source=source, columns=list(schema.names), place="row", to_order=to_order)
+    return DecodingReader(
+        decoder,
+        blocks,
+        name=name,
+        source=source,
+        columns=list(schema.names),
+        place="row",
+        to_order=to_order,
+        typed=options.types,
+    )
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
@@ -144,7 +154,7 @@ def _to_ipc(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> bytes:
 
 
 def _wanted(schema: pa.Schema, options: ReaderOptions) -> list[str]:
-    names = {options.columns.get(name, name) for name in _NAMES} | set(options.attributes)
+    names = {options.columns.get(name, name) for name in _NAMES} | {*options.attributes, *options.types}
     return [name for name in schema.names if name in names]
 
 

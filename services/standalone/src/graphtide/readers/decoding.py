@@ -6,6 +6,7 @@ reads can take them before there are more.
 
 from __future__ import annotations
 
+import difflib
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,10 @@ from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Sequencer, take_dead_letters
 
-from graphtide.readers.reader import Unfit
+from graphtide.readers.reader import Settled, Unfit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_native.records import Decoder, EdgeBatch
@@ -43,6 +44,7 @@ class DecodingReader:
         refused: list[DeadLetter] | None = None,
         to_order: int | None = None,
         is_live: bool = False,
+        typed: Collection[str] = (),
     ) -> None:
         """Join a decoder and its blocks.
 
@@ -56,6 +58,7 @@ class DecodingReader:
             refused: where `blocks` leaves letters of records for which it gave substitutes.
             is_live: see `Reader.is_live`.
             to_order: how many records to put in order of time before the first is handed on; None leaves them as they come.
+            typed: columns of which a type is declared, so that they must be there.
         """
         self._decoder = decoder
         self._blocks = blocks
@@ -67,6 +70,8 @@ class DecodingReader:
         self._refused = [] if refused is None else refused
         self._to_order = to_order
         self._is_live = is_live
+        self._typed = frozenset(typed)
+        self._is_to_check = bool(typed)
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches; see `Reader.batches`."""
@@ -95,6 +100,8 @@ class DecodingReader:
 
     def _handed_on(self, step: Callable[[], EdgeBatch]) -> Iterator[EdgeBatch]:
         batch = self._named(step)
+        if self._is_to_check:
+            self._refuse_unknown_types()
         letters = take_dead_letters(self._decoder)
         if self._refused:
             letters = sorted([*letters, *self._refused], key=lambda letter: letter.line)
@@ -102,6 +109,17 @@ class DecodingReader:
         self._letters += letters
         if len(batch) or letters:
             yield batch
+
+    def _refuse_unknown_types(self) -> None:
+        known = self.columns
+        if known is None:
+            return
+        self._is_to_check = False
+        for name in sorted(self._typed - {*known}):
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            message = f"{self._name}: a type is declared of {name!r}, but there is no such column{hint}"
+            raise UnreadableStreamError(message)
 
     def _named(self, step: Callable[[], EdgeBatch]) -> EdgeBatch:
         """Run a step of the decoder, which does not know what its stream is called."""
@@ -154,6 +172,11 @@ class DecodingReader:
     def unfit(self) -> list[Unfit]:
         """Wanted attributes whose values are missing because none can have them; see `Reader.unfit`."""
         return [Unfit(*told) for told in self._decoder.unfit()]
+
+    @property
+    def settled(self) -> list[Settled]:
+        """Columns of CSV that were found to hold texts; see `Reader.settled`."""
+        return [Settled(*told) for told in self._decoder.settled() if told[0] not in self._typed]
 
     @property
     def place(self) -> str:

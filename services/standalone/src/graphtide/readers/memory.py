@@ -80,7 +80,12 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
     """
     options = options or ReaderOptions()
     decoder = JsonLinesDecoder(
-        options.symbols, options.attributes, dict(options.columns), keep_raw=options.keep_raw, substitutes=True
+        options.symbols,
+        options.attributes,
+        dict(options.columns),
+        types=options.declared,
+        keep_raw=options.keep_raw,
+        substitutes=True,
     )
     lines = Lines(options)
 

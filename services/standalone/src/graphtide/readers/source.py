@@ -108,7 +108,9 @@ class ByteSource:
             raise UnreadableStreamError(message)
 
     def _unzstd(self, size: int) -> Iterator[bytes]:
-        step = min(size, _ZSTD_STEP)
+        # Of a file, the first block is as long as that of others: it settles the types of columns.
+        first, rest = min(size, _FIRST_BLOCK), min(size, _ZSTD_STEP)
+        step = rest if self.total is None else first
         with pa.CompressedInputStream(pa.PythonFile(self._file, mode="r"), "zstd") as stream:
             while True:
                 try:
@@ -120,6 +122,7 @@ class ByteSource:
                     return
                 self.read = self._file.tell() if self._file.seekable() else self.read
                 yield block
+                step = rest
 
 
 def open_source(name: str) -> ByteSource:

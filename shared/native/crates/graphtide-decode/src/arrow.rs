@@ -25,6 +25,7 @@ use crate::arrow_writer::MADE;
 use crate::columns::{Column, ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::render::Object;
+use crate::types::AttributeType;
 use crate::writer::{Draft, Target, Writer};
 use crate::{Decoder, Options};
 
@@ -32,6 +33,7 @@ use crate::{Decoder, Options};
 #[derive(Clone, Debug)]
 pub struct ArrowDecoder {
     attributes: Vec<String>,
+    declared: Vec<(String, AttributeType)>,
     names: ColumnNames,
     ticks_per_second: i64,
     writer: Writer,
@@ -47,6 +49,7 @@ impl ArrowDecoder {
         }
         Ok(Self {
             attributes: options.attributes,
+            declared: options.declared,
             names: options.columns,
             ticks_per_second,
             writer: Writer::new(symbols, false, false),
@@ -95,6 +98,13 @@ impl Decoder for ArrowDecoder {
                 for field in self.layout.attributes.iter().flatten().map(|place| schema.field(*place)) {
                     if !Values::can_be(field.data_type()) {
                         return Err(no_attribute(field));
+                    }
+                }
+                for (name, kind) in &self.declared {
+                    if let Some((_, field)) = schema.fields().find(name)
+                        && !kind.fits_column(field.data_type())
+                    {
+                        return Err(not_declared(field, *kind));
                     }
                 }
                 resolved = true;
@@ -301,6 +311,11 @@ fn no_attribute(field: &Field) -> DecodeError {
         found: field.data_type().to_string(),
         expected: "a truth value, a number, a text, a date or a time",
     }
+}
+
+fn not_declared(field: &Field, kind: AttributeType) -> DecodeError {
+    let (name, found) = (field.name().clone(), field.data_type().to_string());
+    DecodeError::NotDeclared { name, found, declared: kind.name() }
 }
 
 /// The layout of a schema has every required column, so this cannot be seen; it is an error all the same.

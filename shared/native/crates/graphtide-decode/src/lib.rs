@@ -11,6 +11,7 @@ pub mod csv;
 pub mod error;
 pub mod json_lines;
 pub mod render;
+pub mod types;
 
 mod arrow_columns;
 mod arrow_written;
@@ -29,6 +30,7 @@ use graphtide_graph::Time;
 pub use graphtide_graph::batch::DeadLetter;
 use graphtide_graph::batch::EdgeBatch;
 pub use json_lines::JsonLinesDecoder;
+pub use types::{AttributeType, Settled};
 pub use unfit::Unfit;
 
 /// Longest record of a text format, in bytes; a longer one is put aside and reading goes on after the next line feed.
@@ -68,6 +70,11 @@ pub trait Decoder {
         &[]
     }
 
+    /// Columns that the beginning of the stream showed to hold texts, where it was asked to look.
+    fn settled(&self) -> &[Settled] {
+        &[]
+    }
+
     /// Ordinal that the next record will have: how many came before.
     fn ordinal(&self) -> u64;
 
@@ -86,6 +93,9 @@ pub const SUBSTITUTE: &[u8] = b"\x1a";
 pub struct Options {
     /// Names of the attributes to decode, in the order of a batch's columns.
     pub attributes: Vec<String>,
+    /// What is declared of attributes by name, decoded or not: a record with another value is bad, a table with another column
+    /// refused.
+    pub declared: Vec<(String, AttributeType)>,
     /// What the stream calls the columns that every record has.
     pub columns: ColumnNames,
     /// Whether rows keep their bytes: costs a copy, wanted where a later stage may put rows aside.
