@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import graphtide
 import pytest
 from graphtide import MatchOptions, Session, StreamWarning
+from graphtide_testing.waiting import wait_until
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,11 +155,15 @@ def test_loops_of_both_kinds_may_share_a_source() -> None:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(matches), 0.02)
         go_on.set()
-        for thread in of_matches():
-            # Until the step that nobody waits for has its batch.
-            while matches._steps is not None and matches._steps._under_way is not None and not matches._steps._under_way.done():  # noqa: SLF001
-                thread.join(0.01)
-        found.append(next(matches))
+
+        def is_taken() -> bool:
+            try:
+                found.append(next(matches))
+            except RuntimeError:  # the step that nobody waits for is under way
+                return False
+            return True
+
+        wait_until(is_taken, 60)
         found += [match async for match in matches]
         return ends(found)
 
