@@ -245,7 +245,8 @@ class Client:
     ) -> Sent:
         """Send edges, or one, in requests of some thousand; return when the log keeps them.
 
-        One that could not be used costs its neighbours nothing. Where an error ends it, edges that have ids may all be sent
+        A request is sent when its edges are there: of a source that is slow, send what there is. An edge that could not be used
+        costs its neighbours nothing. Where an error ends it, edges that have ids may all be sent
         again, for those that the log has are dropped; others with the `idempotency_key` that they were sent with.
 
         Args:

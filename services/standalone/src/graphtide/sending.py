@@ -87,6 +87,8 @@ class Sending:
             kept = self.sent.accepted + int(error.problem.get("accepted", 0))
             error.add_note(f"the server keeps {kept:,} of the edges that were sent")
             raise
+        # Those that could not be written were known before those that the server refused.
+        self.sent.errors.sort(key=lambda each: each.line)
         self._refuse_nothing_accepted()
         return self.sent
 
