@@ -40,6 +40,19 @@ class ArrowDecoder(Decoder):
         *,
         types: Mapping[str, str] | None = None,
     ) -> ArrowDecoder: ...
+    def judge(self, schema: object) -> None:
+        """Judge the columns of record batches to come: anything with `__arrow_c_schema__`.
+
+        Raises:
+            UnreadableStreamError: one is missing, or of a type that it cannot have.
+        """
+
+    def decode_rows(self, rows: object) -> EdgeBatch:
+        """Decode a record batch in memory: anything with `__arrow_c_array__`, whose values are sound. Copies no column.
+
+        Raises:
+            UnreadableStreamError: as `decode`.
+        """
 
 @final
 class CsvDecoder(Decoder):

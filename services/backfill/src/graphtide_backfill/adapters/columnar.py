@@ -153,20 +153,13 @@ def _decoded(
     rejected = 0
     for table in tables:
         for start in range(0, table.num_rows, _ROWS):
-            batch = decoder.decode(_to_ipc(table.slice(start, _ROWS).combine_chunks()))
-            rejected += len(decoder.take_dead_letters())
-            if len(batch):
-                yield batch
+            for part in table.slice(start, _ROWS).combine_chunks().to_batches():
+                batch = decoder.decode_rows(part)
+                rejected += len(decoder.take_dead_letters())
+                if len(batch):
+                    yield batch
     has_ids = columns.get("id", "id") in schema.names
     return Told(decoder.ordinal() - reading.ordinal, rejected, has_ids, columns.get("op", "op") in schema.names)
-
-
-def _to_ipc(table: pa.Table) -> bytes:
-    plain = table.replace_schema_metadata(None)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, plain.schema) as writer:
-        writer.write_table(plain)
-    return bytes(sink.getvalue().to_pybytes())
 
 
 def _wanted(schema: pa.Schema, columns: Mapping[str, str], attributes: tuple[str, ...]) -> list[str]:

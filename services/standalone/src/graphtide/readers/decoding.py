@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME
@@ -35,8 +35,9 @@ class DecodingReader:
     def __init__(
         self,
         decoder: Decoder,
-        blocks: Callable[[], Iterator[bytes]],
+        blocks: Callable[[], Iterator[object]],
         *,
+        decode: Callable[[Any], EdgeBatch] | None = None,
         name: str,
         source: ByteSource | None = None,
         columns: list[str] | None = None,
@@ -51,6 +52,7 @@ class DecodingReader:
         Args:
             decoder: understands the blocks.
             blocks: gives them; called once.
+            decode: understands one of them; None is `decoder.decode`, which takes bytes.
             name: what messages call the stream.
             source: closed at the end.
             columns: the stream's, where the decoder sees only some.
@@ -62,6 +64,7 @@ class DecodingReader:
         """
         self._decoder = decoder
         self._blocks = blocks
+        self._understand: Callable[[Any], EdgeBatch] = decode or decoder.decode
         self._name = name
         self._source = source
         self._columns = columns
@@ -83,7 +86,7 @@ class DecodingReader:
     def _decode(self) -> Iterator[EdgeBatch]:
         # Where the blocks break off, what came before is handed out already; the record that was cut is lost with the rest.
         for block in self._blocks():
-            yield from self._handed_on(partial(self._decoder.decode, block))
+            yield from self._handed_on(partial(self._understand, block))
         yield from self._handed_on(self._decoder.finish)
 
     def _ordered(self, most: int) -> Iterator[EdgeBatch]:

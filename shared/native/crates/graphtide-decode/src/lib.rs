@@ -13,6 +13,7 @@ pub mod json_lines;
 pub mod render;
 pub mod types;
 
+mod arrow_bulk;
 mod arrow_columns;
 mod arrow_written;
 mod json_record;
@@ -23,6 +24,8 @@ mod unfit;
 mod writer;
 
 pub use arrow::ArrowDecoder;
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 pub use columns::{Column, ColumnNames};
 pub use csv::CsvDecoder;
 pub use error::DecodeError;
@@ -70,6 +73,16 @@ pub trait Decoder {
         &[]
     }
 
+    /// Judges the columns of rows to come, which their own schema must have, too. Only the decoder of Arrow can.
+    fn judge(&mut self, _: &Schema) -> Result<(), DecodeError> {
+        Err(reads_bytes())
+    }
+
+    /// Decodes rows in memory, which must be sound. Only the decoder of Arrow can.
+    fn feed_rows(&mut self, _: &RecordBatch, _: &mut EdgeBatch, _: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        Err(reads_bytes())
+    }
+
     /// Columns that the beginning of the stream showed to hold texts, where it was asked to look.
     fn settled(&self) -> &[Settled] {
         &[]
@@ -104,4 +117,8 @@ pub struct Options {
     pub substitutes: bool,
     /// Whether a format without columns notes the attributes that nobody asked for, a few hundred at most.
     pub discover: bool,
+}
+
+fn reads_bytes() -> DecodeError {
+    DecodeError::Arrow { reason: "this decoder reads bytes".to_owned() }
 }

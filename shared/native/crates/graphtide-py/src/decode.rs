@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_pyarrow::PyArrowType;
+use arrow_schema::Schema;
 use graphtide_decode::{
     ArrowDecoder, AttributeType, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Settled, Unfit,
 };
@@ -216,6 +219,16 @@ impl PyArrowDecoder {
         let decoder =
             ArrowDecoder::new(options, ticks_per_second, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
+    fn judge(mut this: PyRefMut<'_, Self>, schema: PyArrowType<Schema>) -> PyResult<()> {
+        this.as_super().inner.judge(&schema.0).map_err(|error| from_decode(&error))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
+    fn decode_rows(mut this: PyRefMut<'_, Self>, py: Python<'_>, rows: PyArrowType<RecordBatch>) -> PyResult<PyEdgeBatch> {
+        this.as_super().run(py, |decoder, batch, dead| decoder.feed_rows(&rows.0, batch, dead))
     }
 }
 
