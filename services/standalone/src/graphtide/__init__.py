@@ -20,30 +20,51 @@ from graphtide_core.time import Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse, print_pattern
 
+from graphtide.client import Client
 from graphtide.explaining import explain
+from graphtide.explanations import Explanations
+from graphtide.matches import MatchList
 from graphtide.options import MatchOptions
 from graphtide.put_aside import StreamWarning
-from graphtide.session import Matches, Session, match
+from graphtide.server_errors import (
+    EdgesRejectedError,
+    NotFoundError,
+    RefusedError,
+    RefusedPatternError,
+    ServerError,
+    UnavailableError,
+)
+from graphtide.session import Session, match
+from graphtide.streaming import Matches
 
 __all__ = [
+    "Client",
     "Completeness",
     "Concurrency",
     "DeadLetter",
     "Duration",
     "Edge",
+    "EdgesRejectedError",
+    "Explanations",
     "GraphtideError",
     "InvalidPatternError",
     "LimitExceededError",
     "Limits",
     "MatchKind",
+    "MatchList",
     "MatchOptions",
     "Matches",
+    "NotFoundError",
     "Operation",
+    "RefusedError",
+    "RefusedPatternError",
+    "ServerError",
     "Session",
     "Storage",
     "StreamWarning",
     "SubgraphMatch",
     "TimeUnit",
+    "UnavailableError",
     "UnreadableStreamError",
     "explain",
     "match",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from graphtide_core.plan import Plan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch
 
@@ -96,6 +97,16 @@ class Pipeline:
     def duplicates(self) -> int:
         """Records dropped because their id was in the window already."""
         return self._duplicates.dropped if self._duplicates is not None else 0
+
+    @property
+    def time_unit(self) -> TimeUnit:
+        """What times of the stream count."""
+        return self._options.time_unit
+
+    @property
+    def held_back(self) -> int:
+        """Records that wait to be put in order."""
+        return self._sequencer.pending
 
     @property
     def matcher(self) -> Matcher:

@@ -205,11 +205,12 @@ def prepare(
 
 
 def tuned(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
-    """Return the reader options with what the pipeline needs: its labels, its attributes and their types, its unit."""
+    """Return the reader options with what the pipeline needs: labels, attributes and their types, unit, columns."""
     return replace(
         reading,
         symbols=pipeline.symbols,
         attributes=pipeline.projected,
         time_unit=options.time_unit,
+        columns=options.columns,
         types={**reading.types, **options.declared},
     )

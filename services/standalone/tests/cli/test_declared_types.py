@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import graphtide
 import pytest
+from graphtide.cli.app import app
 from graphtide_core.errors import InvalidQueryError
+from typer.testing import CliRunner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,3 +111,14 @@ def test_python_declares_too_and_is_warned(folder: Path) -> None:
 def test_python_refuses_a_type_that_is_none() -> None:
     with pytest.raises(InvalidQueryError, match="no type 'text'"):
         graphtide.MatchOptions(types={"zip": "text"})
+
+
+@pytest.mark.parametrize("verb", ["explain", "validate"])
+def test_other_verbs_take_types_as_match_does(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "p.gtp").write_text("PATTERN p MATCH (a)-[x:pays]->(b) WHERE x.zip = '01234' ON s WINDOW 10\n")
+    (tmp_path / "s.csv").write_text("ts,src,dst,label,zip\n1,a,b,pays,01234\n")
+    stream = "--analyze" if verb == "explain" else "--stream"
+    arguments = [verb, str(tmp_path / "p.gtp"), stream, str(tmp_path / "s.csv"), "--type", "zip:string"]
+    assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    refused = CliRunner().invoke(app, [*arguments[:-1], "zip:text"])
+    assert refused.exit_code == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -13,9 +12,12 @@ from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.plan import SjTreeStrategy, Storage
-from graphtide_core.time import DURATION_UNITS, MAX_EVENT_TIME, Duration, TimeUnit
+from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import AUTO, ENGINES
+
+from graphtide.options import RECORD_COLUMNS
+from graphtide.wording import refuse_unless_one_of
 
 PatternFile = Annotated[Path, typer.Argument(help="File with one or several patterns.", show_default=False)]
 StreamFile = Annotated[
@@ -55,7 +57,6 @@ MOST_AT_ONCE: Final = 1_000_000_000
 """What a number may be at most of things that are in memory at once."""
 
 _LONGEST_NUMBER: Final = 40
-_DURATION = re.compile(rf"\s*(\d+)\s*({'|'.join(sorted(DURATION_UNITS, key=len, reverse=True))})?\s*")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,13 +127,10 @@ def variant(plan: str | None, engine: str) -> Variant:
 
 def duration(text: str, option: str) -> Duration:
     """Read a duration: `500ms`, `10m`, or a number of ticks."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        message = f"{text!r} is no duration; for example 500ms, 10m, or a number of ticks"
-        raise typer.BadParameter(message, param_hint=option)
-    if len(found[1]) > _LONGEST_NUMBER:
-        raise _too_long(text, option)
-    return Duration(int(found[1]), found[2])
+    try:
+        return Duration.of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
 
 
 def bounded_duration(text: str, option: str, unit: TimeUnit) -> Duration:
@@ -237,5 +235,9 @@ def columns(pairs: list[str]) -> dict[str, str]:
         if not separator or not name or not actual:
             message = f"{pair!r} is not NAME=COLUMN, for example src=from_account"
             raise typer.BadParameter(message, param_hint="--column")
+        try:
+            refuse_unless_one_of(name, RECORD_COLUMNS, "column of a record")
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--column") from error
         mapping[name] = actual
     return mapping

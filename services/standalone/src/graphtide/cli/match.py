@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
 
@@ -26,12 +24,7 @@ from graphtide.cli.arguments import (
     StreamFile,
     TimeUnitOption,
     Type,
-    attribute_types,
-    bounded_duration,
     choice,
-    columns,
-    delimiter_of,
-    duration,
     engine_name,
     read_patterns,
     refuse_shared_files,
@@ -42,9 +35,18 @@ from graphtide.cli.arguments import (
 from graphtide.cli.output import MatchFile, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
-from graphtide.explaining import explained, rendered, statistics_of
-from graphtide.options import MatchOptions
-from graphtide.readers import DeadLetterFile, ReaderOptions, StreamFormat
+from graphtide.cli.streams import (
+    Columns,
+    Delimiter,
+    Format,
+    Lateness,
+    MaxAhead,
+    of_another,
+    of_stream,
+    reading_of,
+)
+from graphtide.explaining import explained, statistics_of
+from graphtide.readers import DeadLetterFile
 from graphtide.run import Run, prepare
 
 _OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
@@ -63,13 +65,11 @@ def match(
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
     explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual figures, as text.")] = None,
     unit: TimeUnitOption = "ms",
-    lateness: Annotated[str, typer.Option(help="Records up to so much late are put back in order.")] = "0",
-    max_ahead: Annotated[
-        str | None, typer.Option(help="Records further ahead of the clock are put aside; by default none are.")
-    ] = None,
-    column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what the stream calls ts, src, dst …")] = None,
-    format: Annotated[str | None, typer.Option(help="csv, jsonl, parquet or arrow; by the name if not given.")] = None,
-    delimiter: Annotated[str, typer.Option(help="What separates the fields of a CSV file.")] = ",",
+    lateness: Lateness = "0",
+    max_ahead: MaxAhead = None,
+    column: Columns = None,
+    format: Format = None,
+    delimiter: Delimiter = ",",
     type: Type = None,
     schema: SchemaFile = None,
     statistics_from: StatisticsFrom = None,
@@ -94,12 +94,11 @@ def match(
     )
     patterns = read_patterns(pattern_file)
     chosen = variant(plan, engine_name(engine))
-    options = MatchOptions(
+    options = replace(
+        of_stream(lateness, column, time_unit(unit), type, schema),
         engine=engine,
         storage=chosen.storage,
         strategy=chosen.strategy,
-        time_unit=time_unit(unit),
-        lateness=bounded_duration(lateness, "--lateness", time_unit(unit)),
         limits=Limits(
             limit_partial_matches,
             limit_state_bytes,
@@ -108,17 +107,10 @@ def match(
         ),
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
+    reading = reading_of(options, format, delimiter, max_ahead, keep_raw=dead_letters is not None)
     if statistics_from is not None:
-        options = replace(options, statistics=statistics_of(statistics_from, options, say))
-    reading = ReaderOptions(
-        columns=columns(column or []),
-        format=None if format is None else choice(format, {f.value: f for f in StreamFormat}, "--format"),
-        delimiter=delimiter_of(delimiter),
-        types=attribute_types(type, schema),
-        keep_raw=dead_letters is not None,
-    )
-    if max_ahead is not None:
-        reading = replace(reading, latest=_latest(duration(max_ahead, "--max-ahead"), options.time_unit))
+        sampled = of_another(reading, is_same=str(statistics_from) == stream_file)
+        options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     with contextlib.ExitStack() as stack:
         sink = stack.enter_context(MatchFile(output))
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
@@ -139,15 +131,10 @@ def match(
         if summary is not None:
             write_text(summary, result.to_json().decode() + "\n")
         if explain is not None:
-            write_text(explain, rendered(explained(run), "text") + "\n")
+            write_text(explain, explained(run).to_text() + "\n")
     except BrokenPipeError:
         outcome = "output closed"
     _end(run, outcome)
-
-
-def _latest(ahead: Duration, unit: TimeUnit) -> EventTime:
-    """Return the latest time that is taken now."""
-    return EventTime(min(MAX_EVENT_TIME, time.time_ns() // unit.nanoseconds + ahead.ticks_at_least(unit)))
 
 
 def _say_unused(run: Run, dead_letters: Path | None) -> None:

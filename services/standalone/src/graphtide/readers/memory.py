@@ -87,7 +87,7 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
         keep_raw=options.keep_raw,
         substitutes=True,
     )
-    lines = _Lines(options)
+    lines = Lines(options)
 
     # What has a length is there already.
     is_live = options.live and not hasattr(edges, "__len__")
@@ -101,7 +101,7 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
     return DecodingReader(decoder, blocks, name="the edges", place="record", refused=lines.refused, is_live=is_live)
 
 
-class _Lines:
+class Lines:
     """Writes items as JSON Lines, and a substitute for each that is no record.
 
     Attributes:
@@ -109,6 +109,7 @@ class _Lines:
     """
 
     def __init__(self, options: ReaderOptions) -> None:
+        """Write for a reader with these options."""
         self.refused: list[DeadLetter] = []
         self._names = {name: options.columns.get(name, name) for name in _NAMES}
         self._ts = self._names["ts"]
