@@ -14,6 +14,7 @@ from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 from graphtide.pipeline import Pipeline
 from graphtide.put_aside import PutAside, settled_told, unfit_told
 from graphtide.readers import ReaderOptions, open_stream
+from graphtide.readers.ahead import read_ahead
 from graphtide.summary import PatternSummary, Summary
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def prepare(
         UnreadableStreamError: the stream cannot be opened.
     """
     pipeline = Pipeline(patterns, options)
-    reader = open_stream(stream, tuned(reading, pipeline, options))
+    reader = read_ahead(open_stream(stream, tuned(reading, pipeline, options)))
     return Run(pipeline, reader, matches, dead_letters)
 
 

@@ -20,6 +20,7 @@ from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
 from graphtide.put_aside import PutAside, settled_told, unfit_told, warn
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
+from graphtide.readers.ahead import read_ahead
 from graphtide.run import tuned
 from graphtide.streaming import Matches
 
@@ -253,7 +254,7 @@ def opened(records: Records, options: ReaderOptions) -> Reader:
         TypeError: it is none of these.
     """
     if isinstance(records, str | os.PathLike):
-        return open_stream(Path(records) if records != "-" else "-", options)
+        return read_ahead(open_stream(Path(records) if records != "-" else "-", options))
     if is_record(records):
         return from_edges([records], options)
     if hasattr(records, "__arrow_c_stream__") or type(records).__module__.startswith(("pandas", "polars", "pyarrow")):
