@@ -61,8 +61,8 @@ class CsvDecoder(Decoder):
     With `keep_raw`, records keep their bytes, so that a stage that puts one aside later has them. With `substitutes`, a line of
     the one character SUBSTITUTE (0x1A) stands for a record that was put aside before: it is counted, and has no dead letter.
 
-    With `settle`, the first block (its first 256 KiB) settles which columns hold texts: every value of such a column is one. Else,
-    and in other columns, a value has the type that it looks like.
+    With `settle`, the first block (its first 256 KiB) settles which columns hold texts: every value of such a column is one.
+    Else, and in other columns, a value has the type that it looks like.
     """
 
     def __new__(

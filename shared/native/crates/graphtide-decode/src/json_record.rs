@@ -4,6 +4,8 @@
 //! unless an escape forces a copy. A key given twice counts as given last. Where attributes are to be discovered, the names of
 //! values nobody asked for are collected.
 
+mod flat;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -96,6 +98,12 @@ impl Keys {
         keys
     }
 
+    /// Fields of which none is there.
+    pub(crate) fn no_fields<'t>(&self) -> Fields<'t> {
+        let attributes = vec![Scalar::Null; self.attributes];
+        Fields { columns: Default::default(), attributes, others: Vec::new(), attributes_fit: true }
+    }
+
     fn meaning(&mut self, name: &str) -> &mut Meaning {
         let place = self.keys.iter().position(|(key, _)| **key == *name).unwrap_or_else(|| {
             self.keys.push((name.into(), Meaning::default()));
@@ -162,9 +170,7 @@ impl<'t> Visitor<'t> for &Keys {
     }
 
     fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields =
-            Fields { columns: Default::default(), attributes: Vec::new(), others: Vec::new(), attributes_fit: true };
-        fields.attributes.resize(self.attributes, Scalar::Null);
+        let mut fields = self.no_fields();
         while let Some(key) = map.next_key_seed(KeySeed(self))? {
             match key {
                 Key::Known(meaning) if meaning.nests => {
