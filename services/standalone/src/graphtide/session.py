@@ -13,7 +13,7 @@ from graphtide_query import parse
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
 from graphtide.put_aside import PutAside, unfit_told, warn
-from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
+from graphtide.readers import ReaderOptions, open_stream
 from graphtide.run import tuned
 
 if TYPE_CHECKING:
@@ -177,6 +177,8 @@ def opened(records: Records, options: ReaderOptions) -> Reader:
     """Open a path, a table or an iterable of records."""
     if isinstance(records, str | os.PathLike):
         return open_stream(Path(records) if records != "-" else "-", options)
+    from graphtide.readers.memory import from_edges, from_table  # noqa: PLC0415 - files of text do without pyarrow
+
     if hasattr(records, "__arrow_c_stream__") or type(records).__module__.startswith(("pandas", "polars", "pyarrow")):
         return from_table(records, options)
     if hasattr(records, "__iter__"):

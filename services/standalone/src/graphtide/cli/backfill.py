@@ -13,7 +13,6 @@ from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternErro
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.planner import AUTO
-from rich.console import Console
 
 from graphtide.cli.arguments import (
     MOST,
@@ -181,7 +180,7 @@ class _Shown:
     """Progress on standard error: one line that changes on a terminal, else a line for every tenth of the slices."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        self._is_terminal = sys.stderr.isatty()
         self._tenths = 0
 
     def update(self, progress: Progress) -> None:
@@ -190,9 +189,11 @@ class _Shown:
             f"{progress.slices_done} of {progress.slices} slices, {progress.edges:,} edges "
             f"({progress.edges_per_second:,.0f}/s), {progress.matches:,} matches"
         )
-        if self._console.is_terminal:
+        if self._is_terminal:
             end = "\n" if progress.slices_done == progress.slices else "\r"
-            self._console.print(line, end=end, highlight=False)
+            # What is left of a longer line goes.
+            sys.stderr.write(f"{line}\x1b[K{end}")
+            sys.stderr.flush()
             return
         tenths = 10 * progress.slices_done // max(1, progress.slices)
         if tenths > self._tenths:

@@ -9,7 +9,7 @@ from graphtide_core.time import TimeUnit
 
 from graphtide.cli.arguments import MOST, bounded_duration
 
-app = typer.Typer(help="Run all services in one process, to try things.", no_args_is_help=True)
+app = typer.Typer(help="Run all services in one process, to try things.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()

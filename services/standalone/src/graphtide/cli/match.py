@@ -39,7 +39,6 @@ from graphtide.cli.arguments import (
 from graphtide.cli.output import MatchFile, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
-from graphtide.explaining import explained, rendered, statistics_of
 from graphtide.options import MatchOptions
 from graphtide.readers import DeadLetterFile, ReaderOptions, StreamFormat
 from graphtide.run import Run, prepare
@@ -104,6 +103,8 @@ def match(
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
     if statistics_from is not None:
+        from graphtide.explaining import statistics_of  # noqa: PLC0415 - other runs do without
+
         options = replace(options, statistics=statistics_of(statistics_from, options, say))
     reading = ReaderOptions(
         columns=columns(column or []),
@@ -133,6 +134,8 @@ def match(
         if summary is not None:
             write_text(summary, result.to_json().decode() + "\n")
         if explain is not None:
+            from graphtide.explaining import explained, rendered  # noqa: PLC0415 - as above
+
             write_text(explain, rendered(explained(run), "text") + "\n")
     except BrokenPipeError:
         outcome = "output closed"

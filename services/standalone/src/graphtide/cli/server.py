@@ -11,8 +11,6 @@ import typer
 from graphtide_core.errors import FatalError
 from graphtide_query import parse, print_pattern
 from graphtide_query.planner import AUTO, ENGINES
-from rich.console import Console
-from rich.table import Table
 
 from graphtide.cli.arguments import MOST, PatternFile, engine_name, read_patterns
 from graphtide.server import Access, Json, Limits, Pattern, Server
@@ -194,6 +192,10 @@ def _there(server: Server, name: str) -> Pattern:
 
 
 def _write_table(patterns: Iterable[Pattern]) -> None:
+    # Only this verb shows a table.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "version", "state", "engine", "stream", "matches", "partial"):
         right = column in {"version", "matches", "partial"}

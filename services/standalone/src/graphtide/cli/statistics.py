@@ -25,9 +25,7 @@ from graphtide.cli.arguments import (
 from graphtide.cli.output import write_text
 from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
 from graphtide.counting import Counting
-from graphtide.plot import to_svg
 from graphtide.readers import DeadLetterFile, ReaderOptions, open_stream
-from graphtide.statistics_report import to_charts, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,9 +76,13 @@ def statistics(
 
 
 def _rendered(snapshots: Sequence[StatisticsSnapshot], form: str, top: int, reading: ReaderOptions) -> str:
+    if form == "json":
+        return "".join(to_json(snapshot) + "\n" for snapshot in snapshots)
+    # JSON and help do without tables and pictures.
+    from graphtide.plot import to_svg  # noqa: PLC0415
+    from graphtide.statistics_report import to_charts, to_text  # noqa: PLC0415
+
     match form:
-        case "json":
-            return "".join(to_json(snapshot) + "\n" for snapshot in snapshots)
         case "plot":
             return to_svg(to_charts(snapshots, reading.ticks_per_second, top))
         case _:

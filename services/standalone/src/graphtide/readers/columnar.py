@@ -16,6 +16,7 @@ from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
+from graphtide.readers.source import ARROW_FILE_MAGIC, PARQUET_MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from graphtide.readers.reader import ReaderOptions
     from graphtide.readers.source import ByteSource
 
-PARQUET_MAGIC = b"PAR1"
-ARROW_FILE_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
 _NAMES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
 _LABELS = ("label", "src_label", "dst_label", "op")
