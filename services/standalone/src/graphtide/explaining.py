@@ -82,6 +82,8 @@ def explain(
         warn(text)
     if run.error is not None:
         raise run.error
+    if run.interrupt is not None:
+        raise run.interrupt
     return rendered(explained(run), format)
 
 

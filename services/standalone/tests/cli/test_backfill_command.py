@@ -42,6 +42,7 @@ def run(*arguments: object) -> Result:
 # The second is what imports PySpark.
 @pytest.mark.parametrize("absent", ["graphtide_backfill", "graphtide_backfill.adapters.spark_cluster"])
 def test_without_spark_it_says_what_to_install(pattern: Path, monkeypatch: pytest.MonkeyPatch, absent: str) -> None:
+    (pattern.parent / "history.parquet").touch()
     real = builtins.__import__
 
     def without(name: str, *more: object, **named: object) -> object:

@@ -114,7 +114,7 @@ def test_every_name_of_the_package_is_there() -> None:
         assert getattr(graphtide, name) is not None
     assert set(graphtide.__all__) <= set(dir(graphtide))
     with pytest.raises(AttributeError, match="no attribute 'mtach'"):
-        _ = graphtide.mtach  # type: ignore[attr-defined]
+        _ = graphtide.mtach
 
 
 def test_names_for_the_checker_and_for_a_run_are_the_same() -> None:

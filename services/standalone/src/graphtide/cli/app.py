@@ -125,8 +125,7 @@ VERBS: Final = {
 def loaded(name: str) -> Command:
     """Return the command of a verb, its module imported."""
     verb = VERBS[name]
-    with starting():
-        made = getattr(import_module(verb.module), verb.attribute)
+    made = getattr(import_module(verb.module), verb.attribute)
     if not isinstance(made, typer.Typer):
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         alone.command(name)(made)
@@ -143,7 +142,8 @@ class _Unloaded(TyperCommand):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any) -> Context:
         """Load the command, and let it make the context."""
-        return loaded(str(self.name)).make_context(info_name, args, parent, **extra)
+        with starting():
+            return loaded(str(self.name)).make_context(info_name, args, parent, **extra)
 
 
 class _Commands(TyperGroup):

@@ -26,6 +26,7 @@ from graphtide.cli.arguments import (
     with_source,
 )
 from graphtide.cli.server import ApiKey, Token
+from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
 from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, rendered, statistics_of
 from graphtide.options import MatchOptions
@@ -60,8 +61,8 @@ def explain(
     """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities.
 
     With --analyze also the match funnel, what each step of the plan looked at and why it refused it, and why there was no
-    match or not one more; status 3 if no record of the stream could be used. With --server the plan that a server runs, with
-    the partial matches alive in every item.
+    match or not one more; status 3 if no record of the stream could be used; an interrupt shows what was seen so far, status
+    130. With --server the plan that a server runs, with the partial matches alive in every item.
     """
     form = choice(format, {name: name for name in ("text", "json", "dot")}, "--format")
     if server is not None:
@@ -97,6 +98,8 @@ def explain(
     if run.error is not None:
         raise run.error
     typer.echo(rendered(explained(run), form))
+    if run.interrupt is not None:
+        raise typer.Exit(status_of_interrupt(run.interrupt))
     if run.put_aside.is_all(run.reader.records):
         raise typer.Exit(UNREADABLE_STREAM)
 

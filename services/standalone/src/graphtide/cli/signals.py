@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from types import FrameType
+    from threading import Event
+    from types import FrameType, TracebackType
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -36,9 +37,7 @@ def end_at_once() -> None:
 
     What the parent told to be ignored stays ignored: SIGINT in jobs that a script has put in the background, say.
     """
-    for number in ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _end)
+    _let(_taken(), _end)
 
 
 @contextmanager
@@ -55,9 +54,55 @@ def starting() -> Iterator[None]:
         _let(ours, _raise)
 
 
+class Ending:
+    """Signals that ask for an end, kept for work that looks now and then; the second of them ends the process at once.
+
+    Until `listen`, the first does so, too. Use it as a context, in the main thread.
+
+    Attributes:
+        number: of the signal that came; None if none did.
+    """
+
+    def __init__(self, asked: Event) -> None:
+        """Set an event when the end is asked for."""
+        self.number: int | None = None
+        self._asked = asked
+
+    def __enter__(self) -> Self:
+        """Take the signals."""
+        self._before = {number: signal.getsignal(number) for number in _taken()}
+        _let(self._before, _end)
+        return self
+
+    @property
+    def status(self) -> int:
+        """The exit status of a command that ended because it was asked to."""
+        return 128 + (self.number or signal.SIGINT)
+
+    def listen(self) -> None:
+        """Keep signals from now on."""
+        _let(self._before, self._keep)
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        """Let signals do again what they did before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _keep(self, number: int, frame: FrameType | None) -> None:
+        if self.number is not None:
+            _end(number, frame)
+        self.number = number
+        self._asked.set()
+
+
 def status_of_interrupt(error: BaseException | None) -> int:
     """Return the exit status of a command that a signal ended, as shells have it."""
     return 128 + (error.number if isinstance(error, InterruptedBySignal) else signal.SIGINT)
+
+
+def _taken() -> list[signal.Signals]:
+    """Return the signals that are not ignored on the word of whoever started the process."""
+    return [number for number in ENDING if signal.getsignal(number) not in {signal.SIG_IGN, None}]
 
 
 def _let(numbers: Iterable[int], handler: Callable[[int, FrameType | None], None]) -> None:
