@@ -1,6 +1,6 @@
 """Runs one step of a longer job: says what it does and for how long, and what it wrote only if it fails.
 
-    step.py WHAT COMMAND [ARGUMENT…]
+The first argument says what, the others are the command.
 """
 
 from __future__ import annotations

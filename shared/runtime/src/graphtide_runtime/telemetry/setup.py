@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import resource as rusage
 import threading
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -52,7 +52,7 @@ def set_up(service: str, settings: TelemetrySettings) -> None:
         return
     _DONE.set()
     name = os.environ.get("OTEL_SERVICE_NAME") or service
-    resource = Resource.create({"service.name": name, "service.version": version("graphtide-runtime")})
+    resource = Resource.create({"service.name": name, "service.version": _version()})
     if _is_exported("TRACES"):
         sampler = None if "OTEL_TRACES_SAMPLER" in os.environ else ParentBased(TraceIdRatioBased(settings.trace_ratio))
         traces = TracerProvider(sampler, resource)
@@ -93,3 +93,11 @@ def _resident_bytes() -> int:
 def _processor_seconds() -> float:
     used = rusage.getrusage(rusage.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
+
+
+def _version() -> str:
+    """Return the version of this package, whether it was installed by itself or in the wheel of all."""
+    try:
+        return version("graphtide-runtime")
+    except PackageNotFoundError:
+        return version("graphtide")
