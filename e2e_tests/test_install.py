@@ -98,7 +98,9 @@ def installed(folder: Path, extra: str = "") -> Installed:
 
 
 def test_the_packages_are_the_installed_ones(base: Installed) -> None:
-    told = "import graphtide, graphtide_core as c, graphtide_native._native as n; print(graphtide.__file__, c.__file__, n.__file__)"
+    told = (
+        "import graphtide as g, graphtide_core as c, graphtide_native._native as n; print(g.__file__, c.__file__, n.__file__)"
+    )
     found = base.run("-c", told, program="python").stdout.split()
     assert len(found) == 3
     assert all(each.startswith(str(base.prefix)) for each in found)
@@ -152,7 +154,8 @@ def server(with_services: Installed) -> Iterator[tuple[str, subprocess.Popen[byt
     process = with_services.start("dev", "up", "--port", port)
     try:
         url = f"http://127.0.0.1:{port}"
-        wait_until(lambda: is_ready(url), 120)
+        wait_until(lambda: process.poll() is not None or is_ready(url), 120)
+        assert process.poll() is None, process.communicate()[1].decode()
         yield url, process
     finally:
         process.kill()
