@@ -70,7 +70,7 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         is_used = error.errno == errno.EADDRINUSE
         reason = "is in use" if is_used else f"cannot be listened to ({os.strerror(error.errno or 0)})"
-        message = f"port {port} of {_HOST} {reason}: name another, by --port NUMBER, or let --port 0 take a free one"
+        message = f"port {port} of {_HOST} {reason}: name another by --port NUMBER, or let --port 0 take a free one"
         raise FatalError(message) from error
 
 
