@@ -97,6 +97,14 @@ def test_generate_of_a_text_loads_no_arrow(tmp_path: Path) -> None:
     assert not parts & {"pyarrow", "lark", "rich", "graphtide_native", "graphtide.bench"}
 
 
+def test_checking_or_explaining_a_pattern_loads_no_engine_and_no_http(files: Path) -> None:
+    validated, parts = after("validate", files / "p.gtp")
+    assert (validated, parts) == (0, {"graphtide_query", "lark", "pydantic"})
+    explained, parts = after("explain", files / "p.gtp")
+    assert explained == 0
+    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+
+
 def test_verbs_of_a_server_load_no_engine() -> None:
     status, parts = after("tail", "nobody", "--server", "http://127.0.0.1:1")
     assert status == 1

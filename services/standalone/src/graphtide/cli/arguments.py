@@ -32,6 +32,8 @@ TimeUnitOption = Annotated[str, typer.Option("--time-unit", help="What ts counts
 StatisticsFrom = Annotated[
     Path | None, typer.Option("--statistics-from", help="Stream whose statistics the planner uses.", show_default=False)
 ]
+ApiKey = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_API_KEY", help="API key.", show_default=False)]
+Token = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_TOKEN", help="Token of the OpenID provider.", show_default=False)]
 
 STANDARD: Final = "-"
 """What stands for standard input or output in place of a path."""

@@ -13,10 +13,12 @@ from graphtide_query.planner import AUTO
 
 from graphtide.cli.arguments import (
     MOST_AT_ONCE,
+    ApiKey,
     Engine,
     Plan,
     StatisticsFrom,
     TimeUnitOption,
+    Token,
     choice,
     engine_name,
     read_patterns,
@@ -25,13 +27,11 @@ from graphtide.cli.arguments import (
     variant,
     with_source,
 )
-from graphtide.cli.server import ApiKey, Token
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
 from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, rendered, statistics_of
 from graphtide.options import MatchOptions
 from graphtide.readers import DeadLetterFile
-from graphtide.server import Access, Server
 
 
 def explain(
@@ -66,7 +66,7 @@ def explain(
     """
     form = choice(format, {name: name for name in ("text", "json", "dot")}, "--format")
     if server is not None:
-        typer.echo(_running(str(patterns), form, Access(server, api_key, token)).rstrip())
+        typer.echo(_running(str(patterns), form, server, api_key, token).rstrip())
         return
     chosen = variant(plan, engine_name(engine))
     options = MatchOptions(
@@ -104,8 +104,10 @@ def explain(
         raise typer.Exit(UNREADABLE_STREAM)
 
 
-def _running(name: str, form: str, access: Access) -> str:
-    with Server(access) as there:
+def _running(name: str, form: str, url: str, api_key: str | None, token: str | None) -> str:
+    from graphtide.server import Access, Server  # noqa: PLC0415 - without a server nothing of HTTP is needed
+
+    with Server(Access(url, api_key, token)) as there:
         found = there.plan(name, form)
     if found is None:
         message = f"the server has no pattern {name!r}, or no plan for it yet"

@@ -12,12 +12,10 @@ from graphtide_core.errors import FatalError
 from graphtide_query import parse, print_pattern
 from graphtide_query.planner import AUTO, ENGINES
 
-from graphtide.cli.arguments import MOST, PatternFile, engine_name, read_patterns
+from graphtide.cli.arguments import MOST, ApiKey, PatternFile, Token, engine_name, read_patterns
 from graphtide.server import Access, Json, Limits, Pattern, Server
 
 Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
-ApiKey = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_API_KEY", help="API key.", show_default=False)]
-Token = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_TOKEN", help="Token of the OpenID provider.", show_default=False)]
 Name = Annotated[str, typer.Argument(help="Name of a pattern.", show_default=False)]
 Names = Annotated[list[str], typer.Argument(help="Names of patterns.", show_default=False)]
 
