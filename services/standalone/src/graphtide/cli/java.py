@@ -20,13 +20,11 @@ _OUTPUTS: Final = (1, 2)
 
 
 class JavaLog:
-    """A file that has what Java says."""
+    """A file without a name that has what Java says: however this process ends, nothing of it is left."""
 
     def __init__(self) -> None:
         """Make it."""
-        handle, name = tempfile.mkstemp(prefix="graphtide-spark-", suffix=".log")
-        self.path = Path(name)
-        self._handle = handle
+        self._file = tempfile.TemporaryFile(prefix="graphtide-spark-")  # noqa: SIM115 - `close` is below
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -34,7 +32,7 @@ class JavaLog:
         _flush()
         saved = [os.dup(output) for output in _OUTPUTS]
         for output in _OUTPUTS:
-            os.dup2(self._handle, output)
+            os.dup2(self._file.fileno(), output)
         try:
             yield
         finally:
@@ -43,32 +41,35 @@ class JavaLog:
                 os.dup2(before, output)
                 os.close(before)
 
-    def close(self) -> None:
-        """Write no more."""
-        os.close(self._handle)
+    def kept(self) -> Path | None:
+        """Return a copy that stays; None if Java said nothing."""
+        self._file.seek(0)
+        said = self._file.read()
+        if not said:
+            return None
+        handle, name = tempfile.mkstemp(prefix="graphtide-spark-", suffix=".log")
+        with os.fdopen(handle, "wb") as file:
+            file.write(said)
+        return Path(name)
 
-    def remove(self) -> None:
-        """Remove the file."""
-        self.path.unlink(missing_ok=True)
+    def close(self) -> None:
+        """Forget it."""
+        self._file.close()
 
 
 @contextmanager
 def java_log() -> Iterator[JavaLog]:
-    """Give a log that is removed at the end, unless Spark's failure was the end; then a message names it."""
+    """Give a log that is gone at the end, unless Spark's failure was the end: then it is kept, and a message says where."""
     log = JavaLog()
-    is_wanted = False
     try:
         yield log
     except FatalError as error:
         # Errors of a kind of their own are none of Spark's.
-        is_wanted = type(error) is FatalError and log.path.stat().st_size > 0
-        if is_wanted:
-            say(f"what Java said is in {log.path}")
+        if type(error) is FatalError and (kept := log.kept()) is not None:
+            say(f"what Java said is in {kept}")
         raise
     finally:
         log.close()
-        if not is_wanted:
-            log.remove()
 
 
 def _flush() -> None:
