@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_admin_api.application.following import Following
-from graphtide_admin_api.application.matches import Kept, MatchFeed, Place, RecentMatches
+from graphtide_admin_api.application.matches import Kept, MatchFeed, RecentMatches
 from graphtide_admin_api.entrypoints.events import EventStreams
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, Position, TopicPartition
@@ -19,6 +19,7 @@ from graphtide_runtime.sequencing.standing import sequencer_of
 from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
 from graphtide_testing.telemetry import count_figures, figures
 from graphtide_wire import dead_letters, matches, statistics
+from graphtide_wire.place import Place
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def test_a_stream_of_events_where_nothing_comes_gives_signs_of_life(log: MemoryL
 @pytest.mark.parametrize("place", ["", "1", "a-b", "1-2-3", "-1-2", "1-" + "9" * 30, "²-1"])
 def test_a_place_that_cannot_be_is_refused(deployment: Deployment, place: str) -> None:
     deployment.http.post("/api/v1/patterns", json={"text": TEXT})
-    with pytest.raises(ValueError, match="place of a match"):
+    with pytest.raises(ValueError, match=r"is no place|cannot be"):
         Place.of(place)
     answer = deployment.http.get(f"/api/v1/dead-letters/s/{place or '-'}")
     assert (answer.status_code, answer.json()["code"]) == (400, "bad-place")
@@ -230,11 +231,12 @@ def test_dead_letters_are_shown_newest_first_and_one_by_one(deployment: Deployme
         newest, oldest = deployment.http.get(path).json()["dead_letters"]
         assert (newest["raw"], newest["raw_base64"], oldest["raw"]) == (None, "//4=", "first")
         assert (oldest["code"], oldest["source_offset"], oldest["place"]) == ("malformed", 2, "0-0")
+        assert (oldest["source_place"], newest["place"]) == ("1-2", "0-1")
     assert deployment.http.get("/api/v1/dead-letters?stream=s&limit=1").json()["dead_letters"] == [newest]
     assert deployment.http.get("/api/v1/dead-letters/s/0-0").json() == oldest
     assert deployment.http.get("/api/v1/dead-letters/s/0-9").status_code == 404
     assert deployment.http.get("/api/v1/dead-letters/s/7-0").status_code == 404
-    assert deployment.http.get("/api/v1/dead-letters?stream=nothing-there").json() == {"dead_letters": []}
+    assert deployment.http.get("/api/v1/dead-letters?stream=nothing-there").json() == {"dead_letters": [], "next": None}
     assert deployment.http.get("/api/v1/dead-letters?stream=No").json()["code"] == "bad-stream"
 
 

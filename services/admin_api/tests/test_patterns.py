@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_admin_api.application.view import asked_labels
+from graphtide_admin_api.application.view import asked_names
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
-from graphtide_query.known_labels import AskedLabels
+from graphtide_query.known_names import AskedNames
 from graphtide_wire import statistics
 from graphtide_wire.topics import Topics
 
@@ -34,7 +34,7 @@ def test_a_pattern_is_registered_where_its_stream_ends(deployment: Deployment) -
     assert answer.headers["ETag"] == f'"{record.etag}"'
     assert deployment.http.get("/api/v1/patterns/p").json() == answer.json()
     assert [each["name"] for each in deployment.http.get("/api/v1/patterns?stream=s").json()["patterns"]] == ["p"]
-    assert deployment.http.get("/api/v1/patterns?stream=t").json() == {"patterns": []}
+    assert deployment.http.get("/api/v1/patterns?stream=t").json() == {"patterns": [], "next": None}
 
 
 def test_a_name_that_is_taken_is_refused(deployment: Deployment) -> None:
@@ -241,8 +241,27 @@ def test_what_may_be_misspelt_is_told_as_far_as_statistics_know(deployment: Depl
     assert other.json()["warnings"] == ["no edge of stream 'paiments' was seen; did you mean payments?"]
 
 
+def test_attributes_that_no_edge_had_are_told_until_one_has_them(deployment: Deployment) -> None:
+    text = "PATTERN p MATCH (a)-[x]->(b) WHERE x.amout > 5 AND x.ts > 3 ON s WINDOW 10"
+
+    def told(*attributes: str) -> None:
+        snapshot = StatisticsSnapshot(edges=10, types={EdgeType(None, "pays", None): 10})
+        record = statistics.StatisticsRecord("s", 1, snapshot, attributes=attributes)
+        deployment.write(TOPICS.statistics, b"s", statistics.encode_statistics(record))
+
+    def warnings() -> list[str]:
+        found: list[str] = deployment.http.get("/api/v1/patterns/p").json()["warnings"]
+        return found
+
+    assert deployment.http.post("/api/v1/patterns", json={"text": text}).json()["warnings"] == []
+    told("amount", "currency")
+    deployment.until(lambda: warnings() == ["no edge with attribute 'amout' among the last 10 edges; did you mean amount?"])
+    told("amount", "amout")
+    deployment.until(lambda: warnings() == [])
+
+
 def test_a_text_that_nobody_can_read_has_no_warnings() -> None:
-    assert asked_labels("PATTERN") == asked_labels("") == AskedLabels((), ())
+    assert asked_names("PATTERN") == asked_names("") == AskedNames()
 
 
 @pytest.mark.parametrize("name", ["😀", "é", "a b", "a?b#c%", "x:y", "a:pause:b"])
@@ -303,7 +322,7 @@ def test_what_is_no_json_anywhere_in_a_body_is_a_problem(
 def test_a_method_that_an_address_does_not_know_is_told_all_that_it_knows(deployment: Deployment) -> None:
     described = deployment.http.get("/openapi.json").json()["paths"]
     for path, operations in described.items():
-        known = {method.upper() for method in operations}
+        known = {method.upper() for method in operations} | ({"HEAD"} if "get" in operations else set())
         address = path.format(name="p", stream="s", place="0-0", id="0")
         for method in {"GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE"} - known:
             answer = deployment.http.request(method, address)

@@ -198,6 +198,5 @@ NO_SIMULATIONS += ['{"text":"","edges":[],"more":1}', '{"text":"","edges":[],"ti
 
 @pytest.mark.parametrize("body", NO_SIMULATIONS)
 def test_what_is_no_simulation_is_told_so(deployment: Deployment, body: str) -> None:
-    for kind, given in (("application/json", body), ("text/plain", '{"text":"","edges":[]}')):
-        answer = deployment.http.post("/api/v1/patterns:simulate", content=given, headers={"Content-Type": kind})
-        assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    answer = deployment.http.post("/api/v1/patterns:simulate", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")

@@ -245,6 +245,32 @@ def test_every_format_gives_the_same(world: World, tmp_path: Path, format: str) 
     assert found_in(results) == world.in_one_pass(task)
 
 
+def test_a_column_of_texts_in_one_file_is_one_in_all(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "0.csv").write_text("ts,src,dst,label,zip\n1,a,b,x,77\n2,b,c,y,8\n")
+    (folder / "1.csv").write_text("ts,src,dst,label,zip\n3,a,d,x,01234\n4,d,e,y,9\n")
+    assert matched("x.zip = '77'", Files(str(folder), "csv"), tmp_path / "run").matches == 1
+    declared = Files(str(folder), "csv", types={"zip": "integer"})
+    assert matched("x.zip = 1234", declared, tmp_path / "other").matches == 1
+
+
+def test_a_record_of_another_type_than_declared_is_put_aside(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "0.csv").write_text("ts,src,dst,label,n\n1,a,b,x,7\n2,b,c,y,seven\n3,b,c,y,9\n")
+    found = matched("x.n = 7", Files(str(folder), "csv", types={"n": "integer"}), tmp_path / "run")
+    assert (found.matches, found.rejected) == (1, 1)
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_a_column_of_another_type_than_declared_is_refused(tmp_path: Path, format: str) -> None:
+    history = write_history(tmp_path / "files", format, pa.table({**COLUMNS, "n": ["7", "8"]}))
+    declared = Files(history.location, format, types={"n": "integer"})
+    with pytest.raises(UnreadableStreamError, match=rf"0\.{format}: .*n.*declared"):
+        matched("x.n = 7", declared, tmp_path / "run")
+
+
 COLUMNS = {"ts": [1, 2], "src": ["a", "b"], "dst": ["b", "c"], "label": ["x", "y"]}
 
 

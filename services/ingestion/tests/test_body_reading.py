@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.ports.log import Record
 from graphtide_ingestion.domain.body_reading import BodyReader, events_as_lines
+from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
 from graphtide_runtime.sequencing.raw_decoding import RawDecoder
 from graphtide_runtime.sequencing.raw_groups import grouped
@@ -65,7 +66,7 @@ def from_log(passages: Iterable[Passage]) -> list[Named]:
     found: list[Named] = []
     ordinal = 0
     for passage in passages:
-        message = raw.encode("in", RawEdges(passage.text, passage.format, passage.columns, None, passage.line))
+        message = raw.encode("in", RawEdges(passage.text, passage.format, passage.columns, passage.types, line=passage.line))
         (group,) = grouped([Record("in", 0, 0, 0, None, message.value, message.headers)])
         decoded = RawDecoder().decode(group, ordinal)
         assert decoded.edges is not None
@@ -90,6 +91,75 @@ def test_edges_of_csv_have_the_ids_that_they_have_in_a_file(parts: list[bytes], 
     text = HEADER + end.join(parts)
     passages, refused = passed_on(BodyReader(RawFormat.CSV, most_bytes=most), text, step)
     assert (from_log(passages), [each.line for each in refused]) == from_file(text, RawFormat.CSV)
+
+
+TYPED_PARTS = [b"1,a,b,x,7,7", b"1,a,b,x,01234,1.5", b"1,a,b,x,x,", b"1,a,b,x,,true", b"1,a,b,x,NA,2", b"a,"]
+KINDS = st.sampled_from(["any", "string", "integer", "number", "boolean"])
+TYPES = st.builds(
+    StreamTypes,
+    st.dictionaries(st.sampled_from(["one", "two"]), KINDS.filter(lambda kind: kind != "any")),
+    st.dictionaries(st.sampled_from(["one", "two"]), KINDS),
+)
+
+
+@given(
+    st.lists(st.sampled_from(TYPED_PARTS), max_size=6), TYPES, st.integers(1, 60), st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19])
+)
+def test_fields_of_csv_are_in_the_log_what_the_stream_says_or_the_beginning_shows(
+    parts: list[bytes], types: StreamTypes, step: int, most: int
+) -> None:
+    text = b"\n".join([b"ts,src,dst,label,one,two", *parts, b""])
+    # What is known is as good as declared, but for what never refuses; the rest is settled, unless nothing is to be found out.
+    texts = {name: "string" for name, kind in types.seen.items() if kind == "string"}
+    others = {name for name, kind in types.seen.items() if kind != "string" and name not in types.declared}
+    decoder = CsvDecoder(Symbols(), ["one", "two"], {}, types={**texts, **types.declared}, settle=True)
+    plain = CsvDecoder(Symbols(), ["one", "two"], {}, types={**texts, **types.declared})
+    by_settled, by_look = decoder.decode(text).to_records(), plain.decode(text).to_records()
+    wanted = [
+        {name: (look if name in others else settled)["attributes"][name] for name in ("one", "two")}
+        for settled, look in zip(by_settled, by_look, strict=True)
+    ]
+
+    reader = BodyReader(RawFormat.CSV, most_bytes=most, types=types)
+    passages, refused = passed_on(reader, text, step)
+    found: list[dict[str, object]] = []
+    for passage in passages:
+        message = raw.encode("in", RawEdges(passage.text, passage.format, passage.columns, passage.types))
+        (group,) = grouped([Record("in", 0, 0, 0, None, message.value, message.headers)])
+        decoded = RawDecoder().decode(group, 0)
+        assert decoded.edges is not None
+        assert [piece.refused for piece in decoded.pieces] == [()]
+        found += [{name: record["attributes"].get(name) for name in ("one", "two")} for record in decoded.edges.to_records()]
+    assert [[(value, type(value)) for value in edge.values()] for edge in found] == [
+        [(value, type(value)) for value in edge.values()] for edge in wanted
+    ]
+    assert [each.line for each in refused] == [letter.line for letter in take_dead_letters(decoder)]
+
+
+def test_the_beginning_is_not_held_where_all_columns_are_known() -> None:
+    text = b"ts,src,dst,label,one\n1,a,b,x,7\n"
+    known = BodyReader(RawFormat.CSV, most_bytes=12, types=StreamTypes({}, {"one": "any"}))
+    passages, _ = known.push(text)
+    more, _ = known.push(b"2,a,b,x,7\n")
+    assert [each.text for each in [*passages, *more]] == [b"1,a,b,x,7\n"]
+    unknown = BodyReader(RawFormat.CSV, most_bytes=12)
+    assert unknown.push(text) == ([], [])
+    assert len(unknown.finish()[0]) == 1
+
+
+JSON_SEEN = b"""{"ts":1,"src":"a","dst":"b","label":"x","n":1,"m":1,"t":"x","o":{},"z":null,"attributes":{"b":true}}
+{"ts":1,"src":"a","dst":"b","label":"x","n":1.5,"m":"x"}
+{"ts":
+{"ts":1,"src":"a","dst":"b","label":"x","later":"""
+
+
+def test_what_edges_show_is_told() -> None:
+    reader = BodyReader(RawFormat.JSON_LINES)
+    reader.push(JSON_SEEN)
+    assert reader.seen == {"n": "number", "m": "any", "t": "string", "b": "boolean"}
+    reader = BodyReader(RawFormat.CSV, {"src": "from"})
+    passed_on(reader, b"ts,from,dst,label,zip,n,none\n1,a,b,x,01234,7,\n2,a,b,x,77,8.5,\n", 1000)
+    assert reader.seen == {"zip": "string", "n": "number", "none": "any"}
 
 
 def test_an_edge_that_is_too_large_counts() -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 from graphtide_core.errors import FatalError, TransientError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_runtime.access.keys import hashed
@@ -19,19 +21,21 @@ from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_figures, figures
 from graphtide_testing.waiting import wait_until
-from graphtide_wire import dead_letters, raw
+from graphtide_wire import dead_letters, raw, stream_schema
+from graphtide_wire.stream_schema import SchemaRecord, decode_schema, encode_schema, schema_key
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from graphtide_core.ports.log import Log, LogWriter, Message, Record
+    from graphtide_core.ports.log import Log, LogWriter, Record
     from httpx2 import Response
 
 TOPICS = Topics("test")
 EDGES = "/api/v1/streams/flows/edges"
 NDJSON = {"content-type": "application/x-ndjson"}
 CSV = {"content-type": "text/csv"}
+JSON = {"content-type": "application/json"}
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
@@ -248,9 +252,16 @@ def test_only_the_first_errors_are_told_and_all_are_kept(service: Service) -> No
         (EDGES, NDJSON | {"graphtide-producer": "p" * 201}, "", (400, "invalid-header")),
         (EDGES, NDJSON | {"idempotency-key": "k" * 256}, "", (400, "invalid-header")),
         ("/api/v1/nowhere", NDJSON, "", (404, "not-found")),
-        ("/api/v1/dead-letters/flows/0/7:replay", NDJSON, "", (404, "unknown-letter")),
-        ("/api/v1/dead-letters/flows/9/0:replay", NDJSON, "", (404, "unknown-letter")),
-        ("/api/v1/dead-letters/flows/x/0:replay", NDJSON, "", (422, "invalid-request")),
+        ("/api/v1/dead-letters/flows/0-7:replay", NDJSON, "", (404, "unknown-letter")),
+        ("/api/v1/dead-letters/flows/9-0:replay", NDJSON, "", (404, "unknown-letter")),
+        ("/api/v1/dead-letters/flows/x-0:replay", NDJSON, "", (400, "bad-place")),
+        ("/api/v1/dead-letters/flows/0/0:replay", NDJSON, "", (404, "not-found")),
+        ("/api/v1/dead-letters/flows/0-0:replay", NDJSON, "{", (415, "unsupported-media-type")),
+        (EDGES, {}, "", (415, "unsupported-media-type")),
+        (EDGES, {"content-type": "text/csv; charset=iso-8859-1"}, "", (415, "unsupported-media-type")),
+        (f"{EDGES}?colums=src:from", CSV, "", (422, "unknown-parameter")),
+        (f"{EDGES}?columns=src:from&limit=1", CSV, "", (422, "unknown-parameter")),
+        ("/api/v1/streams/flows:reset-watermark?epcoh=0", {}, "", (422, "unknown-parameter")),
     ],
 )
 def test_what_cannot_be_taken_is_answered_with_a_problem(
@@ -279,6 +290,76 @@ def test_a_repeated_request_gets_the_first_answer_and_writes_nothing() -> None:
         service.clock.sleep(61)
         assert service.post(edge(3), headers).json()["rejected"] == 0
         assert len(service.raw()) == 3
+
+
+@pytest.mark.parametrize("kind", [NDJSON, JSON])
+def test_a_request_whose_edges_were_all_put_aside_is_no_success_and_is_remembered_as_one_is(
+    service: Service, kind: dict[str, str]
+) -> None:
+    headers = kind | {"idempotency-key": "k1"}
+    first = service.post('{"ts": "x"}', headers)
+    assert problem(first) == (422, "all-rejected")
+    told = {key: first.json()[key] for key in ("accepted", "rejected", "errors")}
+    reason = 'ts "x" is not an integer'
+    assert told == {"accepted": 0, "rejected": 1, "errors": [{"line": 1, "code": "malformed", "reason": reason}]}
+    assert reason in first.json()["detail"]
+    again = service.post('{"ts": "x"}', headers)
+    assert (problem(again), again.json()) == ((422, "all-rejected"), first.json())
+    assert len(service.letters()) == 1, "the letter is kept, and not written twice"
+    assert problem(service.post(edge(1), headers)) == (422, "idempotency-key-reused")
+    assert service.post("\n", NDJSON).status_code == 202, "where there is no edge, none was put aside"
+
+
+def test_a_stream_that_was_made_for_edges_is_told_with_those_that_may_be_meant() -> None:
+    with serving(create_streams=True) as service:
+        headers = NDJSON | {"idempotency-key": "k1"}
+        first = service.post(edge(1), headers, "/api/v1/streams/flwos/edges")
+        told = {"accepted": 1, "rejected": 0, "errors": [], "created": True, "similar": ["flows"]}
+        assert first.json() == told
+        assert service.post(edge(1), headers, "/api/v1/streams/flwos/edges").json() == told, "the answer is the first one"
+        assert "created" not in service.post(edge(2), NDJSON, "/api/v1/streams/flwos/edges").json()
+        assert service.post(edge(1), NDJSON, "/api/v1/streams/zebra/edges").json()["created"] is True
+        assert "similar" not in service.post(edge(1), NDJSON, "/api/v1/streams/giraffe/edges").json()
+        bad = service.post(",", CSV, "/api/v1/streams/payments/edges")
+        assert (problem(bad), bad.json()["created"]) == ((400, "unreadable-body"), True)
+
+
+def test_a_request_that_is_refused_for_its_form_makes_no_stream() -> None:
+    with serving(create_streams=True) as service:
+        for headers, url in (
+            ({"content-type": "application/xml"}, "/api/v1/streams/other/edges"),
+            (NDJSON, "/api/v1/streams/other/edges?columns=src:from"),
+            (NDJSON | {"graphtide-producer": "p" * 201}, "/api/v1/streams/other/edges"),
+            (JSON, "/api/v1/dead-letters/other/0-0:replay"),
+            ({}, "/api/v1/streams/other:reset-watermark"),
+        ):
+            assert service.post("", headers, url).status_code >= 400
+        assert not [topic for topic in service.log.admin().topics() if "other" in topic]
+
+
+def test_a_stream_that_was_deleted_is_missed_and_not_waited_for(service: Service) -> None:
+    addresses = (EDGES, "/api/v1/streams/flows:reset-watermark")
+    for url in addresses:
+        assert service.post(edge(1), NDJSON, EDGES).status_code == 202, "it is known"
+        topics = [spec.name for spec in TOPICS.of_stream(StreamName("flows"))]
+        service.log.admin().delete(topics)
+        assert problem(service.post(edge(1), NDJSON, url)) == (503, "unavailable")
+        assert problem(service.post(edge(1), NDJSON, url)) == (404, "unknown-stream")
+        service.log.admin().ensure(TOPICS.of_stream(StreamName("flows")))
+
+
+def test_what_is_not_there_is_told_with_what_may_be_meant(service: Service) -> None:
+    answer = service.post(edge(1), NDJSON, "/api/v1/streams/flwos/edges")
+    assert (problem(answer), answer.json()["detail"]) == (
+        (404, "unknown-stream"),
+        "there is no stream 'flwos'; did you mean flows?",
+    )
+    answer = service.post("", CSV, f"{EDGES}?colums=src:from")
+    assert answer.json()["hint"] == "did you mean columns?"
+    assert answer.json()["parameter"] == "colums"
+    answer = service.post("<edge/>", {"content-type": "application/xml"})
+    assert "application/x-ndjson" in answer.headers["accept"]
+    assert "application/x-ndjson" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("more", [{"content-type": "application/json"}, {"graphtide-producer": "another"}, {}])
@@ -361,18 +442,19 @@ def test_nobody_is_let_in_by_forgetting_to_say_who_may() -> None:
 
 def test_a_dead_letter_is_sent_again_corrected_by_its_place(service: Service) -> None:
     service.post("{\n" + edge(1), NDJSON | {"graphtide-producer": "probe"})
-    answer = service.post(edge(2), NDJSON, "/api/v1/dead-letters/flows/0/0:replay")
+    answer = service.post(edge(2), JSON, "/api/v1/dead-letters/flows/0-0:replay")
     assert answer.json() == {"accepted": 1, "rejected": 0, "errors": []}
     assert [(record.key, raw.decode(record).producer) for record in service.raw()] == [(b"probe", "probe")] * 2
-    assert service.post("", NDJSON, "/api/v1/dead-letters/flows/0/0:replay").json()["rejected"] == 1
+    answer = service.post("", {}, "/api/v1/dead-letters/flows/0-0:replay")
+    assert (problem(answer), answer.json()["rejected"]) == ((422, "all-rejected"), 1)
     assert service.post(edge(3) + edge(4), NDJSON, "/api/v1/dead-letters/flows:replay").json()["accepted"] == 2
 
 
 def test_a_dead_letter_of_csv_is_sent_again_only_as_json(service: Service) -> None:
     service.post("ts,src,dst,label\nsoon,a,b,x\n", CSV)
-    url = "/api/v1/dead-letters/flows/0/0:replay"
-    assert problem(service.post("", NDJSON, url)) == (422, "columns-unknown")
-    assert service.post(edge(1), NDJSON, url).json()["accepted"] == 1
+    url = "/api/v1/dead-letters/flows/0-0:replay"
+    assert problem(service.post("", {}, url)) == (422, "columns-unknown")
+    assert service.post(edge(1), JSON, url).json()["accepted"] == 1
 
 
 def test_health_and_figures_are_told() -> None:
@@ -380,7 +462,7 @@ def test_health_and_figures_are_told() -> None:
         count_figures()
         before = figures(service.client.get("/metrics").text)
         service.post(edge(1) + "{\n")
-        checks = {"test.sequencer.flows": "ok"}
+        checks = {"schemas": "ok", "test.sequencer.flows": "ok"}
         wait_until(lambda: service.client.get("/readyz").json()["checks"] == {**checks, "log": "ok"}, 10, pause=0.01)
         assert service.client.get("/livez").json() == {"status": "alive", "checks": checks}
         assert service.client.get("/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}
@@ -399,3 +481,54 @@ def test_a_log_that_does_not_answer_makes_the_service_unready_and_says_so() -> N
         assert problem(answer) == (503, "not-ready")
         assert answer.json()["checks"]["log"] == "nobody answers"
         assert service.client.get("/livez").status_code == 200
+
+
+class TestSchemas:
+    def declare(self, service: Service, **attributes: stream_schema.Kind) -> None:
+        """Declare types as the API does, and wait until ingestion knows."""
+        record = SchemaRecord("flows", "declared", attributes)
+        writer = service.log.writer()
+        writer.write([Message(TOPICS.schemas, schema_key("flows", "declared"), encode_schema(record))])
+        writer.flush(10)
+        writer.close()
+
+    def seen(self, service: Service) -> dict[str, stream_schema.Kind]:
+        records = [record for record in service.records(TOPICS.schemas) if record.key == b"flows@seen"]
+        return decode_schema(records[-1].key, records[-1].value).attributes if records else {}
+
+    def test_what_is_declared_refuses_edges_with_other_values_whatever_they_are_written_in(self, service: Service) -> None:
+        self.declare(service, n="integer", zip="string")
+        wait_until(lambda: service.post(edge(1, n="x")).json()["rejected"] == 1, 10, pause=0.01)
+        answer = service.post(edge(1, n=7) + edge(2, n=7.5)).json()
+        assert (answer["accepted"], answer["rejected"]) == (1, 1)
+        assert answer["errors"][0]["reason"] == 'n "7.5" is not of the type integer, which was declared'
+        answer = service.post("ts,src,dst,label,zip,n\n1,a,b,x,7,7\n2,a,b,x,7,y\n", CSV).json()
+        assert (answer["accepted"], answer["rejected"]) == (1, 1)
+        assert raw.types_of(raw.decode(service.raw()[-1]).types) == {"zip": "string", "n": "integer"}
+        assert 'n "y" is not of the type integer' in service.letters()[-1].reason
+
+    def test_a_column_of_texts_in_one_body_is_one_in_the_next(self, service: Service) -> None:
+        service.post("ts,src,dst,label,zip,n\n1,a,b,x,01234,7\n", CSV)
+        assert self.seen(service) == {"zip": "string", "n": "integer"}
+        service.post("ts,src,dst,label,zip,n\n2,a,b,x,77,7\n", CSV)
+        assert [raw.types_of(raw.decode(record).types) for record in service.raw()] == [{"zip": "string"}] * 2
+
+    def test_what_edges_show_is_kept_and_known_after_a_restart(self) -> None:
+        log = MemoryLog()
+        with serving(log) as service:
+            service.post(edge(1, n=7))
+            service.post(edge(1, n=7.5, m=True))
+            service.post(edge(1, n=7))
+            assert self.seen(service) == {"n": "number", "m": "boolean"}
+        with serving(log) as service:
+            service.post(edge(1, n=7))
+            service.post(edge(1, t="x"))
+            assert self.seen(service) == {"n": "number", "m": "boolean", "t": "string"}
+            assert len(service.records(TOPICS.schemas)) == 3
+
+    def test_edges_wait_until_schemas_are_known(self) -> None:
+        log = MemoryLog()
+        with serving(log) as service:
+            self.declare(service, n="integer")
+        with serving(log) as service:
+            assert service.post(edge(1, n="x")).json()["rejected"] == 1

@@ -24,7 +24,7 @@ from graphtide_runtime.sequencing.ordered_records import Packing, Stretch
 from graphtide_runtime.sequencing.positions import PartitionPosition, remembered
 from graphtide_runtime.sequencing.progress import Progress
 from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
-from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_runtime.sequencing.raw_groups import UnreadableRecord, grouped
 from graphtide_runtime.sequencing.stream_figures import StreamFigures
 from graphtide_runtime.sequencing.tracing import Onward
 from graphtide_testing.clock import ManualClock
@@ -168,6 +168,26 @@ class TestRawDecoder:
         found = decoded(RawDecoder(), raw_record(b"ts,src,dst,label\n")._replace(headers=headers))
         assert (found.edges, [each.raw for each in found.pieces[0].refused]) == (None, [b"ts,src,dst,label\n"])
 
+    def test_types_that_a_record_declares_hold_for_its_edges(self) -> None:
+        declared = ("graphtide-types", b'{"n":"string"}')
+        csv = (("content-type", b"text/csv"), ("graphtide-columns", b"ts,src,dst,label,n"), declared)
+        typed, plain = raw_record(b"1,a,b,x,77\n")._replace(headers=csv), raw_record(b"1,a,b,x,77\n")._replace(headers=csv[:2])
+        decoder = RawDecoder()
+        # Neighbours that declare otherwise are not read together.
+        assert len(list(grouped([typed, plain]))) == 2
+        found = [decoded(decoder, each).edges for each in (typed, plain)]
+        assert [edges.to_records()[0]["attributes"]["n"] for edges in found if edges is not None] == ["77", 77]
+
+        line = b'{"ts":1,"src":"a","dst":"b","label":"x","n":7}'
+        (piece,) = decoded(decoder, raw_record(line)._replace(headers=(declared,))).pieces
+        assert [each.reason for each in piece.refused] == ['n "7" is not of the type string, which was declared']
+
+    @pytest.mark.parametrize("declared", [b"{", b'{"n":"text"}', b'["n"]', b'{"n":"any"}'])
+    def test_a_record_that_declares_no_types_is_put_aside(self, declared: bytes) -> None:
+        (found,) = grouped([raw_record(b"{}")._replace(headers=(("graphtide-types", declared),))])
+        assert isinstance(found, UnreadableRecord)
+        assert found.reason.startswith("the header graphtide-types does not declare types: ")
+
     def test_a_trace_of_any_length_does_not_travel(self) -> None:
         headers = (("traceparent", b"t" * 1_000_000),)
         origin = decoded(RawDecoder(), raw_record(b"")._replace(headers=headers)).pieces[0].origin
@@ -308,3 +328,28 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_is_shut_ou
     thief.close()
     wait_until(lambda: sequencers.ready()[0].wrong is None, 6 * PATIENCE)
     sequencers.close()
+
+
+def test_the_sequencer_of_a_stream_that_was_deleted_ends_and_no_other() -> None:
+    log, topics = MemoryLog(), Topics("test")
+    log.admin().ensure(topics.of_deployment())
+    streams = Streams(log, topics, StreamOptions())
+    options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
+    sequencers = Sequencers(
+        streams, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
+    )
+    streams.make("gone")
+    streams.make("kept")
+    sequencers.start()
+
+    def are_ready(*names: str) -> bool:
+        found = {each.name.rpartition(".")[2] for each in sequencers.ready() if each.wrong is None}
+        return found == set(names) and sequencers.running == len(sequencers.ready()) == len(names)
+
+    wait_until(lambda: are_ready("gone", "kept"), PATIENCE, pause=0.01)
+    log.admin().delete([spec.name for spec in topics.of_stream(StreamName("gone"))])
+    wait_until(lambda: are_ready("kept"), PATIENCE, pause=0.01)
+    streams.make("gone")
+    wait_until(lambda: are_ready("gone", "kept"), PATIENCE, pause=0.01)
+    sequencers.close()
+    assert sequencers.running == 0

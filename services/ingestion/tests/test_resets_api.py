@@ -209,6 +209,7 @@ def test_no_request_with_edges_is_a_command_whatever_its_headers_and_columns_say
         assert {name for record in records for name, _ in record.headers} <= {
             "content-type",
             "graphtide-columns",
+            "graphtide-types",
             "graphtide-producer",
             "graphtide-line",
             "traceparent",

@@ -253,7 +253,7 @@ def counted(log: Log) -> StatisticsSnapshot:
     for record in records_of(log, TOPICS.ordered(FLOWS)):
         epoch = ordered.epoch_of(record.headers)
         counting = counting if counting.epoch == epoch else counting.anew(epoch)
-        counting.take(record.value or b"")
+        counting.take(record.value or b"", ordered.figures(record.headers).last_ts)
     published = counting.publish(None)
     assert published is not None
     return published.snapshot

@@ -90,6 +90,39 @@ def test_a_stream_that_an_edge_took_to_the_end_of_time_matches_again_after_a_res
         assert matched() == [1, 3, 4, 2**63 - 1]
 
 
+def test_dead_letters_are_sent_again_by_the_place_under_which_they_are_listed(http: httpx2.Client) -> None:
+    made = http.post("/api/v1/streams/s/edges", content=EDGE + "{\n", headers=LINES)
+    assert (made.status_code, made.json()["created"]) == (202, True)
+    (letter,) = http.get("/api/v1/dead-letters").json()["dead_letters"]
+    address = f"/api/v1/dead-letters/s/{letter['place']}"
+    assert http.get(address).json() == letter
+    answer = http.post(f"{address}:replay", json={"ts": 2, "src": "a", "dst": "b", "label": "pays"})
+    assert (answer.status_code, answer.json()["accepted"]) == (202, 1)
+    assert http.post("/api/v1/dead-letters/s:replay", content=EDGE, headers=LINES).json()["accepted"] == 1
+    wait_until(lambda: newest_of(http, "s") == 2, 60, pause=0.05)
+    refused = http.post("/api/v1/dead-letters/s/0-7:replay")
+    assert (refused.status_code, refused.json()["code"]) == (404, "unknown-letter")
+
+
+def test_a_stream_made_by_mistake_is_deleted_and_one_of_its_name_begins_anew(http: httpx2.Client) -> None:
+    http.post("/api/v1/patterns", json=PATTERN)
+    assert http.delete("/api/v1/streams/s").json()["code"] == "stream-in-use"
+    assert http.post("/api/v1/streams/ss/edges", content=EDGE, headers=LINES).json()["created"] is True
+    wait_until(lambda: newest_of(http, "ss") == 1, 60, pause=0.05)
+    assert http.delete("/api/v1/streams/ss").status_code == 204
+    assert [each["name"] for each in http.get("/api/v1/streams").json()["streams"]] == ["s"]
+    wait_until(lambda: "ss" not in http.get("/readyz").text, 60, pause=0.05)
+    assert http.get("/readyz").status_code == 200, "nobody waits for what is gone"
+    again = http.post("/api/v1/streams/ss/edges", content=EDGE.replace("1", "0"), headers=LINES)
+    assert (again.status_code, again.json()["created"]) == (202, True)
+    wait_until(lambda: newest_of(http, "ss") == 0, 60, pause=0.05)
+
+
+def newest_of(http: httpx2.Client, stream: str) -> int | None:
+    standing = http.get(f"/api/v1/streams/{stream}").json()["standing"]
+    return None if standing is None or standing["newest"] is None else int(standing["newest"])
+
+
 def test_how_far_ahead_an_edge_may_be_is_told_to_the_command() -> None:
     with running("--max-ahead", "1h") as http:
         now = int(time.time() * 1000)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
 from pathlib import Path
 
 import graphtide
@@ -28,7 +30,7 @@ RECORDS = [
 
 
 def analyzed(pattern: str, records: object, engine: str = "timing", **options: object) -> str:
-    return graphtide.explain(pattern, options=MatchOptions(engine=engine), analyze=records, **options)  # type: ignore[arg-type] # a test's table of options
+    return str(graphtide.explain(pattern, options=MatchOptions(engine=engine), analyze=records, **options))  # type: ignore[call-overload] # a test's table of options
 
 
 def test_the_documented_example_is_what_is_said(tmp_path: Path) -> None:
@@ -98,7 +100,7 @@ def test_a_stream_without_records_is_said_once() -> None:
 
 def test_a_traced_run_has_one_thread_and_one_plan() -> None:
     options = MatchOptions(engine="timing", concurrency=Concurrency(3))
-    assert graphtide.explain(PATTERN, options=options, analyze=RECORDS) == analyzed(PATTERN, RECORDS)
+    assert str(graphtide.explain(PATTERN, options=options, analyze=RECORDS)) == analyzed(PATTERN, RECORDS)
     (told,) = json.loads(graphtide.explain(PATTERN, analyze=RECORDS, format="json"))
     assert told["funnel"]["edges"]["x"]["passed"] == 4
 
@@ -138,3 +140,99 @@ def test_of_many_patterns_the_plans_are_those_of_a_pass_with_all_of_them() -> No
     considered = [each["settings"]["considered"] for each in told]
     assert considered == [each["settings"]["considered"] for each in analyzed]
     assert not any(" 0.0 ns" in each for each in considered)
+
+
+def test_the_object_is_every_format_and_a_sequence_of_explanations() -> None:
+    told = graphtide.explain(f"{PATTERN} {PATTERN.replace('PATTERN p', 'PATTERN q')}", analyze=RECORDS)
+    assert [each.pattern for each in told] == ["p", "q"]
+    assert str(told) == repr(told) == told.to_text()
+    assert [each["pattern"] for each in json.loads(told[1:].to_json())] == ["q"]
+    assert told == graphtide.explain(f"{PATTERN} {PATTERN.replace('PATTERN p', 'PATTERN q')}", analyze=RECORDS)
+    for form, text in (("text", told.to_text()), ("json", told.to_json()), ("dot", told.to_dot()), ("svg", told.to_svg())):
+        assert graphtide.explain(told_text(told), analyze=RECORDS, format=form) == text
+
+
+def told_text(told: graphtide.Explanations) -> str:
+    return " ".join(PATTERN.replace("PATTERN p", f"PATTERN {each.pattern}") for each in told)
+
+
+STRANGE = "a\x00<b>&\x1b"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_notebook_gets_a_picture_with_every_node_and_what_is_below_it_in_the_plan(engine: str) -> None:
+    pattern = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c), (b)-[z:owns]->(d) ORDER x < y ON payments WINDOW 10"
+    told = graphtide.explain(pattern, options=MatchOptions(engine=engine), analyze=RECORDS)
+    root = ET.fromstring(told._repr_svg_())  # noqa: S314 - our own text
+    space = "{http://www.w3.org/2000/svg}"
+    tops = {text.text: float(text.attrib["y"]) for text in root.iter(f"{space}text") if "y" in text.attrib}
+    boxes = [
+        [float(rect.attrib[name]) for name in ("x", "y", "width", "height")]
+        for rect in root.iter(f"{space}rect")
+        if "rx" in rect.attrib
+    ]
+    assert len(boxes) == len(told[0].nodes)
+    for node in told[0].nodes:
+        assert node.does in tops
+        assert all(tops[name] < tops[node.name] for name in node.inputs), "what it reads stands above"
+    for number, (x, y, width, height) in enumerate(boxes):
+        for left, top, wide, high in boxes[:number]:
+            assert x >= left + wide or left >= x + width or y >= top + high or top >= y + height, "no box lies on another"
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    assert all(x >= 0 and y >= 0 and x + wide <= width and y + high <= height for x, y, wide, high in boxes)
+    arrows = [path for path in root.iter(f"{space}path") if "marker-end" in path.attrib]
+    assert len(arrows) == sum(len(node.inputs) for node in told[0].nodes)
+
+
+class Page(HTMLParser):
+    """The text of a page, and whether every element is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        pass
+
+    def handle_data(self, data: str) -> None:
+        self.text += data + " "
+
+
+def test_a_page_has_settings_picture_funnel_and_why_not_whatever_text_is_in_the_stream() -> None:
+    records = [payment(1, STRANGE, "bob", 5), payment(30, "x", "y", 5)]
+    told = graphtide.explain(PATTERN, options=MatchOptions(engine="timing"), analyze=records)
+    page = Page(told._repr_html_())
+    assert page.open == []
+    for part in (
+        "p (timing)",
+        "storage",
+        "ms-dag",
+        "match funnel",
+        "records as x",
+        "why not",
+        "expired at 1970-01-01T00:00:00.011Z",
+    ):
+        assert part in page.text
+    assert "a\ufffd<b>&\ufffd" in page.text
+    ET.fromstring(told.to_svg())  # noqa: S314 - our own text
+    told = graphtide.explain(PATTERN.replace("pays", "`<pays&>`"), options=MatchOptions(engine="timing"), analyze=records)
+    assert "<pays&>" in Page(told.to_html()).text
+    ET.fromstring(told.to_svg())  # noqa: S314 - our own text
+
+
+def test_times_in_why_not_are_times_of_the_stream_and_numbers_for_programs() -> None:
+    for unit, shown in (("s", "2024-01-31T12:00:10Z"), ("ms", "1970-01-20T18:05:02.410Z")):
+        options = MatchOptions(engine="timing", time_unit=unit)
+        records = [payment(1_706_702_400, "ann", "bob", 5), payment(1_706_702_500, "dan", "eve", 1)]
+        told = graphtide.explain(PATTERN, options=options, analyze=records)
+        assert f"expired at {shown}" in told.to_text()
+        assert json.loads(told.to_json())[0]["why_not"]["near_misses"][0]["expired_at"] == 1_706_702_410

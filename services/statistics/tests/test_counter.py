@@ -51,7 +51,9 @@ class World:
         value = control.encode_pattern(registered(name, window))
         self.writer.write([Message(TOPICS.patterns, name.encode(), value)])
 
-    def send(self, *edges: tuple[int, str], deletes: str | None = None, stream: StreamName = S) -> None:
+    def send(
+        self, *edges: tuple[int, str], deletes: str | None = None, stream: StreamName = S, attribute: str | None = None
+    ) -> None:
         """Write edges, a time and a label each, as one ordered record; or one record that deletes an edge by its id."""
         columns: dict[str, list[bool | int | float | str | None]] = {
             "ts": [ts for ts, _ in edges],
@@ -62,6 +64,8 @@ class World:
             "dst_label": [None] * len(edges),
             "id": [str(self.sent + number) for number in range(len(edges))],
         }
+        if attribute is not None:
+            columns[attribute] = [7] * len(edges)
         if deletes is not None:
             columns |= {"id": [deletes], "op": ["delete"]}
         first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
@@ -82,7 +86,7 @@ class World:
     def published(self) -> list[StatisticsRecord]:
         reader = self.log.reader(None)
         reader.assign({TopicPartition(TOPICS.statistics, 0): 0})
-        return [statistics.decode_statistics(record.value) for record in reader.poll(0, 100)]
+        return [statistics.decode_statistics(record.value) for record in reader.poll(0, 100) if record.value is not None]
 
     def counts(self) -> dict[str, int]:
         """What the newest snapshot counts of each label."""
@@ -266,3 +270,33 @@ def test_an_epoch_is_counted_by_itself_though_its_times_are_earlier(world: World
     world.send((8, "new"), deletes="2")
     world.count()
     assert world.counts() == {"new": 2}
+
+
+def test_the_attributes_of_the_window_are_told_with_its_figures() -> None:
+    world = World()
+    world.register("p", "100ms")
+    world.counter.open()
+    world.send((0, "k"), attribute="amount")
+    world.send((50, "k"), attribute="size")
+    world.count()
+    assert world.published()[-1].attributes == ("amount", "size")
+    world.send((120, "k"))
+    world.count()
+    assert world.published()[-1].attributes == ("size",), "no edge of the window has the other any more"
+    world.send((121, "k"), attribute="x" * 100_000)
+    world.count()
+    assert world.published()[-1].attributes is None, "a snapshot holds no more names than it can carry"
+
+
+def test_who_comes_back_after_a_stream_was_deleted_counts_it_anew() -> None:
+    world = World()
+    world.register("p", "1s")
+    world.counter.open()
+    world.send((0, "k"))
+    world.count()
+    world.counter.close()
+    world.writer.write([Message(TOPICS.statistics, S.encode(), None)])
+    world.counter = world.new_counter()
+    world.counter.open()
+    world.count()
+    assert (world.published()[-1].snapshot_version, world.published()[-1].drift) == (1, None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
-from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
+from graphtide_core.time import DURATION_UNITS, MAX_EVENT_TIME, MIN_EVENT_TIME, Duration, TimeUnit, iso_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,3 +51,30 @@ def test_negative_durations_are_refused() -> None:
 
 def test_units_know_their_length() -> None:
     assert [unit.nanoseconds for unit in TimeUnit] == [10**9, 10**6, 10**3, 1]
+
+
+@pytest.mark.parametrize(
+    ("ts", "unit", "shown"),
+    [
+        (1_706_702_400, TimeUnit.SECOND, "2024-01-31T12:00:00Z"),
+        (1_706_702_400_000, TimeUnit.MILLISECOND, "2024-01-31T12:00:00Z"),
+        (1_706_702_400_250, TimeUnit.MILLISECOND, "2024-01-31T12:00:00.250Z"),
+        (7, TimeUnit.MICROSECOND, "1970-01-01T00:00:00.000007Z"),
+        (-1, TimeUnit.NANOSECOND, "1969-12-31T23:59:59.999999999Z"),
+        (MAX_EVENT_TIME, TimeUnit.NANOSECOND, "2262-04-11T23:47:16.854775807Z"),
+        (MAX_EVENT_TIME, TimeUnit.MILLISECOND, str(MAX_EVENT_TIME)),
+        (MIN_EVENT_TIME, TimeUnit.SECOND, str(MIN_EVENT_TIME)),
+        (-62_135_596_801, TimeUnit.SECOND, "-62135596801"),
+    ],
+)
+def test_times_are_shown_as_iso_where_it_has_them(ts: int, unit: TimeUnit, shown: str) -> None:
+    assert iso_time(ts, unit) == shown
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999), st.sampled_from([TimeUnit.SECOND, TimeUnit.MICROSECOND]))
+def test_a_time_that_is_shown_is_read_back(microseconds: int, unit: TimeUnit) -> None:
+    ts = microseconds * 1_000 // unit.nanoseconds
+    moment = datetime.fromisoformat(iso_time(ts, unit))
+    since = moment - datetime.fromisoformat("1970-01-01T00:00:00Z")
+    assert (since.days * 86_400 + since.seconds) * 10**6 + since.microseconds == ts * unit.nanoseconds // 1_000

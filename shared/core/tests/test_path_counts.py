@@ -102,3 +102,9 @@ def test_paths_of_no_labels_are_put_together_once() -> None:
         for other in asked:
             counts.paths(one, other)
     assert counts.steps - before <= len(asked) ** 2
+
+
+@given(PATHS, PATHS)
+def test_two_counts_beside_each_other_have_each_path_once(one: dict[PathType, int], other: dict[PathType, int]) -> None:
+    wanted = sorted((one.get(path, 0), other.get(path, 0)) for path in {*one, *other})
+    assert sorted(PathCounts.of(one).beside(PathCounts.of(other))) == wanted

@@ -16,11 +16,14 @@ from graphtide_runtime.telemetry import metrics
 from graphtide_runtime.telemetry.instruments import observed
 from graphtide_wire.topics import Topics
 
+from graphtide_admin_api.application.deleting import Deleting
+from graphtide_admin_api.application.edges import Edges
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.patterns import Patterns
 from graphtide_admin_api.application.reading import Streams
 from graphtide_admin_api.application.registry import Registry
+from graphtide_admin_api.application.stream_schemas import StreamSchemas
 from graphtide_admin_api.application.view import View, Viewer
 from graphtide_admin_api.entrypoints.app import application
 from graphtide_admin_api.entrypoints.health import readiness
@@ -73,6 +76,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
     workers = Workers(
         [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent)], stuck_seconds=settings.stuck_seconds
     )
+    operations = Operations(log, topics, clock)
     parts = Parts(
         log=log,
         topics=topics,
@@ -80,8 +84,12 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
         streams=Streams(log, topics),
-        operations=Operations(log, topics, clock),
+        schemas=StreamSchemas(log, topics, view),
+        operations=operations,
+        deleting=Deleting(log, topics, view, registry, operations),
+        edges=Edges(log, topics),
         requires=protection.guard.requires,
+        tickets=protection.guard.tickets,
         alive=workers.alive,
         ready=workers.ready,
         bounds=Bounds(most_body_bytes=settings.most_body_bytes),

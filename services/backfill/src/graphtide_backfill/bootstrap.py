@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
+    from graphtide_core.attribute_type import AttributeType
     from graphtide_core.ports.log import Log
     from graphtide_core.time import TimeUnit
     from graphtide_wire.operations import OperationRecord
@@ -83,9 +84,11 @@ def check(task: Task, history: History) -> None:
     refuse_missing_attributes(task, history)
 
 
-def files(location: str, format: str, columns: Mapping[str, str], delimiter: str) -> History:
+def files(
+    location: str, format: str, columns: Mapping[str, str], delimiter: str, types: Mapping[str, AttributeType]
+) -> History:
     """Return files as history."""
-    return Files(location, format, columns, delimiter)
+    return Files(location, format, columns, delimiter, {name: kind.value for name, kind in types.items()})
 
 
 def ordered_topic(brokers: str, topic: str) -> History:

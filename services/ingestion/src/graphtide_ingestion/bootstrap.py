@@ -7,22 +7,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
+from graphtide_runtime.api_pages import serve_page
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import checked
 from graphtide_runtime.http import answer_with_problems, health_routes
+from graphtide_runtime.process import Workers
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.routes import SERVERS, operation_id
 from graphtide_runtime.sequencing.raw_decoding import Ahead
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry import metrics
 from graphtide_runtime.telemetry.instruments import Gauges
 from graphtide_runtime.telemetry.requests import REQUESTS
+from graphtide_runtime.version import version_of
 from graphtide_wire.topics import Topics
 
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.streams import StreamOptions, Streams
+from graphtide_ingestion.entrypoints.description import TAGS
 from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits, edges_routes
 from graphtide_ingestion.entrypoints.once import Once
 from graphtide_ingestion.entrypoints.resets_api import ResetsApi, resets_routes
@@ -49,12 +55,14 @@ class Ingestion:
 
     Attributes:
         app: its HTTP side.
+        followers: what it hears of the deployment.
         sequencers: its other side.
     """
 
     app: FastAPI
     log: Log
     appender: Appender
+    followers: Workers
     sequencers: Sequencers
     streams: Streams
     settings: Settings
@@ -73,21 +81,27 @@ class Ingestion:
         self.gauges.add(metrics.IN_FLIGHT, lambda: [(self.room.taken, {})])
         self.gauges.add(metrics.SEQUENCERS, lambda: [(self.sequencers.running, {})])
         self.appender.start()
+        self.followers.start()
         if "sequencer" in self.settings.roles:
             self.sequencers.start()
 
     def alive(self) -> list[Finding]:
         """Look whether it lives."""
-        return self.sequencers.alive()
+        return [*self.followers.alive(), *self.sequencers.alive()]
 
     def ready(self) -> list[Finding]:
         """Look whether it can take edges and put them in order."""
-        return [*self.sequencers.ready(), checked("log", self.log.ping)]
+        return [*self.followers.ready(), *self.sequencers.ready(), checked("log", self.log.ping)]
+
+    def paths(self) -> list[str]:
+        """Return the paths of its API: whoever serves it beside another has to lead them here."""
+        return list(self.app.openapi()["paths"])
 
     def close(self) -> None:
         """End what was begun."""
         self.gauges.close()
         self.appender.close()
+        self.followers.end()
         self.sequencers.close()
 
 
@@ -106,12 +120,14 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         log, topics, StreamOptions(settings.partitions, settings.retention_ms, made_by_edges=settings.create_streams)
     )
     appender = Appender(log)
+    schemas = StreamSchemas(log, topics)
     api = EdgesApi(
         log,
         topics,
         time,
         appender=appender,
         streams=streams,
+        schemas=schemas,
         once=Once(Answers(time, settings.answers_seconds, settings.most_answers)),
         limits=limits,
     )
@@ -129,13 +145,23 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     )
 
     app = FastAPI(
-        title="graphtide ingestion", version="1", lifespan=_lifespan, telemetry=REQUESTS, docs_url=None, redoc_url=None
+        title="graphtide ingestion",
+        summary="Edges come into streams, and dead letters come again.",
+        version=version_of("graphtide-ingestion"),
+        servers=SERVERS,
+        openapi_tags=TAGS,
+        generate_unique_id_function=operation_id,
+        lifespan=_lifespan,
+        telemetry=REQUESTS,
+        docs_url=None,
+        redoc_url=None,
     )
     answer_with_problems(app)
+    serve_page(app)
     room = protect(app, protection)
     app.include_router(edges_routes(api, protection.guard.requires))
     app.include_router(resets_routes(resets, protection.guard.requires))
-    app.state.ingestion = service = Ingestion(app, log, appender, sequencers, streams, settings, room)
+    app.state.ingestion = service = Ingestion(app, log, appender, Workers([schemas]), sequencers, streams, settings, room)
     app.include_router(health_routes(service.alive, service.ready))
     return service
 

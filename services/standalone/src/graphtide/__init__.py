@@ -26,32 +26,53 @@ if TYPE_CHECKING:
     from graphtide_native.spec import Concurrency, Limits
     from graphtide_query import parse, print_pattern
 
+    from graphtide.client import Client
     from graphtide.explaining import explain
+    from graphtide.explanations import Explanations
+    from graphtide.matches import MatchList
     from graphtide.options import MatchOptions
     from graphtide.put_aside import StreamWarning
-    from graphtide.session import Matches, Session, match
+    from graphtide.server_errors import (
+        EdgesRejectedError,
+        NotFoundError,
+        RefusedError,
+        RefusedPatternError,
+        ServerError,
+        UnavailableError,
+    )
+    from graphtide.session import Session, match
+    from graphtide.streaming import Matches
 
     __version__: str
 
 __all__ = [
+    "Client",
     "Completeness",
     "Concurrency",
     "DeadLetter",
     "Duration",
     "Edge",
+    "EdgesRejectedError",
+    "Explanations",
     "GraphtideError",
     "InvalidPatternError",
     "LimitExceededError",
     "Limits",
     "MatchKind",
+    "MatchList",
     "MatchOptions",
     "Matches",
+    "NotFoundError",
     "Operation",
+    "RefusedError",
+    "RefusedPatternError",
+    "ServerError",
     "Session",
     "Storage",
     "StreamWarning",
     "SubgraphMatch",
     "TimeUnit",
+    "UnavailableError",
     "UnreadableStreamError",
     "__version__",
     "explain",
@@ -61,10 +82,22 @@ __all__ = [
 ]
 
 _MODULES: Final = {
+    "graphtide.client": ("Client",),
     "graphtide.explaining": ("explain",),
+    "graphtide.explanations": ("Explanations",),
+    "graphtide.matches": ("MatchList",),
     "graphtide.options": ("MatchOptions",),
     "graphtide.put_aside": ("StreamWarning",),
-    "graphtide.session": ("Matches", "Session", "match"),
+    "graphtide.server_errors": (
+        "EdgesRejectedError",
+        "NotFoundError",
+        "RefusedError",
+        "RefusedPatternError",
+        "ServerError",
+        "UnavailableError",
+    ),
+    "graphtide.session": ("Session", "match"),
+    "graphtide.streaming": ("Matches",),
     "graphtide_core.edge": ("Edge", "Operation"),
     "graphtide_core.errors": ("GraphtideError", "InvalidPatternError", "LimitExceededError", "UnreadableStreamError"),
     "graphtide_core.match": ("Completeness", "MatchKind", "SubgraphMatch"),

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from graphtide_native.sampling import sample
 from graphtide_query import explain as explanation
 from graphtide_query.explain import Actual
 from graphtide_query.planner import plan
 
+from graphtide.explanations import FORMATS, Explanations
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
 from graphtide.put_aside import PutAside, warn
 from graphtide.readers import ReaderOptions
 from graphtide.run import Run, tuned
 from graphtide.session import opened, parsed
+from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +45,7 @@ class _Nowhere:
         """Do nothing."""
 
 
+@overload
 def explain(
     pattern: Patterns,
     statistics_from: Records | None = None,
@@ -50,9 +53,28 @@ def explain(
     *,
     analyze: Records | None = None,
     near_misses: int = NEAR_MISSES,
-    format: str = "text",
-) -> str:
-    """Say how the patterns would be matched, as `text`, `json` or `dot`.
+    format: None = None,
+) -> Explanations: ...
+@overload
+def explain(
+    pattern: Patterns,
+    statistics_from: Records | None = None,
+    options: MatchOptions | None = None,
+    *,
+    analyze: Records | None = None,
+    near_misses: int = NEAR_MISSES,
+    format: str,
+) -> str: ...
+def explain(
+    pattern: Patterns,
+    statistics_from: Records | None = None,
+    options: MatchOptions | None = None,
+    *,
+    analyze: Records | None = None,
+    near_misses: int = NEAR_MISSES,
+    format: str | None = None,
+) -> Explanations | str:
+    """Say how the patterns would be matched: an object that prints as text and that notebooks draw, see `Explanations`.
 
     A `StreamWarning` tells of records of a stream that could not be used.
 
@@ -63,20 +85,32 @@ def explain(
         analyze: a stream to match first, traced, on one thread and by one plan: then the actual figures stand beside the
             estimates, with the match funnel and what came near a match.
         near_misses: how many partial matches that came near a match to show of each pattern.
-        format: `text`, `json` or `dot`.
+        format: `text`, `json`, `dot`, `svg` or `html` for that text itself, in place of the object.
 
     Raises:
         InvalidPatternError: the text is wrong, or reads an attribute that the stream to analyze does not have.
         UnreadableStreamError: a stream cannot be read.
         LimitExceededError: a pattern reached a bound under the policy `fail` while the stream was matched.
         ValueError: there is no such format.
+        TypeError: what should be a pattern or a stream is none.
     """
-    options = options or MatchOptions()
+    if format is not None:
+        refuse_unless_one_of(format, FORMATS, "format")
+    found = _explained(parsed(pattern), statistics_from, options or MatchOptions(), analyze, near_misses)
+    return found if format is None else FORMATS[format](found)
+
+
+def _explained(
+    patterns: Sequence[SubgraphPattern],
+    statistics_from: Records | None,
+    options: MatchOptions,
+    analyze: Records | None,
+    near_misses: int,
+) -> Explanations:
     if statistics_from is not None:
         options = replace(options, statistics=statistics_of(statistics_from, options))
-    patterns = parsed(pattern)
     if analyze is None:
-        return planned(patterns, options, format)
+        return planned(patterns, options)
     run = analyzed(patterns, analyze, options, near_misses)
     for text in run.unused("graphtide.match() gives them by take_dead_letters()"):
         warn(text)
@@ -84,11 +118,11 @@ def explain(
         raise run.error
     if run.interrupt is not None:
         raise run.interrupt
-    return rendered(explained(run), format)
+    return explained(run)
 
 
-def planned(patterns: Sequence[SubgraphPattern], options: MatchOptions, form: str) -> str:
-    """Say how the patterns would be matched. Raises as `rendered`."""
+def planned(patterns: Sequence[SubgraphPattern], options: MatchOptions) -> Explanations:
+    """Say how the patterns would be matched."""
     plans = [
         plan(
             p,
@@ -101,7 +135,7 @@ def planned(patterns: Sequence[SubgraphPattern], options: MatchOptions, form: st
         )
         for p in patterns
     ]
-    return rendered([explanation.explain(p) for p in plans], form)
+    return Explanations(tuple(explanation.explain(p) for p in plans))
 
 
 def analyzed(
@@ -109,61 +143,57 @@ def analyzed(
     records: Records,
     options: MatchOptions,
     near_misses: int,
+    *,
     dead_letters: DeadLetterSink | None = None,
+    reading: ReaderOptions | None = None,
 ) -> Run:
-    """Match a stream, traced; what ended the run is its `error`.
+    """Match a stream, traced; what ended the run is its `error`. `reading` says how the stream is written.
 
     Raises:
         InvalidPatternError: a pattern reads an attribute that the stream does not have.
         UnreadableStreamError: the stream cannot be opened.
     """
     pipeline = Pipeline(patterns, options, traced=near_misses)
-    reader = opened(records, tuned(ReaderOptions(keep_raw=dead_letters is not None), pipeline, options))
+    reading = reading or ReaderOptions(keep_raw=dead_letters is not None)
+    reader = opened(records, tuned(reading, pipeline, options))
     run = Run(pipeline, reader, _Nowhere(), dead_letters)
     run.execute()
     return run
 
 
-def explained(run: Run) -> list[explanation.Explanation]:
+def explained(run: Run) -> Explanations:
     """Lay open the plans of a run that was executed, the actual figures beside the estimates."""
     matcher = run.pipeline.matcher
     funnels = matcher.funnels() or [None] * len(run.pipeline.plans)
-    return [
-        explanation.explain(
-            plan,
-            {item.name: Actual(item.peak, item.created) for item in report.items},
-            {name: getattr(report, name) for name in _COUNTS},
-            funnel,
+    return Explanations(
+        tuple(
+            explanation.explain(
+                plan,
+                {item.name: Actual(item.peak, item.created) for item in report.items},
+                {name: getattr(report, name) for name in _COUNTS},
+                funnel,
+                run.pipeline.time_unit,
+            )
+            for plan, report, funnel in zip(run.pipeline.plans, matcher.patterns(), funnels, strict=True)
         )
-        for plan, report, funnel in zip(run.pipeline.plans, matcher.patterns(), funnels, strict=True)
-    ]
+    )
 
 
-def rendered(explanations: Sequence[explanation.Explanation], form: str) -> str:
-    """Render explanations as `text`, `json` or `dot`.
-
-    Raises:
-        ValueError: there is no such format.
-    """
-    forms = {"text": explanation.to_text, "json": explanation.to_json, "dot": explanation.to_dot}
-    if form not in forms:
-        message = f"there is no format {form!r}; one of {', '.join(forms)}"
-        raise ValueError(message)
-    return forms[form](explanations)
-
-
-def statistics_of(stream: Records, options: MatchOptions, tell: Tell = warn) -> StatisticsSnapshot | None:
+def statistics_of(
+    stream: Records, options: MatchOptions, tell: Tell = warn, reading: ReaderOptions | None = None
+) -> StatisticsSnapshot | None:
     """Count what a planner wants to know of a stream's first block with a record; None if it has no record.
 
     Args:
         stream: what to look at.
         options: see `MatchOptions`.
         tell: told of records looked at that could not be used.
+        reading: how the stream is written, with the unit and columns of the options.
 
     Raises:
         UnreadableStreamError: the stream cannot be read.
     """
-    reading = ReaderOptions(time_unit=options.time_unit)
+    reading = reading or ReaderOptions(time_unit=options.time_unit, columns=options.columns)
     reader = opened(stream, reading)
     put_aside = PutAside()
     try:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query.planner import AUTO
+from graphtide_query.planner import AUTO, ENGINES
 
 from graphtide.adaptation import AdaptationPolicy
+from graphtide.record import RECORD_COLUMNS
+from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
 
+_POLICIES: Final = ("fail", "pause", "shed")
+_LOCKINGS: Final = ("fine", "all")
 
-@dataclass(frozen=True, slots=True)
+_Word = TypeVar("_Word", bound=Enum)
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class MatchOptions:
-    """What a run is told.
+    """What a run is told. Words, such as `"ms-tree"`, `"s"` and `"5s"`, stand for what is meant by them.
 
     Attributes:
         engine: name of an engine, or `auto` for the one that is estimated cheapest for each pattern.
@@ -32,26 +43,94 @@ class MatchOptions:
         max_pending: records held back at once to be put in order; beyond it the oldest are released early.
         adapt: under `auto`, whether plans change when the stream does; then edges are kept to warm new engines with.
         adaptation: how readily.
+        columns: what the stream calls `ts src dst label src_label dst_label id op`, where it has other names: columns of a
+            table or a file, keys of a dictionary.
+        types: what is declared of attributes, `string`, `integer`, `number` or `boolean` each; see `ReaderOptions.types`.
     """
 
-    engine: str = AUTO
-    storage: Storage = Storage.MS_DAG
-    strategy: SjTreeStrategy | None = None
-    time_unit: TimeUnit = TimeUnit.MILLISECOND
-    lateness: Duration = Duration(0)  # noqa: RUF009 - frozen, so one instance serves all
-    limits: Limits = field(default_factory=Limits)
-    concurrency: Concurrency = field(default_factory=Concurrency)
-    statistics: StatisticsSnapshot | None = None
-    max_pending: int = 1 << 20
-    adapt: bool = True
-    adaptation: AdaptationPolicy = field(default_factory=AdaptationPolicy)
+    engine: str
+    storage: Storage
+    strategy: SjTreeStrategy | None
+    time_unit: TimeUnit
+    lateness: Duration
+    limits: Limits
+    concurrency: Concurrency
+    statistics: StatisticsSnapshot | None
+    max_pending: int
+    adapt: bool
+    adaptation: AdaptationPolicy
+    columns: Mapping[str, str]
+    types: Mapping[str, AttributeType | str]
 
-    def __post_init__(self) -> None:
-        """Refuse what no engine can count to.
+    def __init__(
+        self,
+        engine: str = AUTO,
+        storage: Storage | str = Storage.MS_DAG,
+        strategy: SjTreeStrategy | str | None = None,
+        time_unit: TimeUnit | str = TimeUnit.MILLISECOND,
+        lateness: Duration | timedelta | str | int = 0,
+        *,
+        limits: Limits | None = None,
+        concurrency: Concurrency | None = None,
+        statistics: StatisticsSnapshot | None = None,
+        max_pending: int = 1 << 20,
+        adapt: bool = True,
+        adaptation: AdaptationPolicy | None = None,
+        columns: Mapping[str, str] | None = None,
+        types: Mapping[str, AttributeType | str] | None = None,
+    ) -> None:
+        """Read words, and refuse what no engine can do.
+
+        Args:
+            engine: see the attributes, here and below.
+            storage: one of `Storage`, or its word: `independent`, `ms-tree`, `ms-dag`.
+            strategy: one of `SjTreeStrategy`, or its word: `single`, `single-lazy`, `path`, `path-lazy`.
+            time_unit: a unit, or its word: `s`, `ms`, `us`, `ns`.
+            lateness: a duration, a `timedelta`, a text such as `500ms` and `5s`, or a number of ticks.
+            limits: none by default.
+            concurrency: one thread by default.
+            statistics: see the attributes, here and below.
+            max_pending: number of records.
+            adapt: whether.
+            adaptation: a policy.
+            columns: such as `{"ts": "time", "src": "from_account"}`.
+            types: such as `{"zip": "string"}`.
 
         Raises:
-            ValueError: the lateness is longer than times can be apart, or a bound is below zero or past 64 bits.
+            ValueError: a word stands for nothing there is, the lateness is longer than times can be apart, a bound is below
+                zero or past 64 bits, or a column is none of a record's.
+            TypeError: a value is of a type that stands for nothing here.
+            InvalidQueryError: a type of an attribute is none.
         """
+        refuse_unless_one_of(_text(engine, "engine"), (AUTO, *ENGINES), "engine")
+        values = {
+            "engine": engine,
+            "storage": _meant(storage, Storage, "storage"),
+            "strategy": None if strategy is None else _meant(strategy, SjTreeStrategy, "strategy"),
+            "time_unit": _meant(time_unit, TimeUnit, "unit of time"),
+            "lateness": _duration(lateness),
+            "limits": Limits() if limits is None else limits,
+            "concurrency": Concurrency() if concurrency is None else concurrency,
+            "statistics": statistics,
+            "max_pending": max_pending,
+            "adapt": adapt,
+            "adaptation": AdaptationPolicy() if adaptation is None else adaptation,
+            "columns": _columns(columns or {}),
+            "types": dict(types or {}),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self._refuse_unfit()
+
+    def __hash__(self) -> int:
+        """Return a hash; equal options have equal ones, though mappings have none."""
+        return hash((self.engine, self.storage, self.strategy, self.time_unit, self.lateness, self.limits, self.max_pending))
+
+    def _refuse_unfit(self) -> None:
+        """Refuse what no engine can count to, and words in what was given that mean nothing."""
+        _ = self.declared
+        refuse_unless_one_of(self.limits.policy, _POLICIES, "policy at a limit")
+        refuse_unless_one_of(self.concurrency.locking, _LOCKINGS, "locking")
         if self.lateness.ticks(self.time_unit) > MAX_EVENT_TIME:
             message = f"a lateness of {self.lateness} is longer than times can be apart: {MAX_EVENT_TIME} ticks"
             raise ValueError(message)
@@ -65,3 +144,52 @@ class MatchOptions:
             if bound is not None and not 0 <= bound <= MAX_EVENT_TIME:
                 message = f"{name} is 0 to {MAX_EVENT_TIME}, not {bound}"
                 raise ValueError(message)
+
+    @property
+    def declared(self) -> dict[str, AttributeType]:
+        """What is declared of attributes, as types."""
+        return declared_types(
+            {name: kind.value if isinstance(kind, AttributeType) else kind for name, kind in self.types.items()}
+        )
+
+
+def _meant(given: _Word | str, words: type[_Word], what: str) -> _Word:
+    """Return what a word stands for."""
+    if isinstance(given, words):
+        return given
+    known = {word.value: word for word in words}
+    refuse_unless_one_of(_text(given, what), known, what)
+    return known[given]
+
+
+def _text(given: object, what: str) -> str:
+    if isinstance(given, str):
+        return given
+    message = f"a {what} is a text, not a {type(given).__name__}"
+    raise TypeError(message)
+
+
+def _duration(given: object) -> Duration:
+    match given:
+        case Duration():
+            return given
+        case str():
+            return Duration.of(given)
+        case bool():
+            pass
+        case int():
+            return Duration(given)
+        case timedelta():
+            return Duration((given.days * 86_400 + given.seconds) * 1_000_000 + given.microseconds, "us")
+    message = f"a duration is a Duration, a timedelta, a text such as '5s', or a number of ticks, not a {type(given).__name__}"
+    raise TypeError(message)
+
+
+def _columns(given: Mapping[str, str]) -> Mapping[str, str]:
+    if not isinstance(given, Mapping):
+        message = f"columns map names of a record to those of the stream, as in {{'ts': 'time'}}; not a {type(given).__name__}"
+        raise TypeError(message)
+    for name, actual in given.items():
+        refuse_unless_one_of(_text(name, "column"), RECORD_COLUMNS, "column of a record")
+        _text(actual, "column of a stream")
+    return dict(given)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from graphtide_core.plan import Plan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch
 
@@ -55,6 +56,7 @@ class Pipeline:
     """Takes a reader's batches and gives matches.
 
     Attributes:
+        patterns: what is matched.
         symbols: the table of labels; the reader must decode with it.
         projected: attributes the reader must decode, in this order.
         plans: one for each pattern, once a batch was seen.
@@ -79,7 +81,7 @@ class Pipeline:
         self.match_seconds = 0.0
         self.replans: list[Replan] = []
         self._watch: Watch | None = None
-        self._patterns = tuple(patterns)
+        self.patterns = tuple(patterns)
         self._options = options if traced is None else replace(options, adapt=False, concurrency=Concurrency())
         self._traced = traced
         self._matcher: Matcher | None = None
@@ -95,6 +97,16 @@ class Pipeline:
     def duplicates(self) -> int:
         """Records dropped because their id was in the window already."""
         return self._duplicates.dropped if self._duplicates is not None else 0
+
+    @property
+    def time_unit(self) -> TimeUnit:
+        """What times of the stream count."""
+        return self._options.time_unit
+
+    @property
+    def held_back(self) -> int:
+        """Records that wait to be put in order."""
+        return self._sequencer.pending
 
     @property
     def matcher(self) -> Matcher:
@@ -136,7 +148,7 @@ class Pipeline:
     @property
     def _is_adaptive(self) -> bool:
         # Among many patterns the edges kept for a change of plan would outweigh what it gains.
-        return self._options.engine == AUTO and self._options.adapt and len(self._patterns) <= MOST_ADAPTED
+        return self._options.engine == AUTO and self._options.adapt and len(self.patterns) <= MOST_ADAPTED
 
     def _planned(self, pattern: SubgraphPattern, statistics: StatisticsSnapshot | None) -> Plan:
         options = self._options
@@ -147,7 +159,7 @@ class Pipeline:
             statistics=statistics,
             storage=options.storage,
             strategy=options.strategy,
-            patterns=len(self._patterns),
+            patterns=len(self.patterns),
         )
 
     def _replan(self, known: StatisticsSnapshot) -> None:
@@ -156,7 +168,7 @@ class Pipeline:
         for number, old in enumerate(plans):
             new = self._planned(old.pattern, known)
             ticks = old.pattern.window.ticks_at_least(self._options.time_unit)
-            if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin, patterns=len(self._patterns)):
+            if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin, patterns=len(self.patterns)):
                 continue
             if self.matcher.replan(number, new):
                 plans[number] = new
@@ -192,7 +204,7 @@ class Pipeline:
         known = counted.snapshot()
         if self._watch is not None:
             self._watch = Watch(self.symbols, known, self._options.adaptation)
-        plans = tuple(self._planned(pattern, known) for pattern in self._patterns)
+        plans = tuple(self._planned(pattern, known) for pattern in self.patterns)
         if plans != self.plans and (fresh := self._caught_up(plans)) is not None:
             self.plans, self._matcher = plans, fresh
         if not self._looks:
@@ -217,15 +229,15 @@ class Pipeline:
         # A format without columns may turn out to give ids and deletions at any record.
         has_columns = reader is not None and reader.columns is not None
         if reader is not None and reader.columns is not None:
-            refuse_unknown_attributes(self._patterns, reader.columns)
+            refuse_unknown_attributes(self.patterns, reader.columns)
         has_ids = reader is not None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
-            window = max(pattern.window.ticks_at_least(options.time_unit) for pattern in self._patterns)
+            window = max(pattern.window.ticks_at_least(options.time_unit) for pattern in self.patterns)
             self._duplicates = Duplicates(min(window, 2**63 - 1))
         if options.statistics is None and batch is not None:
             options = replace(options, statistics=sample(batch, self.symbols))
-        self.plans = tuple(self._planned(pattern, options.statistics) for pattern in self._patterns)
+        self.plans = tuple(self._planned(pattern, options.statistics) for pattern in self.patterns)
         if self._is_adaptive and options.statistics is not None:
             self._watch = Watch(self.symbols, options.statistics, options.adaptation)
         if reader is not None and reader.is_live and self._options.statistics is None:

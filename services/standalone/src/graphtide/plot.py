@@ -11,7 +11,10 @@ from enum import Enum
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import escape
+
+from graphtide_query.markup import markup
+
+from graphtide.date_ticks import Tick, date_ticks, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,11 +41,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis shows. A logarithmic one leaves out what is not above zero; a `whole` one has ticks at integers alone."""
+    """What an axis shows.
+
+    A logarithmic one leaves out what is not above zero; a `whole` one has ticks at integers alone; one of `dates` shows seconds
+    since the epoch as dates, and has no other title than that.
+    """
 
     title: str
     logarithmic: bool = False
     whole: bool = False
+    dates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +158,7 @@ def _chart(chart: Chart) -> Iterator[str]:
     points = [point for line in lines for point in line]
     x = _scale([x for x, _ in points], chart.x, _LEFT, _WIDTH - _RIGHT, from_zero=False)
     y = _scale([y for _, y in points], chart.y, _HEIGHT - _BOTTOM, _TOP, from_zero=True)
-    yield f'<text x="{_LEFT}" y="22" font-size="14" font-weight="bold">{escape(chart.title)}</text>'
+    yield f'<text x="{_LEFT}" y="22" font-size="14" font-weight="bold">{markup(chart.title)}</text>'
     yield from _grid(chart, x, y)
     if stacked:
         bottoms: list[Sequence[tuple[float, float]]] = [[(at, 0.0) for at, _ in line] for line in lines[:1]]
@@ -201,16 +209,18 @@ def _grid(chart: Chart, x: _Scale, y: _Scale) -> Iterator[str]:
         at = f"{y(tick):.1f}"
         yield f'<line x1="{_LEFT}" y1="{at}" x2="{right}" y2="{at}" stroke="#ddd"/>'
         yield f'<text x="{_LEFT - 8}" y="{at}" text-anchor="end" dy="0.35em">{_number(tick)}</text>'
-    for tick in x.ticks():
+    dated = date_ticks(x.low, x.high, _TICKS) if chart.x.dates else [Tick(tick, _number(tick)) for tick in x.ticks()]
+    for tick, text in dated:
         at = f"{x(tick):.1f}"
         yield f'<line x1="{at}" y1="{bottom}" x2="{at}" y2="{bottom + 5}" stroke="#444"/>'
-        yield f'<text x="{at}" y="{bottom + 19}" text-anchor="middle">{_number(tick)}</text>'
+        yield f'<text x="{at}" y="{bottom + 19}" text-anchor="middle">{text}</text>'
+    title = title_of(x.low, x.high) if chart.x.dates else chart.x.title
     yield f'<line x1="{_LEFT}" y1="{bottom}" x2="{right}" y2="{bottom}" stroke="#444"/>'
     middle, height = (_LEFT + right) / 2, (_TOP + bottom) / 2
-    yield f'<text x="{middle:.0f}" y="{_HEIGHT - 12}" text-anchor="middle">{escape(chart.x.title)}</text>'
+    yield f'<text x="{middle:.0f}" y="{_HEIGHT - 12}" text-anchor="middle">{markup(title)}</text>'
     yield (
         f'<text x="18" y="{height:.0f}" text-anchor="middle" transform="rotate(-90 18 {height:.0f})">'
-        f"{escape(chart.y.title)}</text>"
+        f"{markup(chart.y.title)}</text>"
     )
 
 
@@ -225,8 +235,8 @@ def _legend(chart: Chart) -> Iterator[str]:
         name = series.name if len(series.name) <= _LONGEST_NAME else series.name[: _LONGEST_NAME - 1] + "…"
         yield f'<rect x="{left}" y="{at - 5}" width="12" height="10" fill="{_colour(place)}"{opacity}/>'
         yield (
-            f'<text x="{left + 18}" y="{at}" dy="0.35em" font-size="11">{escape(name)}'
-            f"<title>{escape(series.name)}</title></text>"
+            f'<text x="{left + 18}" y="{at}" dy="0.35em" font-size="11">{markup(name)}'
+            f"<title>{markup(series.name)}</title></text>"
         )
 
 

@@ -11,12 +11,15 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphtide_query.known_attributes import attributes_but_texts
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.ports.dead_letter_sink import DeadLetter
 
-    from graphtide.readers import Unfit
+    from graphtide.readers import Settled, Unfit
 
     Tell = Callable[[str], None]
 
@@ -67,6 +70,20 @@ def unfit_told(found: Iterable[Unfit], place: str) -> list[str]:
         f"attribute {unfit.name!r} was {unfit.found} in {unfit.records:,} record{'s' * (unfit.records != 1)}, "
         f"the first at {place} {unfit.line}; such a value counts as missing"
         for unfit in found
+    ]
+
+
+def settled_told(found: Iterable[Settled], patterns: Iterable[SubgraphPattern], remedy: str) -> list[str]:
+    """Return a sentence for each column that is read as text although a pattern takes it for something else.
+
+    `remedy` says what reads column `{column}` otherwise.
+    """
+    wanted = attributes_but_texts(patterns)
+    return [
+        f"column {each.column!r} holds texts, because of {each.text!r} in line {each.line}; a pattern compares it with what is "
+        f"none, which is never true; {remedy.format(column=each.column)} reads it otherwise"
+        for each in found
+        if each.column in wanted
     ]
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 
 from graphtide.pipeline import Pipeline
-from graphtide.put_aside import PutAside, unfit_told
+from graphtide.put_aside import PutAside, settled_told, unfit_told
 from graphtide.readers import ReaderOptions, open_stream
+from graphtide.readers.ahead import read_ahead
 from graphtide.summary import PatternSummary, Summary
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ class Run:
         return [
             *self.put_aside.told(self.reader.records, self.reader.place, how),
             *unfit_told(self.reader.unfit, self.reader.place),
+            *settled_told(self.reader.settled, self.pipeline.patterns, "--type {column}:number"),
         ]
 
     def _tell(self) -> None:
@@ -201,10 +203,17 @@ def prepare(
         UnreadableStreamError: the stream cannot be opened.
     """
     pipeline = Pipeline(patterns, options)
-    reader = open_stream(stream, tuned(reading, pipeline, options))
+    reader = read_ahead(open_stream(stream, tuned(reading, pipeline, options)))
     return Run(pipeline, reader, matches, dead_letters)
 
 
 def tuned(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
-    """Return the reader options with what the pipeline needs: its labels, its attributes, its unit."""
-    return replace(reading, symbols=pipeline.symbols, attributes=pipeline.projected, time_unit=options.time_unit)
+    """Return the reader options with what the pipeline needs: labels, attributes and their types, unit, columns."""
+    return replace(
+        reading,
+        symbols=pipeline.symbols,
+        attributes=pipeline.projected,
+        time_unit=options.time_unit,
+        columns=options.columns,
+        types={**reading.types, **options.declared},
+    )

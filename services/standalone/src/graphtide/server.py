@@ -1,25 +1,48 @@
-"""A server's control plane, as a client sees it."""
+"""A server's control plane, as its routes have it; `graphtide.Client` is made of this."""
 
 from __future__ import annotations
 
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from http import HTTPStatus
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 from urllib.parse import quote
 
 import httpx2
 import msgspec
-from graphtide_core.errors import FatalError, InvalidPatternError, Location, TransientError
+from graphtide_core.errors import FatalError, TransientError
+
+from graphtide.server_errors import ALL_REJECTED, UNREACHABLE, UnavailableError, error_of
+from graphtide.server_types import (
+    Behind,
+    DeadLetterAt,
+    DeadLettersPage,
+    Event,
+    MatchAt,
+    MatchesPage,
+    Page,
+    Pattern,
+    PatternsPage,
+    SentPage,
+    Stream,
+    StreamDetails,
+    StreamsPage,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from types import TracebackType
 
 _TIMEOUT: Final = httpx2.Timeout(30.0, connect=5.0)
 _PAUSE_SECONDS: Final = 1.0
 _SILENCE_SECONDS: Final = 60.0
 """A stream of events that gives no sign of life for so long is dead: the server gives one every quarter of it."""
+
+_LONGEST_PAGE: Final = 1_000
+
+_Page = TypeVar("_Page", bound=Page)
 
 Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
 
@@ -33,96 +56,8 @@ class Access:
     token: str | None = None
 
 
-class Placement(msgspec.Struct, frozen=True):
-    """Which plan a pattern has, and who runs it."""
-
-    engine: str
-    service: str
-    shard: int
-    epoch: int
-
-
-class Figures(msgspec.Struct, frozen=True):
-    """What a pattern's host counted."""
-
-    matches: int
-    partial_matches: int
-    state_bytes: int
-    position: int | None
-    work: int | None = None
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Bounds on a pattern's state and work, and what happens at them."""
-
-    partial_matches: int | None
-    state_bytes: int | None
-    policy: str
-    work: int | None = None
-
-
-class Pattern(msgspec.Struct, frozen=True):
-    """A pattern of the server: what was asked, and how it stands."""
-
-    name: str
-    version: int
-    text: str
-    stream: str
-    engine: str
-    limits: Limits
-    wanted: str
-    state: str
-    reason: str | None
-    start: int | None
-    updated_at: str
-    etag: str
-    placement: Placement | None
-    figures: Figures | None
-    warnings: tuple[str, ...] = ()
-
-
-class StreamStanding(msgspec.Struct, frozen=True):
-    """How far a stream was put in order, and what is odd about it."""
-
-    epoch: int
-    watermark: int | None
-    newest: int | None
-    read: int
-    late: int
-    future: int
-    note: str | None
-
-
-class _Stream(msgspec.Struct, frozen=True):
-    standing: StreamStanding | None
-
-
-class Event(NamedTuple):
-    """A match that was reported: its place, and its record as JSON."""
-
-    place: str
-    record: str
-
-
-class _Problem(msgspec.Struct, frozen=True):
-    """A problem document."""
-
-    status: int
-    detail: str
-    code: str = ""
-    line: int | None = None
-    column: int | None = None
-    source_line: str = ""
-    expected: tuple[str, ...] = ()
-    hint: str = ""
-
-
-class _Patterns(msgspec.Struct, frozen=True):
-    patterns: list[Pattern]
-
-
 class Server:
-    """Talks to a server. All may raise as `_checked` and, where the server is not reached, `TransientError`."""
+    """Talks to a server. All may raise as `_checked` and, where the server is not reached, `UnavailableError`."""
 
     def __init__(self, access: Access) -> None:
         """Prepare; nothing is sent yet."""
@@ -150,21 +85,58 @@ class Server:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         """Give back its connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Give back its connections."""
         self._http.close()
 
-    def patterns(self) -> list[Pattern]:
-        """Return all patterns, by their names."""
-        return msgspec.json.decode(self._send("GET", "/patterns").content, type=_Patterns).patterns
+    def patterns(self, stream: str | None = None) -> list[Pattern]:
+        """Return all patterns, or those on one stream, by their names."""
+        asked = {} if stream is None else {"stream": stream}
+        return [each for page in self._pages("/patterns", asked, PatternsPage) for each in page.patterns]
 
     def pattern(self, name: str) -> Pattern | None:
         """Return a pattern; None if it is not registered."""
         answer = self._request("GET", _path(name))
         return None if answer.status_code == 404 else _pattern(_checked(answer))
 
-    def stream(self, name: str) -> StreamStanding | None:
-        """Return how a stream stands; None if nothing of it was put in order, or the server does not tell."""
+    def stream(self, name: str) -> StreamDetails | None:
+        """Return a stream and how it stands; None if there is none, or the server does not tell."""
         answer = self._request("GET", f"/streams/{quote(name, safe='')}")
-        return None if answer.status_code == 404 else msgspec.json.decode(_checked(answer).content, type=_Stream).standing
+        return None if answer.status_code == 404 else msgspec.json.decode(_checked(answer).content, type=StreamDetails)
+
+    def streams(self) -> list[Stream]:
+        """Return all streams, by their names."""
+        return [each for page in self._pages("/streams", {}, StreamsPage) for each in page.streams]
+
+    def behind(self, name: str) -> int | None:
+        """Return how many edges wait for a pattern; None if nobody runs it."""
+        return msgspec.json.decode(self._send("GET", f"{_path(name)}/statistics").content, type=Behind).behind
+
+    def matches(self, name: str, most: int) -> Iterator[MatchAt]:
+        """Yield the newest matches, the newest first."""
+        asked = {"limit": str(min(most, _LONGEST_PAGE))}
+        found = (each for page in self._pages(f"{_path(name)}/matches", asked, MatchesPage) for each in page.matches)
+        return islice(found, most)
+
+    def dead_letters(self, stream: str | None, most: int) -> Iterator[DeadLetterAt]:
+        """Yield the newest records that could not be used, of one stream or of each, the newest first."""
+        asked = {"limit": str(min(most, _LONGEST_PAGE)), **({} if stream is None else {"stream": stream})}
+        found = (each for page in self._pages("/dead-letters", asked, DeadLettersPage) for each in page.dead_letters)
+        return islice(found, most)
+
+    def send(self, stream: str, lines: bytes, headers: dict[str, str]) -> SentPage:
+        """Send edges as JSON Lines. Where none of them could be used that is said as where some could not."""
+        with self._reached():
+            answer = self._http.post(
+                f"/streams/{quote(stream, safe='')}/edges",
+                content=lines,
+                headers={"Content-Type": "application/x-ndjson", **headers},
+            )
+        if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY and error_of(answer).code == ALL_REJECTED:
+            return msgspec.json.decode(answer.content, type=SentPage)
+        return msgspec.json.decode(_checked(answer).content, type=SentPage)
 
     def register(self, body: dict[str, Json]) -> Pattern:
         """Register a pattern."""
@@ -174,20 +146,36 @@ class Server:
         """Change a pattern as it was seen."""
         return _pattern(self._send("PATCH", _path(seen.name), body, {"If-Match": f'"{seen.etag}"'}))
 
+    def change_any(self, name: str, body: dict[str, Json]) -> Pattern:
+        """Change a pattern, whatever it is by now."""
+        return _pattern(self._send("PATCH", _path(name), body, {"If-Match": "*"}))
+
     def act(self, name: str, action: str) -> Pattern:
         """Let a pattern `pause` or `resume`."""
         return _pattern(self._send("POST", f"{_path(name)}:{action}"))
 
-    def delete(self, name: str) -> None:
-        """Delete a pattern, whatever it is by now."""
-        self._send("DELETE", _path(name), headers={"If-Match": "*"})
+    def delete(self, name: str, etag: str | None = None) -> None:
+        """Delete a pattern: as it was seen, or whatever it is by now."""
+        self._send("DELETE", _path(name), headers={"If-Match": "*" if etag is None else f'"{etag}"'})
 
     def plan(self, name: str, form: str = "text") -> str | None:
         """Explain a pattern's plan as text, json or dot; None if it has none yet."""
         answer = self._request("GET", f"{_path(name)}/plan?format={form}")
         return None if answer.status_code == 404 else _checked(answer).text
 
-    def follow(self, name: str, after: str | None = None, last: int = 0) -> Iterator[Event]:
+    def _pages(self, path: str, asked: dict[str, str], kind: type[_Page]) -> Iterator[_Page]:
+        """Yield the pages of a list."""
+        cursor = None
+        while True:
+            with self._reached():
+                answer = self._http.get(path, params=asked if cursor is None else {**asked, "cursor": cursor})
+            page = msgspec.json.decode(_checked(answer).content, type=kind)
+            yield page
+            if page.next is None:
+                return
+            cursor = page.next
+
+    def follow(self, name: str, after: str | None = None, last: int = 0) -> Generator[Event, None, None]:
         """Yield matches as they are reported; come back by itself where the connection ends.
 
         Args:
@@ -239,7 +227,7 @@ class Server:
             yield
         except httpx2.TransportError as error:
             message = f"the server {self._url} cannot be reached: {str(error) or type(error).__name__}"
-            raise TransientError(message) from error
+            raise UnavailableError(UNREACHABLE, message) from error
 
 
 def _path(name: str) -> str:
@@ -254,21 +242,10 @@ def _checked(answer: httpx2.Response) -> httpx2.Response:
     """Return the answer if it is a success.
 
     Raises:
-        InvalidPatternError: the server says that a text is wrong, and where.
-        TransientError: it cannot serve now.
-        FatalError: it refuses.
+        RefusedPatternError: the server says that a text is wrong, and where.
+        UnavailableError: it cannot serve now.
+        RefusedError: it refuses.
     """
-    if not answer.is_error:
-        return answer
-    try:
-        problem = msgspec.json.decode(answer.content, type=_Problem)
-    except msgspec.DecodeError as error:
-        message = f"the server answered {answer.status_code}, and not as a graphtide server does"
-        raise FatalError(message) from error
-    if problem.code == "invalid-pattern":
-        place = Location(problem.line, problem.column or 1) if problem.line is not None else None
-        raise InvalidPatternError(
-            problem.detail, place, source_line=problem.source_line, expected=problem.expected, hint=problem.hint
-        )
-    message = f"the server says {problem.status}: {problem.detail}"
-    raise TransientError(message) if problem.status in {429, 503} else FatalError(message)
+    if answer.is_error:
+        raise error_of(answer)
+    return answer

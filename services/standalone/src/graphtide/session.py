@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Self, TypeGuard
 
+from graphtide_core.edge import Edge
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import parse
 
+from graphtide.matches import MatchList, names_of_patterns, to_arrow
+from graphtide.one_at_a_time import OneAtATime
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
-from graphtide.put_aside import PutAside, unfit_told, warn
-from graphtide.readers import ReaderOptions, open_stream
+from graphtide.put_aside import PutAside, settled_told, unfit_told, warn
+from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
+from graphtide.readers.ahead import read_ahead
 from graphtide.run import tuned
+from graphtide.streaming import Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
+    from collections.abc import Callable, Generator
+    from types import TracebackType
 
-    from graphtide_core.edge import Edge
+    import pyarrow as pa
     from graphtide_core.match import SubgraphMatch
     from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_core.time import TimeUnit
+    from graphtide_native.matcher import MatchBatch
 
-    from graphtide.readers import Reader, Unfit
+    from graphtide.readers import Reader, Settled, Unfit
 
 Patterns = str | SubgraphPattern | list[SubgraphPattern] | tuple[SubgraphPattern, ...]
 """One pattern or several, as text or parsed."""
 
 Records = object
-"""A path, `-`, a table of pyarrow, pandas or polars, or an iterable of `Edge` or dictionaries."""
+"""A path, `-`, a table of pyarrow, pandas or polars, a record, or an iterable, also an asynchronous one, of records."""
+
+_STREAMS: Final = (
+    "give a path, a table of pyarrow, pandas or polars, a record (an Edge, or a dictionary with the keys ts, src, dst, label), "
+    "or an iterable of records"
+)
+
+_DECLARED = "MatchOptions(types={{{column!r}: 'number'}})"
 
 MOST_LETTERS = 100_000
 """Records put aside that are kept until they are taken; of more, nothing but their number is."""
@@ -43,39 +61,19 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
 
     Args:
         pattern: text of one or several patterns, or parsed patterns.
-        edges: a path, a pyarrow, pandas or polars table, or an iterable of `Edge` or of dictionaries with the keys
-            `ts src dst label` and, if there are, `src_label dst_label id op` and attributes. There a `ts` is an integer, or a
-            datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole number of ticks of `options.time_unit`; one
-            without a zone is UTC.
+        edges: a path, a pyarrow, pandas or polars table, a record, or an iterable of records, which may be an asynchronous
+            one: of `Edge`, or of dictionaries with the keys `ts src dst label` and, if there are, `src_label dst_label id op`
+            and attributes. There a `ts` is an integer, or a datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole
+            number of ticks of `options.time_unit`; one without a zone is UTC.
         options: see `MatchOptions`.
 
     Raises:
         InvalidPatternError: the text is wrong; or, while iterating, it reads an attribute that the stream does not have.
-        UnreadableStreamError: while iterating, the stream cannot be read.
+        UnreadableStreamError: the stream cannot be opened; or, while iterating, it cannot be read on.
         LimitExceededError: while iterating, a pattern reached a bound under the policy `fail`.
+        TypeError: what should be a stream is none.
     """
-    return Matches(Session(pattern, options), edges)
-
-
-class Matches(Iterator["SubgraphMatch"]):
-    """The matches of one stream, which is read as they are asked for; see `match`."""
-
-    def __init__(self, session: Session, records: Records) -> None:
-        """Prepare; nothing is read yet."""
-        self._session = session
-        self._found = session.run(records)
-
-    def __next__(self) -> SubgraphMatch:
-        """Return the next match. Raises as `match`."""
-        return next(self._found)
-
-    def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call; see `Session.take_dead_letters`."""
-        return self._session.take_dead_letters()
-
-    def close(self) -> None:
-        """Let go of the stream; done by itself at its end."""
-        self._found.close()
+    return Session(pattern, options).run(edges)
 
 
 class Session:
@@ -84,6 +82,10 @@ class Session:
     Use `push` and, at the end, `finish`; or `run` for a whole stream. Records of all pieces are one stream in order of time;
     what comes later than `options.lateness` allows is put aside. `finish` warns of what was put aside and not taken; where all
     that came so far was, `push` does.
+
+    A context manager: leaving its block closes the session. It does not `finish` it, for nobody would get the matches; records
+    that were held back then are told by a `StreamWarning`. To be used by one thread at a time: a call while another thread's
+    is under way raises RuntimeError and changes nothing.
     """
 
     def __init__(self, pattern: Patterns, options: MatchOptions | None = None) -> None:
@@ -91,6 +93,7 @@ class Session:
 
         Raises:
             InvalidPatternError: the text is wrong.
+            TypeError: it is neither a text nor patterns.
         """
         self.patterns = parsed(pattern)
         self._options = options or MatchOptions()
@@ -100,24 +103,60 @@ class Session:
         self._put_aside = PutAside()
         self._warned_of = 0
         self._unfit: dict[tuple[str, str], Unfit] = {}
+        self._settled: dict[tuple[str, str, int], Settled] = {}
         self._records = 0
+        self._alone = OneAtATime("this session")
+        self._over = ""
+        self._told: list[str] = []
+        self._tell: Callable[[str], None] = warn
 
-    def push(self, records: Iterable[Edge | Mapping[str, object]] | Records) -> list[SubgraphMatch]:
-        """Take records; return the matches they complete. Raises as `match`."""
-        return list(self._take(records))
+    def __enter__(self) -> Self:
+        """Return the session itself."""
+        return self
 
-    def finish(self) -> list[SubgraphMatch]:
-        """Take the end of the stream; return the matches of records that were held back. Raises as `match`."""
-        reader = self._reader or self._open(())
-        matches = [found for batch in self._pipeline.finish(reader) for found in batch]
-        self._collect(reader)
-        self._warn(reader)
-        return matches
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        """Close, and where nothing was raised tell of records that were held back."""
+        held = self._pipeline.held_back if not self._over else 0
+        self.close()
+        if held and value is None:
+            were = "record was" if held == 1 else "records were"
+            warn(f"{held:,} {were} held back to be put in order, and not matched: call finish() before the session is closed")
 
-    def run(self, records: Records) -> Generator[SubgraphMatch, None, None]:
-        """Take a whole stream and its end; yield the matches. Raises as `match`."""
-        yield from self._take(records, live=True)
-        yield from self.finish()
+    def push(self, records: Iterable[Edge | Mapping[str, object]] | Records) -> MatchList:
+        """Take records, or one; return the matches they complete. Raises as `match`, and ValueError after the end."""
+        with self._alone:
+            self._refuse_after_end()
+            return self._list(self._take(self._open(records)))
+
+    def finish(self) -> MatchList:
+        """Take the end of the stream; return the matches of records that were held back. Raises as `push`."""
+        with self._alone:
+            self._refuse_after_end()
+            return self._list(self._finish())
+
+    def run(self, records: Records) -> Matches:
+        """Take a whole stream and its end; return the matches, to be iterated. Raises as `match`."""
+        self._refuse_after_end()
+        if isinstance(records, AsyncIterable) and not isinstance(records, Iterable):
+            from graphtide.asynchronous import Bridge  # noqa: PLC0415 - whoever has no event loop does not wait for asyncio
+
+            source = Bridge(records)
+            return Matches(self, self._open(source, live=True), source)
+        return Matches(self, self._open(records, live=True))
+
+    def close(self) -> None:
+        """Take no more records. What was held back is not matched; matches and dead letters that came are there still."""
+        with self._alone:
+            self._over = self._over or "closed"
+
+    def table(self, matches: Iterable[SubgraphMatch]) -> pa.Table:
+        """Return matches of this session's patterns as a table of pyarrow; see `graphtide.matches` for its columns."""
+        return to_arrow(matches, names_of_patterns(self.patterns), self._options.time_unit)
+
+    @property
+    def time_unit(self) -> TimeUnit:
+        """What times of the stream count."""
+        return self._options.time_unit
 
     @property
     def replans(self) -> list[Replan]:
@@ -126,28 +165,51 @@ class Session:
 
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records put aside since the last call: bad ones and late ones, the first `MOST_LETTERS` of them."""
-        if self._reader is not None:
-            self._collect(self._reader)
-        letters, self._dead_letters = self._dead_letters, []
-        self._put_aside, self._warned_of = PutAside(), 0
-        return letters
+        with self._alone:
+            if self._reader is not None:
+                self._collect(self._reader)
+            letters, self._dead_letters = self._dead_letters, []
+            self._put_aside, self._warned_of = PutAside(), 0
+            return letters
 
-    def _take(self, records: Records, *, live: bool = False) -> Iterator[SubgraphMatch]:
-        reader = self._reader = self._open(records, live=live)
+    def _run(self, reader: Reader) -> Generator[MatchBatch, None, None]:
+        yield from self._take(reader)
+        yield from self._finish()
+
+    def _take(self, reader: Reader) -> Generator[MatchBatch, None, None]:
+        self._refuse_after_end()
+        self._reader = reader
+        # All pieces are one stream: ordinals, which are ids where a record gives none, go on.
+        reader.start_at(self._records)
         for batch in reader.batches():
-            for found in self._pipeline.push(batch, reader):
-                yield from found
+            yield from self._pipeline.push(batch, reader)
             self._collect(reader)
             if self._put_aside.is_all(self._records):
                 # Whoever waits for the first match of a stream without end should not wait for this too.
                 self._warn(reader)
         self._collect(reader)
+        self._settled |= {(each.column, each.text, each.line): each for each in reader.settled}
         for unfit in reader.unfit:
             known = self._unfit.get((unfit.name, unfit.found))
             # Each piece counts anew.
             self._unfit[unfit.name, unfit.found] = (
                 unfit if known is None else known._replace(records=known.records + unfit.records)
             )
+
+    def _finish(self) -> Generator[MatchBatch, None, None]:
+        reader = self._reader or self._open(())
+        yield from self._pipeline.finish(reader)
+        self._over = "finished"
+        self._collect(reader)
+        self._warn(reader)
+
+    def _list(self, batches: Iterable[MatchBatch]) -> MatchList:
+        return MatchList((found for batch in batches for found in batch), self.patterns, self._options.time_unit)
+
+    def _refuse_after_end(self) -> None:
+        if self._over:
+            message = f"this session is {self._over}: another stream is another session's"
+            raise ValueError(message)
 
     def _collect(self, reader: Reader) -> None:
         """Take what was put aside by now."""
@@ -163,28 +225,59 @@ class Session:
         told = self._put_aside.told(self._records, reader.place, how) if self._put_aside.count > self._warned_of else []
         self._warned_of = self._put_aside.count
         unfit, self._unfit = self._unfit, {}
-        for text in (*told, *unfit_told(unfit.values(), reader.place)):
-            warn(text)
+        settled, self._settled = settled_told(self._settled.values(), self.patterns, _DECLARED), {}
+        for text in (*told, *unfit_told(unfit.values(), reader.place), *settled):
+            self._tell(text)
+
+    @contextlib.contextmanager
+    def _telling_later(self) -> Iterator[None]:
+        """Let warnings wait for `_take_told`: in another thread they would name nobody."""
+        before, self._tell = self._tell, self._told.append
+        try:
+            yield
+        finally:
+            self._tell = before
+
+    def _take_told(self) -> list[str]:
+        told, self._told = self._told, []
+        return told
 
     def _open(self, records: Records, *, live: bool = False) -> Reader:
-        reader = opened(records, tuned(ReaderOptions(live=live), self._pipeline, self._options))
-        # All pieces are one stream: ordinals, which are ids where a record gives none, go on.
-        reader.start_at(self._records)
-        return reader
+        return opened(records, tuned(ReaderOptions(live=live), self._pipeline, self._options))
 
 
 def opened(records: Records, options: ReaderOptions) -> Reader:
-    """Open a path, a table or an iterable of records."""
-    if isinstance(records, str | os.PathLike):
-        return open_stream(Path(records) if records != "-" else "-", options)
-    from graphtide.readers.memory import from_edges, from_table  # noqa: PLC0415 - files of text do without pyarrow
+    """Open a path, a table, a record or an iterable of records.
 
+    Raises:
+        UnreadableStreamError: a file cannot be opened, or a table cannot be read.
+        TypeError: it is none of these.
+    """
+    if isinstance(records, str | os.PathLike):
+        return read_ahead(open_stream(Path(records) if records != "-" else "-", options))
+    if is_record(records):
+        return from_edges([records], options)
     if hasattr(records, "__arrow_c_stream__") or type(records).__module__.startswith(("pandas", "polars", "pyarrow")):
         return from_table(records, options)
-    if hasattr(records, "__iter__"):
+    if isinstance(records, Iterable) and not isinstance(records, bytes | bytearray | memoryview | io.IOBase):
         return from_edges(records, options)
-    message = f"a {type(records).__name__} is no stream of records"
+    hint = ""
+    if isinstance(records, io.IOBase):
+        hint = "; of a file give its path"
+    elif isinstance(records, AsyncIterable):
+        hint = "; matches of an asynchronous one come by async for over match() or run()"
+    message = f"a {type(records).__name__} is no stream of records: {_STREAMS}{hint}"
     raise TypeError(message)
+
+
+def is_record(value: object) -> TypeGuard[Edge | Mapping[str, object]]:
+    """Return whether a value is one record by itself, not several; named tuples and dataclasses are read as dictionaries."""
+    return (
+        isinstance(value, Edge | Mapping)
+        or hasattr(value, "_asdict")
+        or hasattr(value, "__struct_fields__")
+        or (is_dataclass(value) and not isinstance(value, type))
+    )
 
 
 def parsed(pattern: Patterns) -> tuple[SubgraphPattern, ...]:
@@ -192,11 +285,22 @@ def parsed(pattern: Patterns) -> tuple[SubgraphPattern, ...]:
 
     Raises:
         InvalidPatternError: the text is wrong.
+        TypeError: it is neither a text nor patterns.
     """
-    match pattern:
-        case str():
-            return parse(pattern)
-        case SubgraphPattern():
-            return (pattern,)
-        case _:
-            return tuple(pattern)
+    given: object = pattern
+    if isinstance(given, str):
+        return parse(given)
+    if isinstance(given, SubgraphPattern):
+        return (given,)
+    if isinstance(given, list | tuple) and given and all(isinstance(each, SubgraphPattern) for each in given):
+        return tuple(given)
+    message = f"a pattern is a text, a parsed pattern or a list of parsed patterns, not {_kind(given)}"
+    raise TypeError(message)
+
+
+def _kind(value: object) -> str:
+    """Return what a value is, of a list what is in it."""
+    if isinstance(value, list | tuple):
+        odd = next((each for each in value if not isinstance(each, SubgraphPattern)), None)
+        return f"a {type(value).__name__} with a {type(odd).__name__} in it" if value else f"an empty {type(value).__name__}"
+    return f"a {type(value).__name__}"

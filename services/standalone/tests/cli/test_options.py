@@ -151,3 +151,9 @@ def test_a_session_with_all_the_room_there_is_works() -> None:
     limits = Limits(2**63 - 1, 2**63 - 1, "fail", 2**63 - 1)
     edges = [{"ts": 1, "src": "a", "dst": "b", "label": "pays"}, {"ts": 2, "src": "b", "dst": "c", "label": "pays"}]
     assert len(list(graphtide.match(PATTERN, edges, MatchOptions(lateness=Duration(2**63 - 1), limits=limits)))) == 1
+
+
+def test_a_column_that_no_record_has_is_refused_with_the_nearest() -> None:
+    refused = run("match", "p.gtp", "s.csv", "--column", "sorce=a")
+    assert refused.exit_code == 2
+    assert "there is no column of a record 'sorce': did you mean 'src'? one of ts, src, dst" in said(refused)

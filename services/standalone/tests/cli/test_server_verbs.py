@@ -141,8 +141,10 @@ def test_describe_shows_how_the_stream_stands_and_what_helps(there: There) -> No
     transactor.begin()
     transactor.commit(sequencer_of(TOPICS, StreamName("s")), {TopicPartition(TOPICS.raw(StreamName("s")), 0): position})
     shown = there.run("describe", "p")
-    for part in ("10,000 read, 9,990 late, 2 too far ahead, in epoch 1", "newest 95, watermark 90", "s:reset-watermark"):
+    times = "newest 95 (1970-01-01T00:00:00.095Z), watermark 90 (1970-01-01T00:00:00.090Z)"
+    for part in ("10,000 read, 9,990 late, 2 too far ahead, in epoch 1", times, "s:reset-watermark"):
         assert part in shown
+    assert "newest 95 (1970-01-01T00:01:35Z)" in there.run("describe", "p", "--time-unit", "s")
 
 
 def test_explain_shows_the_plan_a_server_runs(there: There) -> None:

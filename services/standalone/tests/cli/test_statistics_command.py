@@ -112,3 +112,81 @@ def test_a_real_stream_over_its_years(tmp_path: Path) -> None:
     assert run(MATHOVERFLOW, "--time-unit", "s", "--window", "30d", "--format", "plot", "--output", output).exit_code == 0
     assert output.read_text(encoding="utf-8").count("<polygon") == 3
     ET.parse(output)  # noqa: S314 - our own text
+
+
+def payments(path: Path, *times: int) -> Path:
+    labels = ("pays", "owns", "asks")
+    rows = (f"{ts},v{number},v{number + 1},{labels[number % 3]}\n" for number, ts in enumerate(times))
+    path.write_text("ts,src,dst,label\n" + "".join(rows))
+    return path
+
+
+NOON = 1_706_702_400
+
+
+def drawn(stream: Path, *arguments: object) -> list[str]:
+    """Return the texts of a picture."""
+    ended = run(stream, "--format", "plot", *arguments)
+    assert ended.exit_code == 0, ended.output
+    root = ET.fromstring(ended.stdout)  # noqa: S314 - our own text
+    return [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_times_of_windows_are_shown_as_times_in_the_streams_unit(tmp_path: Path) -> None:
+    stream = payments(tmp_path / "s.csv", NOON, NOON + 3_600, NOON + 7_200)
+    shown = run(stream, "--time-unit", "s", "--window", "1h", "--tumbling").stdout
+    assert shown.index("2024-01-31T12:00:00Z") < shown.index("2024-01-31T14:00:00Z")
+    snapshots = [from_json(line) for line in run(stream, "--time-unit", "s", "--format", "json").stdout.splitlines()]
+    assert (snapshots[0].first_ts, snapshots[0].last_ts) == (NOON, NOON + 7_200)
+
+
+@pytest.mark.parametrize(
+    ("length", "ticks", "title"),
+    [
+        (40, ["12:00:10", "12:00:20", "12:00:30"], "time (UTC), 2024-01-31"),
+        (4 * 3_600, ["01-31 13:00", "01-31 14:00", "01-31 15:00"], "time (UTC), 2024-01-31"),
+        (40 * 86_400, ["2024-02-05", "2024-02-12", "2024-02-19", "2024-02-26", "2024-03-04"], "time (UTC)"),
+        (400 * 86_400, ["2024-04", "2024-07", "2024-10", "2025-01"], "time (UTC)"),
+        (4_000 * 86_400, ["2026", "2028", "2030", "2032", "2034"], "time (UTC)"),
+    ],
+)
+def test_pictures_have_dates(tmp_path: Path, length: int, ticks: list[str], title: str) -> None:
+    step = length // 20
+    stream = payments(tmp_path / "s.csv", *range(NOON, NOON + length, step))
+    texts = drawn(stream, "--time-unit", "s", "--window", f"{step}s", "--chart", "rate")
+    assert title in texts
+    place = texts.index(ticks[0])
+    assert texts[place : place + len(ticks)] == ticks
+
+
+def test_times_that_are_no_dates_are_counted_from_the_start(tmp_path: Path) -> None:
+    stream = payments(tmp_path / "s.csv", 2**62, 2**62 + 50, 2**62 + 100)
+    assert "seconds since the start" in drawn(stream, "--time-unit", "s", "--window", "20s")
+
+
+def test_series_and_charts_are_chosen(tmp_path: Path) -> None:
+    stream = payments(tmp_path / "s.csv", *range(0, 60_000, 500))
+    texts = drawn(stream, "--window", "5s", "--series", "owns", "--series", "()-[pays]->()")
+    assert {"owns", "()-[pays]->()", "1 other types"} <= set(texts)
+    assert texts.index("1 other types") < texts.index("()-[pays]->()") < texts.index("owns"), "the first at the bottom"
+    charts = ("drift", "rate", "vertices", "degrees")
+    texts = drawn(stream, "--window", "5s", *(part for name in charts for part in ("--chart", name)))
+    titles = [
+        text for text in texts if text in {"Edge types", "2-edge paths", "Rate", "Vertices", "Degrees"} or "Drift" in text
+    ]
+    assert titles == ["Drift from the window before", "Rate", "Vertices", "Degrees"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--format", "plot", "--series", "ownes"), "there is no edge type or label 'ownes': did you mean 'owns'?"),
+        (("--format", "plot", "--chart", "pie"), "'pie' is none of types, paths, rate, vertices, degrees, drift"),
+        (("--series", "owns"), "it says what to draw: add --format plot"),
+        (("--chart", "rate"), "it says what to draw: add --format plot"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    refused = run(payments(tmp_path / "s.csv", 1, 2, 3), "--window", "1s", *arguments)
+    assert refused.exit_code == 2
+    assert said in " ".join(refused.output.replace("│", " ").split())

@@ -96,3 +96,55 @@ def test_demo_finds_all_and_nothing_else(tmp_path: Path) -> None:
     ended = run("demo", "--folder", tmp_path / "demo", "--records", "5000", "--planted", "3")
     assert ended.exit_code == 0
     assert "all 3 planted attacks found, and nothing else" in ended.output
+
+
+OTHER = "when;payer;payee;kind;amount\n1;a;b;pays;1\n12;b;c;pays;1\n11;c;d;pays;1\n99999999999999999;d;e;pays;1\n"
+NAMES = ("ts=when", "src=payer", "dst=payee", "label=kind")
+AS_WRITTEN = ("--delimiter", ";", *(part for name in NAMES for part in ("--column", name)))
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    path = tmp_path / "other.txt"
+    path.write_text(OTHER)
+    return path
+
+
+def test_every_verb_reads_a_stream_as_match_does(files: tuple[Path, Path], other: Path) -> None:
+    options = ("--stream-format", "csv", *AS_WRITTEN, "--time-unit", "s", "--lateness", "1s", "--max-ahead", "1h")
+    told = run("explain", files[0], "--engine", "timing", "--analyze", other, *options)
+    assert "records as x          3" in told.output
+    assert "1 of 4 records was put aside, the first at line 5" in told.stderr
+    told = run("explain", files[0], "--statistics-from", other, *options)
+    assert "put aside, the first at line 5" in told.stderr
+    told = run("validate", files[0], "--stream", other, *options)
+    assert "1 valid pattern: p" in told.output
+    assert "1 of 4 records was put aside, the first at line 5" in told.stderr
+    told = run("statistics", other, *options)
+    assert "1 of 4 records was put aside, the first at line 5" in told.stderr
+    told = run("match", files[0], other, *options, "--statistics-from", other, "--dead-letters", files[0].with_name("d"))
+    assert (told.exit_code, files[0].with_name("d").read_text().count("\n")) == (0, 1)
+
+
+def test_validate_says_which_records_are_late_and_which_columns_there_are_not(files: tuple[Path, Path], other: Path) -> None:
+    told = run("validate", files[0], "--stream", other, "--format", "csv", *AS_WRITTEN)
+    assert "1 of 4 records was put aside, the first at line 4 (late: ts 11" in told.stderr
+    files[0].write_text(PATTERN.replace(" ON", " WHERE x.amuont > 1 ON"))
+    ended = CliRunner().invoke(app, ["validate", str(files[0]), "--stream", str(other), "--format", "csv", *AS_WRITTEN])
+    assert "amount" in str(ended.exception)
+
+
+@pytest.mark.parametrize("verb", ["explain", "statistics"])
+def test_a_wrong_format_of_a_stream_is_refused_by_the_option_that_says_it(verb: str, files: tuple[Path, Path]) -> None:
+    arguments = (files[0], "--analyze", files[1]) if verb == "explain" else (files[1],)
+    refused = run(verb, *arguments, "--stream-format", "xml")
+    assert refused.exit_code == 2
+    assert "--stream-format" in refused.output
+    assert "'xml' is none of csv, jsonl, parquet, arrow" in " ".join(refused.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("form", ["svg", "html"])
+def test_explain_draws(files: tuple[Path, Path], form: str) -> None:
+    told = run("explain", files[0], "--analyze", files[1], "--format", form)
+    assert "<svg xmlns=" in told.output
+    assert "</svg>" in told.output

@@ -47,7 +47,8 @@ class SubgraphMatch:
     """A match of the isomorphism family.
 
     `detected_at` is the event time of the edge (or deletion) that brought it about; `edges` and `vertices` map the pattern's
-    names to data; `made` are the names of those edges whose ids were made, not given (see `Edge.made`).
+    names to data; `made` are the names of those edges whose ids were made, not given (see `Edge.made`). Matches are equal by
+    value, and hashable.
     """
 
     query: PatternName
@@ -60,6 +61,10 @@ class SubgraphMatch:
     vertices: Mapping[str, VertexId]
     completeness: Completeness = Completeness.EXACT
     made: frozenset[str] = frozenset()
+
+    def __hash__(self) -> int:
+        """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
+        return hash((self.query, self.version, self.kind, self.detected_at, frozenset(self.edges.items())))
 
     @property
     def match_id(self) -> MatchId:

@@ -6,10 +6,12 @@ written in until it meets a stream, because only the stream knows its unit.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
-from typing import NewType
+from typing import NewType, Self
 
 EventTime = NewType("EventTime", int)
 """An instant of event time, in the stream's unit; may be negative (before the epoch)."""
@@ -32,6 +34,21 @@ class TimeUnit(Enum):
         return _NANOSECONDS[self.value]
 
 
+def iso_time(ts: int, unit: TimeUnit) -> str:
+    """Return a time as ISO 8601 in UTC, exactly: `2024-01-31T12:00:00Z`, with a fraction where there is one.
+
+    One outside the years 1 to 9999, which ISO does not write, is the number itself.
+    """
+    seconds, rest = divmod(ts * unit.nanoseconds, 1_000_000_000)
+    try:
+        moment = datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)
+    except OverflowError:
+        return str(ts)
+    digits = len(str(1_000_000_000 // unit.nanoseconds)) - 1
+    fraction = f".{rest // unit.nanoseconds:0{digits}}" if rest else ""
+    return f"{moment.replace(tzinfo=None).isoformat()}{fraction}Z"
+
+
 _NANOSECONDS = {
     "ns": 1,
     "us": 1_000,
@@ -45,6 +62,10 @@ _NANOSECONDS = {
 
 DURATION_UNITS = tuple(_NANOSECONDS)
 """The suffixes a duration may carry: `ns us ms s m h d w`."""
+
+_DURATION = re.compile(rf"\s*([0-9]+)\s*({'|'.join(sorted(DURATION_UNITS, key=len, reverse=True))})?\s*")
+_LONGEST_NUMBER = 40
+"""Digits beyond which an amount is longer than any times can be apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +83,22 @@ class Duration:
         if self.amount < 0:
             message = "a duration cannot be negative"
             raise ValueError(message)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read a duration as it is written: `500ms`, `10m`, or a number of ticks.
+
+        Raises:
+            ValueError: it is none, or longer than times can be apart.
+        """
+        found = _DURATION.fullmatch(text)
+        if found is None:
+            message = f"{text!r} is no duration; for example 500ms, 10m, or a number of ticks"
+            raise ValueError(message)
+        if len(found[1]) > _LONGEST_NUMBER:
+            message = f"{text[:_LONGEST_NUMBER] + '…'!r} is longer than times can be apart: {MAX_EVENT_TIME} ticks"
+            raise ValueError(message)
+        return cls(int(found[1]), found[2])
 
     def ticks(self, unit: TimeUnit) -> Fraction:
         """Return the exact length in ticks of `unit`."""

@@ -32,8 +32,27 @@ class ArrowDecoder(Decoder):
     """
 
     def __new__(
-        cls, symbols: Symbols, attributes: Sequence[str], columns: Mapping[str, str], ticks_per_second: int = 1000
+        cls,
+        symbols: Symbols,
+        attributes: Sequence[str],
+        columns: Mapping[str, str],
+        ticks_per_second: int = 1000,
+        *,
+        types: Mapping[str, str] | None = None,
     ) -> ArrowDecoder: ...
+    def judge(self, schema: object) -> None:
+        """Judge the columns of record batches to come: anything with `__arrow_c_schema__`.
+
+        Raises:
+            UnreadableStreamError: one is missing, or of a type that it cannot have.
+        """
+
+    def decode_rows(self, rows: object) -> EdgeBatch:
+        """Decode a record batch in memory: anything with `__arrow_c_array__`, whose values are sound. Copies no column.
+
+        Raises:
+            UnreadableStreamError: as `decode`.
+        """
 
 @final
 class CsvDecoder(Decoder):
@@ -41,6 +60,9 @@ class CsvDecoder(Decoder):
 
     With `keep_raw`, records keep their bytes, so that a stage that puts one aside later has them. With `substitutes`, a line of
     the one character SUBSTITUTE (0x1A) stands for a record that was put aside before: it is counted, and has no dead letter.
+
+    With `settle`, the first block (its first 256 KiB) settles which columns hold texts: every value of such a column is one.
+    Else, and in other columns, a value has the type that it looks like.
     """
 
     def __new__(
@@ -50,6 +72,8 @@ class CsvDecoder(Decoder):
         columns: Mapping[str, str],
         delimiter: str = ",",
         *,
+        types: Mapping[str, str] | None = None,
+        settle: bool = False,
         keep_raw: bool = False,
         substitutes: bool = False,
     ) -> CsvDecoder: ...
@@ -58,7 +82,9 @@ class Decoder:
     """What all decoders do.
 
     `attributes` names what to decode beside the columns of every record; a name the stream does not have is missing in every
-    record. `columns` maps canonical names (`ts src dst label src_label dst_label id op`) to the stream's own.
+    record. `columns` maps canonical names (`ts src dst label src_label dst_label id op`) to the stream's own. `types` declares
+    of attributes, decoded or not, that they are `string`, `integer`, `number` or `boolean`: a record with another value is put
+    aside, a column of Arrow of another type is refused.
     """
 
     def decode(self, block: bytes) -> EdgeBatch:
@@ -98,6 +124,9 @@ class Decoder:
 
         That is: name, what the values are instead, how many records had one, the line of the first.
         """
+
+    def settled(self) -> list[tuple[str, int, str]]:
+        """Return the columns that the first block showed to hold texts, with the line of the first text and the text."""
 
     def ordinal(self) -> int:
         """Return the ordinal that the next record will have."""
@@ -205,6 +234,7 @@ class JsonLinesDecoder(Decoder):
         attributes: Sequence[str],
         columns: Mapping[str, str],
         *,
+        types: Mapping[str, str] | None = None,
         keep_raw: bool = False,
         substitutes: bool = False,
         discover: bool = False,

@@ -1,4 +1,4 @@
-"""What a plan does, for people and programs: text, JSON and DOT.
+"""What a plan does, for people and programs: text, JSON, DOT, SVG and HTML.
 
 Estimates come from the cost model; after a run the actual figures stand beside them.
 """
@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.time import TimeUnit
 
-from graphtide_query.funnel import Told, funnel_object, node_lines, table_lines, why_not_lines, why_not_object
+from graphtide_query import picture
+from graphtide_query.funnel import Told, funnel_object, node_lines, table, table_lines, why_not_lines, why_not_object
+from graphtide_query.markup import markup
+from graphtide_query.picture import Box, Drawing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,8 +79,17 @@ def explain(
     actuals: Mapping[str, Actual] | None = None,
     counts: Mapping[str, int] | None = None,
     funnel: Funnel | None = None,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
 ) -> Explanation:
-    """Lay a plan open; `actuals` by item name, `counts` with that of `matches`, and `funnel` come from a run."""
+    """Lay a plan open.
+
+    Args:
+        plan: the plan.
+        actuals: of a run, by the names of items.
+        counts: of a run, with that of `matches` where there is a funnel.
+        funnel: what was told of a run that was traced.
+        unit: what times of the stream count.
+    """
     match plan.physical:
         case TimingPlan() as timing:
             settings = {
@@ -104,7 +117,7 @@ def explain(
     told = None
     if funnel is not None:
         edges = {edge.name: _edge(plan.pattern, edge) for edge in plan.pattern.edges}
-        told = Told(funnel, edges, tuple(node.name for node in nodes), counts["matches"])
+        told = Told(funnel, edges, tuple(node.name for node in nodes), counts["matches"], unit)
     return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told)
 
 
@@ -155,18 +168,78 @@ def to_dot(explanations: Sequence[Explanation]) -> str:
     lines = ["digraph plans {", "  rankdir=BT;", "  node [shape=box, fontname=monospace];"]
     for number, explanation in enumerate(explanations):
         lines.append(f"  subgraph cluster_{number} {{")
-        lines.append(f"    label={_quoted(f'{explanation.pattern} ({explanation.engine})')};")
+        lines.append(f"    label={_quoted(_title(explanation))};")
         for node in explanation.nodes:
-            told = node_lines(explanation.told, node.name) if explanation.told is not None else []
-            label = "\n".join([node.name, node.does, *_figures(node), *told])
+            label = "\n".join(_node_lines(explanation, node))
             lines.append(f"    {_quoted(f'{number}/{node.name}')} [label={_quoted(label)}];")
             lines += [f"    {_quoted(f'{number}/{i}')} -> {_quoted(f'{number}/{node.name}')};" for i in node.inputs]
-        if explanation.told is not None and (reasons := why_not_lines(explanation.told)):
+        if reasons := _why_not(explanation):
             # In a label, \\l ends a line that starts at the left.
             text = _quoted("\n".join(["why not", *reasons])).replace("\\n", "\\l")
             lines.append(f'    {_quoted(f"{number}/why not")} [shape=note, label={text[:-1]}\\l"];')
         lines.append("  }")
     return "\n".join([*lines, "}"])
+
+
+def to_svg(explanations: Sequence[Explanation]) -> str:
+    """Return the plans as one picture, a box a node, the reported match at the bottom; nothing else is needed to draw it."""
+    return picture.to_svg([_drawing(explanation, why_not=True) for explanation in explanations])
+
+
+def to_html(explanations: Sequence[Explanation]) -> str:
+    """Return the plans as a part of a page: settings and counts, the picture, the match funnel as a table, and why not."""
+    parts = []
+    for explanation in explanations:
+        facts = {**explanation.settings, **{_words(name): f"{value:,}" for name, value in explanation.counts.items()}}
+        parts += [
+            f"<h4>{markup(_title(explanation))}</h4>",
+            _html_table([[name, value] for name, value in facts.items()]),
+            f'<div style="overflow-x:auto">{picture.to_svg([_drawing(explanation, why_not=False)])}</div>',
+        ]
+        if explanation.told is not None:
+            head, *rows = table(explanation.told)
+            parts += ["<h5>match funnel</h5>", _html_table(rows, head)]
+        if reasons := _why_not(explanation):
+            lines = "\n".join(reasons)
+            parts += ["<h5>why not</h5>", f"<pre>{markup(lines)}</pre>"]
+    inside = "\n".join(parts)
+    return f'<div class="graphtide-plans">\n{inside}\n</div>'
+
+
+def _drawing(explanation: Explanation, *, why_not: bool) -> Drawing:
+    boxes = tuple(Box(node.name, node.inputs, tuple(_node_lines(explanation, node))) for node in explanation.nodes)
+    reasons = _why_not(explanation) if why_not else []
+    return Drawing(_title(explanation), boxes, ("why not", *reasons) if reasons else ())
+
+
+def _html_table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    def line(cells: Sequence[str], kind: str) -> str:
+        # Figures stand below each other; what a row is about does not.
+        aligned = ("left", *("right" if head else "left" for _ in cells[1:]))
+        drawn = (
+            f'<{kind} style="text-align:{side}">{markup(cell)}</{kind}>' for cell, side in zip(cells, aligned, strict=True)
+        )
+        return f"<tr>{''.join(drawn)}</tr>"
+
+    lines = [*([line(head, "th")] if head else []), *(line(row, "td") for row in rows)]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _title(explanation: Explanation) -> str:
+    return f"{explanation.pattern} ({explanation.engine})"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _why_not(explanation: Explanation) -> list[str]:
+    return [] if explanation.told is None else why_not_lines(explanation.told)
+
+
+def _node_lines(explanation: Explanation, node: Node) -> list[str]:
+    told = node_lines(explanation.told, node.name) if explanation.told is not None else []
+    return [node.name, node.does, *_figures(node), *told]
 
 
 def _text_lines(explanation: Explanation) -> list[str]:
@@ -178,10 +251,10 @@ def _text_lines(explanation: Explanation) -> list[str]:
         reads = f"  <- {', '.join(node.inputs)}" if node.inputs else ""
         figures = "  ".join(_figures(node))
         lines.append(f"  {node.name:<{width}}  {node.does:<{does}}  {figures}{reads}".rstrip())
-    lines += [f"  {name.replace('_', ' ')}: {value:,}" for name, value in explanation.counts.items()]
+    lines += [f"  {_words(name)}: {value:,}" for name, value in explanation.counts.items()]
     if explanation.told is not None:
         lines += ["", "  match funnel", *(f"    {line}".rstrip() for line in table_lines(explanation.told))]
-        if reasons := why_not_lines(explanation.told):
+        if reasons := _why_not(explanation):
             lines += ["", "  why not", *(f"    {line}" for line in reasons)]
     return [*lines, ""]
 

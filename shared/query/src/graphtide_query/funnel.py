@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.funnel import Part, Reason, Step
+from graphtide_core.time import TimeUnit, iso_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,12 +29,14 @@ class Told:
         edges: the query edges as they are drawn, by name.
         nodes: names of the plan's nodes, inputs first.
         matches: matches reported.
+        unit: what times of the stream count; people are shown times, programs numbers.
     """
 
     funnel: Funnel
     edges: Mapping[str, str]
     nodes: tuple[str, ...]
     matches: int
+    unit: TimeUnit
 
     @property
     def without_candidates(self) -> tuple[str, ...]:
@@ -41,16 +44,20 @@ class Told:
         return tuple(name for name, step in self.funnel.edges.items() if step.passed == 0)
 
 
-def table_lines(told: Told) -> list[str]:
-    """Return the funnel as an aligned table: the records, then the plan's steps; columns without a figure are left out."""
+def table(told: Told) -> list[list[str]]:
+    """Return the funnel as a table, head first: the records, then the plan's steps; columns without a figure are left out."""
     rows = list(_rows(told))
     columns = _columns(rows)
-    head = ["step", *columns]
-    body = [[name, *(_figure(figures.get(column)) for column in columns)] for name, figures in rows]
-    widths = [max(len(line[place]) for line in (head, *body)) for place in range(len(head))]
+    return [["step", *columns], *([name, *(_figure(figures.get(column)) for column in columns)] for name, figures in rows)]
+
+
+def table_lines(told: Told) -> list[str]:
+    """Return the same as aligned text."""
+    lines = table(told)
+    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     return [
         "  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])
-        for line in (head, *body)
+        for line in lines
     ]
 
 
@@ -61,7 +68,7 @@ def why_not_lines(told: Told) -> list[str]:
         return [*lines, "the stream has no record"]
     lines += [f"edge {name}: {_lack(told.edges[name], told.funnel.edges[name])}" for name in told.without_candidates]
     for miss in told.funnel.misses:
-        lines += _miss_lines(miss, len(told.edges))
+        lines += _miss_lines(miss, len(told.edges), told.unit)
     return lines
 
 
@@ -175,21 +182,22 @@ def _lack(drawn: str, step: Step) -> str:
     return f"{labelled:,} records have the labels of {drawn}, none is one: {_reasons(others)}"
 
 
-def _miss_lines(miss: NearMiss, edges: int) -> list[str]:
+def _miss_lines(miss: NearMiss, edges: int, unit: TimeUnit) -> list[str]:
     waited = ", ".join(miss.waited_for)
     tried = _reasons(miss.refused)
     if miss.searched_at is None:
         ended = f"waited for {waited} at {miss.node}: " + (f"tried in vain: {tried}" if tried else "nothing met it")
     else:
         looked = f"looked at in vain: {tried}" if tried else "nothing there"
-        ended = f"search at {miss.searched_at} found no {waited} at {miss.node}: {looked}; it may have come later"
+        searched = iso_time(miss.searched_at, unit)
+        ended = f"search at {searched} found no {waited} at {miss.node}: {looked}; it may have come later"
     return [
-        f"{len(miss.edges)} of {edges} edges, expired at {miss.expired_at}",
-        *(f"  {line}" for line in _edge_lines(miss)),
+        f"{len(miss.edges)} of {edges} edges, expired at {iso_time(miss.expired_at, unit)}",
+        *(f"  {line}" for line in _edge_lines(miss, unit)),
         f"  {ended}",
     ]
 
 
-def _edge_lines(miss: NearMiss) -> Sequence[str]:
-    edges = ", ".join(f"{name} = {found} at {ts}" for name, (found, ts) in miss.edges.items())
+def _edge_lines(miss: NearMiss, unit: TimeUnit) -> Sequence[str]:
+    edges = ", ".join(f"{name} = {found} at {iso_time(ts, unit)}" for name, (found, ts) in miss.edges.items())
     return edges, ", ".join(f"{name} = {found}" for name, found in miss.vertices.items())

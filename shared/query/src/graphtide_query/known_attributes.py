@@ -16,7 +16,7 @@ from graphtide_core import predicate as p
 from graphtide_core.errors import InvalidPatternError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_core.pattern import SubgraphPattern
 
@@ -43,6 +43,41 @@ def refuse_unknown_attributes(patterns: Iterable[SubgraphPattern], known: Sequen
                 hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
                 message = f"pattern {pattern.name!r}: the stream has no attribute {name!r}"
                 raise InvalidPatternError(message, missing[0].location, hint=hint)
+
+
+def attributes_but_texts(patterns: Iterable[SubgraphPattern]) -> frozenset[str]:
+    """Return the attributes of edges that are taken for numbers or truth values, which a text is never."""
+    return frozenset(
+        attribute.name
+        for pattern in patterns
+        for predicate in pattern.predicates
+        for attribute in _taken_for_others(predicate)
+        if attribute.name not in p.RECORD_FIELDS and attribute.variable in {edge.name for edge in pattern.edges}
+    )
+
+
+def _taken_for_others(expression: p.Expression) -> Iterator[p.Attribute]:
+    operands: tuple[p.Expression, ...]
+    match expression:
+        case p.Compare(_, left, right):
+            operands = tuple(one for one, other in ((left, right), (right, left)) if _is_no_text(other))
+        case p.Compute() | p.Negate():
+            operands = p.children(expression)
+        case p.In(operand, options) if not any(isinstance(option, str) for option in options):
+            operands = (operand,)
+        case _:
+            operands = ()
+    yield from (operand for operand in operands if isinstance(operand, p.Attribute))
+    for child in p.children(expression):
+        yield from _taken_for_others(child)
+
+
+def _is_no_text(expression: p.Expression) -> bool:
+    match expression:
+        case p.Literal(value):
+            return value is not None and not isinstance(value, str)
+        case _:
+            return isinstance(expression, p.Compute | p.Negate)
 
 
 def _is_missing(attribute: p.Attribute, known: Sequence[str]) -> bool:

@@ -6,23 +6,21 @@ A problem has `type`, `title`, `status`, `detail` and `code`, a short name for p
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-import msgspec
 import structlog
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, InvalidQueryError, TransientError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from graphtide_runtime.serving.heads import HeadAsGet
 from graphtide_runtime.telemetry import events
 from graphtide_runtime.telemetry.setup import CONTENT_TYPE, exposition
 
@@ -36,15 +34,11 @@ Authorize = Callable[[str], Callable[..., object]]
 """Gives for a scope the dependency of a route that raises `ProblemError` for callers without the scope."""
 
 PROBLEM_TYPE = "application/problem+json"
-_MOST_BRACKETS: Final = 50_000
-_MOST_COMMAS: Final = 200_000
-"""Of a body, texts included: more values than any route takes would hold up the event loop while they are made."""
-
 _METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")
 
 
 class ProblemDocument(BaseModel):
-    """A problem document; `code` is for programs, and a problem with a pattern's text has its place."""
+    """A problem document; `code` is for programs, and a problem with a pattern's text or a parameter has its place."""
 
     type: str
     title: str
@@ -56,6 +50,7 @@ class ProblemDocument(BaseModel):
     source_line: str | None = None
     expected: list[str] | None = None
     hint: str | None = None
+    parameter: str | None = None
     accepted: int | None = None
 
 
@@ -125,7 +120,8 @@ def problem_of(error: GraphtideError) -> ProblemError:
 
 
 def answer_with_problems(app: FastAPI) -> None:
-    """Make every error of the app a problem document."""
+    """Make every error of the app a problem document, and let it answer HEAD as GET, without the body."""
+    app.add_middleware(HeadAsGet)
 
     @app.exception_handler(GraphtideError)
     async def _graphtide(_: Request, error: GraphtideError) -> Response:
@@ -159,36 +155,12 @@ def answer_with_problems(app: FastAPI) -> None:
         return problem_of(FatalError()).response()
 
 
-class JsonRoute(APIRoute):
-    """A route whose body is JSON as RFC 8259 has it: in UTF-8, no half of a surrogate pair, no NaN, not nested too deeply."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
-        """Return what answers a request."""
-        handle = super().get_route_handler()
-
-        async def strictly(request: Request) -> Response:
-            return await handle(_JsonRequest(request.scope, request.receive))
-
-        return strictly
-
-
-class _JsonRequest(Request):
-    async def json(self) -> object:
-        body = await self.body()
-        if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS or body.count(b",") > _MOST_COMMAS:
-            message = "it holds too many values"
-            raise json.JSONDecodeError(message, "", 0)
-        try:
-            return msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise json.JSONDecodeError(str(error), "", 0) from error
-
-
 def _allowed(request: Request) -> list[str]:
     """Return the methods that the path of a request knows."""
     asked = {"type": "http", "path": request.scope["path"], "root_path": request.scope.get("root_path", ""), "headers": []}
     routes = request.app.routes
-    return [each for each in _METHODS if any(route.matches({**asked, "method": each})[0] is Match.FULL for route in routes)]
+    known = {each for each in _METHODS if any(route.matches({**asked, "method": each})[0] is Match.FULL for route in routes)}
+    return [each for each in _METHODS if each in known or (each == "HEAD" and "GET" in known)]
 
 
 def health_routes(alive: Look, ready: Look) -> APIRouter:

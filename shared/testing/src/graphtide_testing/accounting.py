@@ -41,9 +41,15 @@ class Registration:
 
 @dataclass(slots=True)
 class Account:
-    """What the user of one name asked for, in order."""
+    """What the user of one name asked for, in order.
+
+    Attributes:
+        registrations: its lives.
+        unheard: versions that there must have been, and whose registration nobody heard of: then nothing can be settled.
+    """
 
     registrations: list[Registration] = field(default_factory=list)
+    unheard: list[int] = field(default_factory=list)
 
     def register(self, version: int, start: int) -> None:
         """Note a registration of a name that was free."""
@@ -77,6 +83,7 @@ class Account:
         found = [
             f"version {version} reported {offset} {times} times" for (version, offset), times in counts.items() if times > 1
         ]
+        found += [f"version {version} was not heard of" for version in self.unheard]
         known = {version for each in self.registrations for version, _ in each.versions}
         found += [f"version {version} is unknown" for version in sorted({version for version, _ in counts} - known)]
         for each in self.registrations:

@@ -1,6 +1,6 @@
 """Chaos over a whole deployment on real servers, and the account of every match afterwards.
 
-`python -m graphtide_testing.chaos [--kills 1000] [--seed 1]`
+`python -m graphtide_testing.chaos [--kills 1000] [--seed 1] [--evidence FILE]`
 
 Every service runs with two shards, where it has shards. Several producers send edges side by side, each at its own pace, so
 that the sequencer has disorder to put right. Users register, replace and delete patterns all the time, and ask for other
@@ -9,7 +9,8 @@ that were started under the identity of a process that runs.
 
 In the end all come to rest, and `graphtide_testing.accounting` settles the accounts: what was registered stands in the topic of
 patterns, what was ordered in the ordered topic, and every edge but the first completes one match of every pattern. Exits with 1
-if a match was lost, repeated, or reported before its pattern's start.
+if a match was lost, repeated, or reported before its pattern's start; `--evidence` then keeps what was said of such patterns,
+and what was reported of them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from graphtide_testing.tail import Tail
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from graphtide_core.ports.log import Record
 
@@ -50,6 +51,7 @@ NAMES: Final = tuple(f"p{number}" for number in range(12))
 ENGINES: Final = ("auto", "timing", "sj-tree", "filtering", "re-search")
 PRODUCERS: Final = 3
 PATIENCE: Final = 240.0
+_HEAR_SECONDS: Final = 1.0
 _NOWHERE: Final = -1
 """Place of an edge that completes nothing: before every start."""
 
@@ -77,7 +79,11 @@ class Chaos:
         self.fleet = Fleet(self.deployment, self.rng)
         self._sent = [0] * PRODUCERS
         self._next = 0
+        self._heard_at = 0.0
         self._heard: list[Record] = []
+        self._said: list[Record] = []
+        self._registrations: Tail | None = None
+        self._others: list[Tail] = []
 
     def start(self) -> None:
         """Start servers and services."""
@@ -96,7 +102,9 @@ class Chaos:
             for shard in range(2):
                 self.fleet.add(service, {**SHARDED, "SHARD": str(shard)}, f"{service}.{shard}")
         self._until(self._is_ready, "the deployment is ready")
-        self._registrations = Tail(self._log(), self.deployment.topics.patterns)
+        topics = self.deployment.topics
+        self._registrations = Tail(self._log(), topics.patterns)
+        self._others += [Tail(self._log(), topic) for topic in (topics.plans, topics.status)]
         # Its window makes the sequencer remember ids for longer than all of this takes.
         self._ask("POST", "/api/v1/patterns", {"text": _text("keeper", 10**9)})
 
@@ -107,8 +115,7 @@ class Chaos:
                 self._send(self.rng.randrange(PRODUCERS))
                 self._user_does_something()
             self.fleet.kill(self.rng.choice([*self.fleet.programs, *self.fleet.programs, KAFKA, TWIN]))
-            # The topic of patterns is compacted: what was replaced goes after minutes.
-            self._heard += self._registrations.read()
+            self._hear()
 
     def settle(self) -> dict[str, list[str]]:
         """Let all come to rest; return what is wrong, by pattern."""
@@ -131,7 +138,7 @@ class Chaos:
             event = matches.decode(record)
             place = places.get(json.loads(event.body)["edges"]["y"], _NOWHERE)
             got[event.pattern].append((event.version, place))
-        self._heard += self._registrations.read()
+        self._hear()
         accounts = _accounts(self._heard)
         ordered = sorted(places.values())
         found = {name: account.flaws(got[name], ordered) for name, account in accounts.items()}
@@ -140,11 +147,30 @@ class Chaos:
         self.registered = sum(len(life.versions) for account in accounts.values() for life in account.registrations)
         return {name: flaws for name, flaws in found.items() if flaws}
 
+    def keep_evidence(self, names: Iterable[str], file: Path) -> None:
+        """Write all that was said and reported of these patterns, a record a line, in the order of the log's time."""
+        self._hear()
+        reported = _read(self._log(), self.deployment.topics.matches)
+        wanted = set(names)
+        lines = [
+            json.dumps([record.timestamp, record.topic, record.offset, name, (record.value or b"").decode(errors="replace")])
+            for record in sorted([*self._heard, *self._said, *reported], key=lambda record: record.timestamp)
+            if (name := (record.key or b"").decode(errors="replace").partition("@")[0]) in wanted
+        ]
+        file.write_text("\n".join(lines) + "\n")
+
     def end(self) -> None:
         """End everything at once."""
         self.edges.close()
         self.control.close()
         self.deployment.end()
+
+    def _hear(self) -> None:
+        """Read what was registered and said: topics of control are compacted, and what was replaced goes at any time."""
+        self._heard_at = time.monotonic()
+        if self._registrations is not None:
+            self._heard += self._registrations.read()
+        self._said += [record for tail in self._others for record in tail.read()]
 
     def _send(self, producer: int, edges: int | None = None) -> None:
         """Send some of a producer's edges, again until they are taken: its share of one chain of edges."""
@@ -199,6 +225,8 @@ class Chaos:
 
     def _until(self, holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
         def is_so() -> bool:
+            if self._registrations is not None and time.monotonic() - self._heard_at > _HEAR_SECONDS:
+                self._hear()
             with suppress(httpx2.TransportError, KeyError):
                 return holds()
             return False
@@ -252,6 +280,7 @@ def _accounts(records: list[Record]) -> dict[str, Account]:
                 account.register(now.version, start)
             elif now.version != before.version:
                 account.replace(now.version, start)
+                account.unheard += range(before.version + 1, now.version)
         last[name] = now
     return accounts
 
@@ -261,6 +290,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--evidence", type=Path, default=None)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="graphtide-chaos-") as folder:
         chaos = Chaos(Random(given.seed), Path(folder))  # noqa: S311 - a story, no secret
@@ -269,6 +299,8 @@ def main() -> None:
             begun = time.monotonic()
             chaos.run(given.kills)
             flaws = chaos.settle()
+            if flaws and given.evidence is not None:
+                chaos.keep_evidence(flaws, given.evidence)
         finally:
             chaos.end()
     sys.stdout.write(

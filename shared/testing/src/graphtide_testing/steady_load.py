@@ -147,7 +147,7 @@ class SteadyLoad:
                 answer = service.post(f"/api/v1/streams/{STREAM}/edges", content=b"\n".join(lines) + b"\n", headers=told)
             except httpx2.TransportError:
                 answer = None
-            if answer is not None and answer.status_code == 202:
+            if answer is not None and (answer.status_code == 202 or answer.json()["code"] == "all-rejected"):
                 return int(answer.json()["rejected"])
             said = answer.text if answer is not None else "no answer"
             assert answer is None or answer.status_code in {429, 503}, said

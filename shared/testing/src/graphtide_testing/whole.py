@@ -108,8 +108,8 @@ class Whole:
         while True:
             with suppress(httpx2.TransportError):
                 answer = self.edges.post(f"/api/v1/streams/{stream}/edges", content=lines, headers=told)
-                if answer.status_code == 202:
-                    found: dict[str, Any] = answer.json()
+                found: dict[str, Any] = answer.json()
+                if answer.status_code == 202 or found["code"] == "all-rejected":
                     return found
                 assert answer.status_code in {429, 503}, answer.text
             assert time.monotonic() - begun < PATIENCE, "ingestion does not answer"

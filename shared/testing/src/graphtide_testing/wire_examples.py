@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -163,6 +164,8 @@ SNAPSHOT = statistics.StatisticsRecord(
     0.25,
 )
 
+SNAPSHOT_WITH_ATTRIBUTES = dataclasses.replace(SNAPSHOT, attributes=("amount", "", "ümlaut"))
+
 OPERATION = operations.OperationRecord(
     id="9f86d081884c7d65",
     pattern="exfiltration",
@@ -276,6 +279,12 @@ EXAMPLES = [
         "statistics",
         Message("t", b"flows", statistics.encode_statistics(SNAPSHOT)),
         SNAPSHOT,
+        lambda record: statistics.decode_statistics(record.value),
+    ),
+    Example(
+        "statistics-attributes",
+        Message("t", b"flows", statistics.encode_statistics(SNAPSHOT_WITH_ATTRIBUTES)),
+        SNAPSHOT_WITH_ATTRIBUTES,
         lambda record: statistics.decode_statistics(record.value),
     ),
 ]

@@ -32,6 +32,9 @@ UNIT: Final = "graphtide-unit"
 TRACES: Final = "graphtide-traces"
 """Which edges belong to traces that are sampled: `first+rows=traceparent`, with commas between them."""
 
+MADE: Final = "graphtide.made"
+"""Column that says which ids were made of places in the stream, because the sender gave none."""
+
 MOST_TRACES: Final = 64
 """Runs of edges that a record names the traces of; the edges of further ones are in no trace from there on."""
 

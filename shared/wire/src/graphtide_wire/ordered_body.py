@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from graphtide_core.errors import PoisonRecordError
 
+from graphtide_wire.ordered import MADE
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from graphtide_core.edge import Value
 
-MADE: Final = "graphtide.made"
-"""Column that says which ids were made of places in the stream, because the sender gave none."""
+__all__ = ["MADE", "NO_EDGES", "decode", "encode", "rows"]
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
 _COLUMNS: Final = {
@@ -89,6 +91,18 @@ def decode(body: bytes) -> pa.Table:
             reason = f"the column {name} of ordered edges has missing values"
             raise PoisonRecordError(reason, body)
     return table
+
+
+def rows(body: bytes, ids: Collection[str]) -> list[dict[str, Value]]:
+    """Return the rows with these ids by their columns, in their order.
+
+    Raises:
+        PoisonRecordError: as `decode`.
+    """
+    table = decode(body)
+    is_one = pc.is_in(table.column("id"), value_set=pa.array(list(ids), pa.utf8()))
+    found: list[dict[str, Value]] = table.filter(is_one).to_pylist()
+    return found
 
 
 def _fits(given: pa.DataType, asked: pa.DataType) -> bool:

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 from graphtide_core.errors import PoisonRecordError
@@ -23,6 +23,8 @@ from graphtide_wire.headers import CONTENT_TYPE, EPOCH, TRACEPARENT
 from graphtide_wire.json_form import decode as decode_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphtide_core.ports.log import Headers, Record
 
 PRODUCER: Final = "graphtide-producer"
@@ -34,6 +36,9 @@ LINE: Final = "graphtide-line"
 COLUMNS: Final = "graphtide-columns"
 """Names of the columns, as a header line of CSV."""
 
+TYPES: Final = "graphtide-types"
+"""What attributes are, as a JSON object: `string`, `integer`, `number` or `boolean` by their names."""
+
 COMMAND: Final = "graphtide-command"
 """What is to be done with the stream, in a record without edges."""
 
@@ -44,6 +49,9 @@ RESET_WATERMARK: Final = "reset-watermark"
 
 LONGEST_TRACEPARENT: Final = 100
 """Characters of a trace's name; a longer one is none."""
+
+DeclaredType = Literal["string", "integer", "number", "boolean"]
+"""What an attribute can be declared to be."""
 
 _CLOUD_EVENTS: Final = "application/cloudevents+json"
 _BINARY_MODE: Final = "ce_specversion"
@@ -79,6 +87,7 @@ class RawOrigin(NamedTuple):
 
     format: RawFormat = RawFormat.JSON_LINES
     columns: str | None = None
+    types: str | None = None
     producer: str | None = None
     line: int | None = None
     traceparent: str | None = None
@@ -93,6 +102,7 @@ class RawEdges:
         body: the edges.
         format: how to read them.
         columns: of CSV, its header line; None for JSON.
+        types: what attributes are, as `types_of` reads it; None declares nothing.
         producer: who sent them, if it said so.
         line: 1-based line of the first in what the sender sent.
         traceparent: trace they belong to.
@@ -101,6 +111,7 @@ class RawEdges:
     body: bytes
     format: RawFormat = RawFormat.JSON_LINES
     columns: str | None = None
+    types: str | None = None
     producer: str | None = None
     line: int | None = None
     traceparent: str | None = None
@@ -118,6 +129,7 @@ def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
     headers = names.given(
         (CONTENT_TYPE, edges.format.value),
         (COLUMNS, edges.columns),
+        (TYPES, edges.types),
         (PRODUCER, edges.producer),
         (LINE, edges.line),
         (TRACEPARENT, edges.traceparent),
@@ -199,12 +211,35 @@ def _declared(headers: Headers) -> _Declared:
     origin = RawOrigin(
         format=RawFormat.CSV if is_csv else RawFormat.JSON_LINES,
         columns=columns if is_csv else None,
+        types=_checked(names.text(headers, TYPES)),
         producer=names.text(headers, PRODUCER),
         line=names.integer(headers, LINE),
         traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
         reset=_reset(headers),
     )
     return _Declared(kind, names.text(headers, _BINARY_MODE) is not None, origin)
+
+
+@lru_cache(maxsize=256)
+def types_of(text: str | None) -> Mapping[str, str]:
+    """Return types of attributes by their names; none of nothing.
+
+    Raises:
+        PoisonRecordError: the text declares none.
+    """
+    if text is None:
+        return {}
+    try:
+        declared: dict[str, DeclaredType] = msgspec.json.decode(text.encode(), type=dict[str, DeclaredType])
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = f"the header {TYPES} does not declare types: {error}"
+        raise PoisonRecordError(reason) from error
+    return declared
+
+
+def _checked(text: str | None) -> str | None:
+    types_of(text)
+    return text
 
 
 def _reset(headers: Headers) -> Reset | None:

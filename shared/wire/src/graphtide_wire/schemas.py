@@ -15,6 +15,7 @@ import msgspec
 from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
 from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, SliceMarker
 from graphtide_wire.statistics import StatisticsForm
+from graphtide_wire.stream_schema import SchemaRecord
 
 FORMS: Final = {
     "control.operations": OperationRecord,
@@ -23,6 +24,7 @@ FORMS: Final = {
     "control.operations.status": OperationStatus,
     "control.patterns": PatternRecord,
     "control.plans": PlanRecord,
+    "control.schemas": SchemaRecord,
     "control.statistics": StatisticsForm,
     "control.status": StatusRecord,
 }

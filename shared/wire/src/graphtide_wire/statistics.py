@@ -44,21 +44,33 @@ class StatisticsForm(msgspec.Struct, frozen=True):
     paths: tuple[tuple[Count, _Way, Count, _Way, Count], ...] | None
     out_degrees: DegreeForm
     in_degrees: DegreeForm
+    attributes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticsRecord:
-    """A snapshot of a stream, and how far the stream has moved since what plans were made from; None if nobody measured."""
+    """A snapshot of a stream, and how far the stream has moved since what plans were made from; None if nobody measured.
+
+    Attributes:
+        stream: its name.
+        snapshot_version: number of the snapshot among those that were published.
+        snapshot: the figures.
+        drift: see above.
+        attributes: names of the attributes that edges of the window had; None where nobody looked, or they are too many.
+    """
 
     stream: str
     snapshot_version: int
     snapshot: StatisticsSnapshot
     drift: float | None = None
+    attributes: tuple[str, ...] | None = None
 
 
 def encode_statistics(record: StatisticsRecord) -> bytes:
     """Return the record as JSON; the snapshot's own part is the core's text, unchanged."""
-    beside = {"stream": record.stream, "snapshot_version": record.snapshot_version, "drift": record.drift}
+    beside: dict[str, object] = {"stream": record.stream, "snapshot_version": record.snapshot_version, "drift": record.drift}
+    if record.attributes is not None:
+        beside["attributes"] = record.attributes
     return encode(beside)[:-1] + b"," + core_form.to_json(record.snapshot).encode()[1:]
 
 
@@ -74,4 +86,4 @@ def decode_statistics(value: bytes | None) -> StatisticsRecord:
     except UnicodeDecodeError as error:
         reason = f"no snapshot of statistics: {error}"
         raise PoisonRecordError(reason, value or b"") from error
-    return StatisticsRecord(form.stream, form.snapshot_version, snapshot, form.drift)
+    return StatisticsRecord(form.stream, form.snapshot_version, snapshot, form.drift, form.attributes)

@@ -1,17 +1,48 @@
-"""The matches of a pattern as events, one after the other, from a place on: none left out, none twice."""
+"""Matches as events, one after the other, from a place on: none left out, none twice."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
 
-from graphtide_admin_api.application.matches import from_the_log
+from graphtide_wire.place import Place, Places
+
+from graphtide_admin_api.application.matches import all_from_the_log, from_the_log
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphtide_core.ports.log import Log
 
-    from graphtide_admin_api.application.matches import Kept, Place, RecentMatches
+    from graphtide_admin_api.application.matches import Kept, RecentMatches
 
 _MOST: Final = 1_000
+
+
+class Event(Protocol):
+    """A match and the place after which whoever has seen it goes on."""
+
+    @property
+    def place(self) -> Place | Places:
+        """The place."""
+        ...
+
+    @property
+    def body(self) -> bytes:
+        """The match record as JSON."""
+        ...
+
+
+class Follows(Protocol):
+    """Whoever gives matches as they come."""
+
+    def take(self) -> Sequence[Event]:
+        """Return what follows and is there, up to a bound; may read the log.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        ...
 
 
 class Following:
@@ -40,3 +71,43 @@ class Following:
         if found:
             self._after = found[-1].place
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class OfAll:
+    """A match of any pattern; its place tells how far every partition was followed."""
+
+    place: Places
+    body: bytes
+
+
+class FollowingAll:
+    """Follows all patterns; for one thread at once. Partitions are followed side by side, each in its order."""
+
+    def __init__(self, log: Log, topic: str, recent: RecentMatches, after: Places) -> None:
+        """Begin after these places; in a partition that is not among them with its first match."""
+        self._log = log
+        self._topic = topic
+        self._recent = recent
+        self._after = dict(after.offsets)
+
+    def take(self) -> list[OfAll]:
+        """Return what follows and is there, up to a bound; may read the log.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        found = self._recent.of_all_since(self._after)
+        if found is not None:
+            return self._told(found[:_MOST])
+        read, reached = all_from_the_log(self._log, self._topic, self._after, _MOST)
+        told = self._told(read)
+        self._after = reached
+        return told
+
+    def _told(self, found: list[Kept]) -> list[OfAll]:
+        told = []
+        for each in found:
+            self._after[each.place.partition] = each.place.offset
+            told.append(OfAll(Places(dict(self._after)), each.body))
+        return told

@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.follower import to_the_end
 from graphtide_runtime.telemetry import events
 from graphtide_wire import matches
+from graphtide_wire.place import Place, Places
+
+from graphtide_admin_api.application.pages import Extent, Page, page_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,34 +30,10 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 _MOST_POLLED = 1_000
+_MOST_OF_ALL = 10_000
+"""Matches of all patterns that are kept for those who follow all."""
+
 _PATIENCE = 10.0
-
-
-class Place(NamedTuple):
-    """Where a match stands in its topic; written `partition-offset`."""
-
-    partition: int
-    offset: int
-
-    def __str__(self) -> str:
-        """Return it as events name it."""
-        return f"{self.partition}-{self.offset}"
-
-    @classmethod
-    def of(cls, text: str) -> Place:
-        """Read what `str` gave.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        partition, _, offset = text.partition("-")
-        if not (partition.isdecimal() and offset.isdecimal() and partition.isascii() and offset.isascii()):
-            message = f"{text[:40]!r} is no place of a match: partition-offset"
-            raise ValueError(message)
-        if len(partition) > 9 or len(offset) > 18:
-            message = "a place of a match that cannot be"
-            raise ValueError(message)
-        return cls(int(partition), int(offset))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +63,17 @@ class IncompleteMatchesError(TransientError):
 class Rings:
     """The matches that are kept, and from which offsets on they are whole; for one thread at once."""
 
-    def __init__(self, positions: Mapping[int, int], most: int, most_bytes: int) -> None:
-        """Keep nothing yet; matches are taken from these offsets of partitions on."""
+    def __init__(self, positions: Mapping[int, int], firsts: Mapping[int, int], most: int, most_bytes: int) -> None:
+        """Keep nothing yet; matches are taken from these offsets of partitions on, and there are some from `firsts` on."""
         self._most = most
         self._most_bytes = most_bytes
         self._bytes = 0
         self._rings: dict[str, _Ring] = {}
         self._whole_from = dict(positions)
+        self._firsts = dict(firsts)
+        self._all = _Ring()
+        self._all_bytes = 0
+        self._reached = {partition: offset - 1 for partition, offset in positions.items()}
 
     def take(self, name: str, match: Kept) -> None:
         """Take the next match of a pattern."""
@@ -100,21 +84,70 @@ class Rings:
             self._drop(ring)
         while self._bytes > self._most_bytes:
             self._drop(max(self._rings.values(), key=lambda each: len(each.kept)))
+        self._take_of_all(match)
 
     def newest(self, name: str, most: int) -> list[Kept]:
         """Return the last matches of a pattern, the newest first."""
         ring = self._rings.get(name, _Ring())
         return [ring.kept[-1 - number] for number in range(min(most, len(ring.kept)))]
 
+    def page(self, name: str, most: int) -> Page[Kept]:
+        """Return the last matches of a pattern, the newest first, and where in the log older ones may stand."""
+        ring = self._rings.get(name, _Ring())
+        below = {partition: self._least(ring, partition) for partition in self._whole_from}
+        for number in range(len(ring.kept) - most):
+            place = ring.kept[number].place
+            below[place.partition] = place.offset + 1
+        below = {partition: offset for partition, offset in below.items() if offset > self._firsts.get(partition, 0)}
+        return Page(self.newest(name, most), Places(below) if below else None)
+
     def since(self, name: str, after: Place | None) -> list[Kept] | None:
         """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
         ring = self._rings.get(name, _Ring())
         if after is None:
             return list(ring.kept)
-        least = max(self._whole_from.get(after.partition, 0), ring.dropped.get(after.partition, -1) + 1)
-        if after.offset + 1 < least:
+        if after.offset + 1 < self._least(ring, after.partition):
             return None
         return [each for each in ring.kept if each.place.partition != after.partition or each.place > after]
+
+    def last_of_all(self, count: int) -> Places:
+        """Return after which places the last matches of all patterns come, as many of them as are kept."""
+        places = dict(self._reached)
+        for number in range(min(count, len(self._all.kept))):
+            place = self._all.kept[-1 - number].place
+            places[place.partition] = place.offset - 1
+        return Places(places)
+
+    def of_all_since(self, after: Mapping[int, int]) -> list[Kept] | None:
+        """Return the matches of all patterns after these offsets of partitions; None if some are not kept any more.
+
+        Complexity: O(matches after them), if they are offsets that the matches taken so far had reached.
+        """
+        if any(after.get(partition, -1) + 1 < self._least(self._all, partition) for partition in self._whole_from):
+            return None
+        pending = {partition for partition, offset in self._reached.items() if offset > after.get(partition, -1)}
+        found: list[Kept] = []
+        for each in reversed(self._all.kept):
+            if not pending:
+                break
+            if each.place.offset <= after.get(each.place.partition, -1):
+                pending.discard(each.place.partition)
+            elif each.place.partition in pending:
+                found.append(each)
+        return found[::-1]
+
+    def _take_of_all(self, match: Kept) -> None:
+        self._reached[match.place.partition] = match.place.offset
+        self._all.kept.append(match)
+        self._all_bytes += len(match.body)
+        while len(self._all.kept) > _MOST_OF_ALL or self._all_bytes > self._most_bytes // 4:
+            oldest = self._all.kept.popleft()
+            self._all_bytes -= len(oldest.body)
+            self._all.dropped[oldest.place.partition] = oldest.place.offset
+
+    def _least(self, ring: _Ring, partition: int) -> int:
+        """Return the offset from which on all matches of a pattern in a partition are kept."""
+        return max(self._whole_from.get(partition, 0), ring.dropped.get(partition, -1) + 1)
 
     def _drop(self, ring: _Ring) -> None:
         match = ring.kept.popleft()
@@ -123,7 +156,7 @@ class Rings:
 
 
 class RecentMatches:
-    """The last matches of every pattern; safe for threads. Memory: `most` matches a pattern, `most_bytes` in all.
+    """The last matches of every pattern; safe for threads. Memory: `most` matches a pattern, a quarter more than `most_bytes`.
 
     It answers once it is whole, and raises `IncompleteMatchesError` before. While the topic is read anew, the old ones answer;
     memory then holds both.
@@ -136,9 +169,9 @@ class RecentMatches:
         self._lock = Lock()
         self._shown: Rings | None = None
 
-    def anew(self, positions: Mapping[int, int]) -> Rings:
-        """Return what is to take the matches from these offsets of partitions on, and then to be shown."""
-        return Rings(positions, self._most, self._most_bytes)
+    def anew(self, positions: Mapping[int, int], firsts: Mapping[int, int]) -> Rings:
+        """Return what takes matches from these offsets on, and is shown then; the log has them from `firsts` on."""
+        return Rings(positions, firsts, self._most, self._most_bytes)
 
     def show(self, rings: Rings) -> None:
         """Answer from what was read to its end."""
@@ -155,10 +188,25 @@ class RecentMatches:
         with self._lock:
             return self._whole().newest(name, most)
 
+    def page(self, name: str, most: int) -> Page[Kept]:
+        """Return the last matches of a pattern, the newest first, and where in the log older ones may stand."""
+        with self._lock:
+            return self._whole().page(name, most)
+
     def since(self, name: str, after: Place | None) -> list[Kept] | None:
         """Return the matches of a pattern after a place, or all that are kept; None if some are not kept any more."""
         with self._lock:
             return self._whole().since(name, after)
+
+    def last_of_all(self, count: int) -> Places:
+        """Return after which places the last matches of all patterns come, as many of them as are kept."""
+        with self._lock:
+            return self._whole().last_of_all(count)
+
+    def of_all_since(self, after: Mapping[int, int]) -> list[Kept] | None:
+        """Return the matches of all patterns after these offsets of partitions; None if some are not kept any more."""
+        with self._lock:
+            return self._whole().of_all_since(after)
 
     def before_newest(self, name: str, count: int) -> Place | None:
         """Return the place after which so many matches of a pattern come; None if no more than these are kept."""
@@ -205,7 +253,10 @@ class MatchFeed:
             raise TransientError(message)
         ends = reader.ends(partitions)
         positions = {place: max(first, end - self._back) for place, (first, end) in ends.items()}
-        rings = self._recent.anew({place.partition: offset for place, offset in positions.items()})
+        rings = self._recent.anew(
+            {place.partition: offset for place, offset in positions.items()},
+            {place.partition: first for place, (first, _) in ends.items()},
+        )
         reader.assign(positions)
         for record in to_the_end(reader, self._topics.matches):
             name, match = kept(record)
@@ -240,6 +291,45 @@ def kept(record: Record) -> tuple[str, Kept | None]:
     return event.pattern, Kept(Place(record.partition, record.offset), event.body)
 
 
+class _Time(msgspec.Struct, frozen=True):
+    """Of a match record, when it was detected."""
+
+    detected_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which matches: of a pattern, detected at `since` or later and before `until`; None is no bound."""
+
+    name: str
+    since: int | None = None
+    until: int | None = None
+
+    def __call__(self, record: Record) -> Kept | None:
+        """Return the match of a record if it is one of these."""
+        if record.key != self.name.encode():
+            return None
+        _, match = kept(record)
+        if match is None or (self.since is None and self.until is None):
+            return match
+        at = msgspec.json.decode(match.body, type=_Time).detected_at
+        is_in = (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+        return match if is_in else None
+
+
+def older(log: Log, topic: str, wanted: Wanted, cursor: Places | None, most: int) -> Page[Kept]:
+    """Return a page of matches, read from the log, the newest first.
+
+    Raises:
+        TransientError: the log does not answer.
+    """
+    reader = log.reader(None)
+    try:
+        return page_of(reader, topic, cursor, Extent(most), wanted)
+    finally:
+        reader.close()
+
+
 def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> tuple[list[Kept], Place]:
     """Return up to `most` matches of a pattern after a place, read from the log, and the place up to which it was read.
 
@@ -270,5 +360,36 @@ def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> tu
                 return found, Place(after.partition, max(reached, end - 1))
             if not records:
                 return found, Place(after.partition, reached)
+    finally:
+        reader.close()
+
+
+def all_from_the_log(log: Log, topic: str, after: Mapping[int, int], most: int) -> tuple[list[Kept], dict[int, int]]:
+    """Return up to `most` matches of all patterns after these offsets, read from the log, and up to where it was read.
+
+    Raises:
+        TransientError: the log does not answer.
+    """
+    reader = log.reader(None)
+    found: list[Kept] = []
+    reached = dict(after)
+    try:
+        ends = reader.ends(reader.partitions(topic))
+        starts = {place: min(max(first, after.get(place.partition, -1) + 1), end) for place, (first, end) in ends.items()}
+        reader.assign(starts)
+        while len(found) < most:
+            records = reader.poll(_PATIENCE, most - len(found))
+            for record in records:
+                reached[record.partition] = record.offset
+                _, match = kept(record)
+                if match is not None:
+                    found.append(match)
+            if reader.at_end():
+                return found, reached | {
+                    each.partition: max(reached.get(each.partition, -1), end - 1) for each, (_, end) in ends.items()
+                }
+            if not records:
+                break
+        return found, reached
     finally:
         reader.close()

@@ -46,12 +46,11 @@ class Patterns:
     def register(self, wish: Wish) -> PatternRecord:
         """Register a pattern under a name that is free."""
         pattern = read(wish.text or "")
-        moment = self._moment(pattern.stream)
 
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is not None:
                 raise ProblemError(409, "exists", f"there is a pattern {old.name!r} already; PUT replaces it")
-            return registered(wish, self._view.last_version(pattern.name) + 1, moment)
+            return registered(wish, self._view.last_version(pattern.name) + 1, self._moment(pattern.stream))
 
         return self._changed(pattern.name, change)
 
@@ -60,12 +59,12 @@ class Patterns:
         pattern = read(wish.text or "")
         if pattern.name != name:
             raise ProblemError(422, "name-differs", f"the text is of pattern {pattern.name!r}, not of {name!r}")
-        moment = self._moment(pattern.stream)
         was_there = False
 
         def change(old: PatternRecord | None) -> PatternRecord:
             nonlocal was_there
             was_there = old is not None
+            moment = self._moment(pattern.stream)
             fresh = registered(wish, self._view.last_version(name) + 1, moment)
             if old is None:
                 if if_match is not None:
@@ -85,9 +84,8 @@ class Patterns:
             if old is None:
                 raise no_pattern(name)
             check_match(old, if_match)
-            return changed(old, wish, self._next_version(old), moment)
+            return changed(old, wish, self._next_version(old), self._moment(stream))
 
-        moment = self._moment(stream)
         return self._changed(name, change)
 
     def resume(self, name: str, if_match: str | None) -> PatternRecord:
@@ -96,13 +94,12 @@ class Patterns:
         seen = _ANY if if_match is None else if_match
         if record.state == "paused" or not standing.is_ended:
             return self.patch(name, Wish(state="active"), seen)
-        moment = self._moment(record.stream)
 
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is None:
                 raise no_pattern(name)
             check_match(old, seen)
-            return renewed(old, self._next_version(old), moment)
+            return renewed(old, self._next_version(old), self._moment(record.stream))
 
         return self._changed(name, change)
 
@@ -126,7 +123,10 @@ class Patterns:
         return max(old.version, self._view.last_version(old.name)) + 1
 
     def _moment(self, stream: str) -> Moment:
-        """Return the time, and where the stream ends; its topics are made if nobody did."""
+        """Return the time, and where the stream ends; its topics are made if nobody did.
+
+        Asked for within a change: a stream that is deleted before begins at 0 again.
+        """
         name = StreamName(stream)
         self._log.admin().ensure(self._topics.of_stream(name))
         place = TopicPartition(self._topics.ordered(name), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, PoisonRecordError
@@ -11,8 +12,9 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_runtime.window_log import edges_between
 from graphtide_wire import dead_letters
+from graphtide_wire.place import Place, Places
 
-from graphtide_admin_api.application.matches import Place
+from graphtide_admin_api.application.pages import Extent, Page, page_of
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogReader, Record
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
 
 _PATIENCE: Final = 5.0
+
+_LETTERS_AT_ONCE: Final = 64
+"""A dead letter may have megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +101,12 @@ class Streams:
         finally:
             reader.close()
 
-    def letters(self, streams: list[str], most: int) -> list[Letter]:
-        """Return up to `most` dead letters of each stream, the newest first."""
+    def letters(self, stream: str, most: int, cursor: Places | None = None) -> Page[Letter]:
+        """Return up to `most` dead letters of a stream, the newest first."""
         reader = self._log.reader(None)
         try:
-            return [letter for name in streams for letter in reversed(self._tail(reader, name, most))]
+            topic = self._topics.dead_letters(StreamName(stream))
+            return page_of(reader, topic, cursor, Extent(most, most_at_once=_LETTERS_AT_ONCE), partial(_letter, stream))
         finally:
             reader.close()
 
@@ -113,15 +119,6 @@ class Streams:
             return next((_letter(stream, record) for record in found if record.offset == place.offset), None)
         finally:
             reader.close()
-
-    def _tail(self, reader: LogReader, stream: str, most: int) -> list[Letter]:
-        """Return the letters at the end, the oldest first; a few less where offsets have gaps."""
-        letters: list[Letter] = []
-        for place in reader.partitions(self._topics.dead_letters(StreamName(stream))):
-            end = reader.ends([place])[place][1]
-            found = (_letter(stream, record) for record in self._read(reader, place, max(0, end - 2 * most), 2 * most))
-            letters += [letter for letter in found if letter is not None]
-        return letters[-most:]
 
     def _read(self, reader: LogReader, place: TopicPartition, start: int, most: int) -> list[Record]:
         if place not in reader.partitions(place.topic):

@@ -54,6 +54,24 @@ class Registry:
         self._view.wait_for(name, new.etag if new is not None else None, _SEEN_SECONDS)
         return new
 
+    def exclusively(self, stream: str, act: Callable[[list[str]], None]) -> None:
+        """Call `act` with the names of the patterns that are registered on a stream; nothing is changed here meanwhile.
+
+        Changes of other processes that overtake it are not written by them before they have looked again.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        with self._lock:
+            try:
+                # Whoever wrote since is seen, and whoever is about to write is shut out.
+                self._close()
+                self._open()
+                act(sorted(name for name, record in self._held.items() if record.stream == stream))
+            except TransientError:
+                self._close()
+                raise
+
     def close(self) -> None:
         """Give back the id."""
         with self._lock:
@@ -83,6 +101,10 @@ class Registry:
         if self._transactor is not None and held == seen:
             return self._transactor
         self._close()
+        return self._open()
+
+    def _open(self) -> LogTransactor:
+        """Take the id, and read what is registered."""
         self._transactor = transactor = self._log.transactor(f"{self._topics.prefix}.registry")
         transactor.open()
         self._held = {}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
 from graphtide_query import parse
-from graphtide_query.known_labels import AskedLabels, SeenLabels, lacking_stream
+from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
-from graphtide_wire import control, statistics
+from graphtide_wire import control, statistics, stream_schema
 from graphtide_wire.control import PlanRecord
 
 from graphtide_admin_api.domain.standing import Standing, standing_of
@@ -25,23 +25,34 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, Record
     from graphtide_wire.control import PatternRecord, StatusRecord
     from graphtide_wire.statistics import StatisticsRecord
+    from graphtide_wire.stream_schema import Kind, SchemaRecord, Source
     from graphtide_wire.topics import Topics
 
 _LOG = structlog.get_logger()
 _PLANNER: Final = "planner"
 
 _MOST_TEXTS: Final = 10_000
-"""Texts whose labels are kept."""
+"""Texts whose names are kept."""
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
-def asked_labels(text: str) -> AskedLabels:
-    """Return the labels that a registered text names; none of one that somebody else wrote and nobody can read."""
+def asked_names(text: str) -> AskedNames:
+    """Return what a registered text names; nothing of one that somebody else wrote and nobody can read."""
     try:
         (pattern,) = parse(text)
     except (InvalidPatternError, ValueError):
-        return AskedLabels((), ())
-    return AskedLabels.of(pattern)
+        return AskedNames()
+    return AskedNames.of(pattern)
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def stream_of(text: str) -> str | None:
+    """Return the stream that a registered text is on; None of one that nobody can read."""
+    try:
+        (pattern,) = parse(text)
+    except (InvalidPatternError, ValueError):
+        return None
+    return pattern.stream
 
 
 class IncompleteError(TransientError):
@@ -63,18 +74,19 @@ class Known:
         self.plans: dict[str, PlanRecord] = {}
         self.said: dict[str, dict[str, StatusRecord]] = {}
         self.statistics: dict[str, StatisticsRecord] = {}
-        self._labels: dict[str, tuple[StatisticsRecord, SeenLabels]] = {}
+        self.schemas: dict[str, dict[Source, SchemaRecord]] = {}
+        self._names: dict[str, tuple[StatisticsRecord, SeenNames]] = {}
 
-    def labels(self, stream: str) -> SeenLabels | None:
-        """Return the labels of a stream's newest snapshot; None if there is none."""
+    def names(self, stream: str) -> SeenNames | None:
+        """Return the labels and attributes of a stream's newest snapshot; None if there is none."""
         record = self.statistics.get(stream)
         if record is None:
             return None
-        of, labels = self._labels.get(stream, (None, None))
-        if of is not record or labels is None:
-            labels = SeenLabels.of(record.snapshot)
-            self._labels[stream] = record, labels
-        return labels
+        of, names = self._names.get(stream, (None, None))
+        if of is not record or names is None:
+            names = SeenNames.of(record.snapshot, record.attributes)
+            self._names[stream] = record, names
+        return names
 
     def take(self, record: Record) -> None:
         """Take a record of a control topic; one that cannot be read counts as none."""
@@ -111,8 +123,22 @@ class Known:
             said.pop(host, None)
             if record.value is not None:
                 said[host] = control.decode_status(record.value)
+        elif record.topic == topics.schemas:
+            self._take_schema(record)
         elif record.value is not None:
             self.statistics[name] = statistics.decode_statistics(record.value)
+        else:
+            self.statistics.pop(name, None)
+            self._names.pop(name, None)
+
+    def _take_schema(self, record: Record) -> None:
+        told = stream_schema.source_of(record.key)
+        if told is None:
+            return
+        stream, source = told
+        self.schemas.get(stream, {}).pop(source, None)
+        if record.value is not None:
+            self.schemas.setdefault(stream, {})[source] = stream_schema.decode_schema(record.key, record.value)
 
     def _note_version(self, name: str, version: int) -> None:
         self.versions[name] = max(version, self.versions.get(name, 0))
@@ -157,15 +183,37 @@ class View:
         with self._changed:
             return self._known().statistics.get(stream)
 
+    def schema(self, stream: str, source: Source) -> dict[str, Kind]:
+        """Return what is known of a stream's attributes from a source."""
+        with self._changed:
+            record = self._known().schemas.get(stream, {}).get(source)
+            return dict(record.attributes) if record is not None else {}
+
+    def wait_for_schema(self, stream: str, declared: Mapping[str, Kind], timeout: float) -> bool:
+        """Return once a declaration is seen; False if it is not within `timeout` seconds."""
+
+        def is_seen() -> bool:
+            record = self._shown.schemas.get(stream, {}).get("declared") if self._shown is not None else None
+            return (record.attributes if record is not None else {}) == declared
+
+        with self._changed:
+            return self._changed.wait_for(is_seen, timeout)
+
     def warnings(self, record: PatternRecord) -> list[str]:
         """Return what may be misspelt in a pattern, as far as the newest snapshots tell."""
         with self._changed:
             known = self._known()
             measured = {name for name, each in known.statistics.items() if each.snapshot.edges}
-            labels = known.labels(record.stream)
+            names = known.names(record.stream)
         stream = lacking_stream(record.stream, measured)
-        lacking = labels.lacking(asked_labels(record.text)) if labels is not None else ()
+        lacking = names.lacking(asked_names(record.text)) if names is not None else ()
         return [*lacking, *([stream] if stream is not None else [])]
+
+    def planned_on(self, stream: str) -> list[str]:
+        """Return the patterns with plans on a stream, those among them that were deleted and are still being stopped."""
+        with self._changed:
+            plans = list(self._known().plans.values())
+        return sorted(plan.name for plan in plans if stream_of(plan.pattern.text) == stream)
 
     def last_version(self, name: str) -> int:
         """Return the greatest version that anyone said of a name, of deleted patterns too; 0 if there was none."""
@@ -240,7 +288,7 @@ class Viewer:
         topics = self._topics
         self._log.admin().ensure(topics.of_deployment())
         known = self._view.anew()
-        for name in (topics.patterns, topics.plans, topics.status, topics.statistics):
+        for name in (topics.patterns, topics.plans, topics.status, topics.statistics, topics.schemas):
             self._followers.append(Follower(self._log, name))
             for record in self._followers[-1].to_the_end():
                 known.take(record)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI
+from graphtide_runtime.api_pages import serve_page
 from graphtide_runtime.http import described
+from graphtide_runtime.routes import SERVERS, operation_id
 from graphtide_runtime.serving.bodies import WholeBodies
 from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_runtime.version import version_of
 
-from graphtide_admin_api.entrypoints import health, looking, operations, patterns, streams
+from graphtide_admin_api.entrypoints import health, looking, matches, operations, patterns, stream_schemas, streams
 from graphtide_admin_api.entrypoints.problems import handle
 
 if TYPE_CHECKING:
@@ -25,24 +27,43 @@ if TYPE_CHECKING:
 
 _PROBLEMS: Final = described(
     {
-        400: "The request cannot be understood: `bad-event-id`, `bad-place`, `bad-stream`.",
+        400: "The request cannot be understood: `bad-event-id`, `bad-place`, `bad-cursor`, `bad-stream`.",
         401: "Nobody knows who you are: `unauthenticated`.",
         403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
         404: "It is not there: `not-found`, `no-plan`.",
         408: "The body comes too slowly: `slow-body`.",
-        409: "There is one already: `exists`.",
+        409: "There is one already, or it is in use: `exists`, `stream-in-use`.",
         412: "It has changed meanwhile: `precondition-failed`.",
         413: "It is too large: `too-large`.",
+        415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",
         421: "This service has another name: `unknown-host`.",
         422: (
             "The pattern, or the request, is invalid: `invalid-pattern`, `name-differs`, `unknown-engine`, `invalid-range`, "
-            "`invalid-request`."
+            "`unknown-parameter`, `invalid-request`."
         ),
         428: "Say which state is to be changed: `precondition-required`.",
         429: "You call too often, or too much is under way: `too-many-requests`, `too-many-streams`, `too-many-simulations`.",
         503: "It cannot be said now; try again: `unavailable`, `simulation-too-long`.",
     }
 )
+
+
+_TAGS: Final = [
+    {"name": "patterns", "description": "What is looked for: registered in the pattern language, with limits and an engine."},
+    {"name": "matches", "description": "What was found: pages of it, single matches with their edges, events as they come."},
+    {
+        "name": "streams",
+        "description": "Where edges come from: how far they were put in order, what was counted and put aside.",
+    },
+    {"name": "operations", "description": "Long work: patterns run over history."},
+]
+
+_TICKET: Final = {
+    "type": "apiKey",
+    "in": "query",
+    "name": "ticket",
+    "description": "A ticket of `POST /api/v1/tickets`, for a minute: a browser sends no header of a page for events.",
+}
 
 
 def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], protection: Protection) -> FastAPI:
@@ -60,12 +81,29 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
         lifespan=lifespan,
         responses=_PROBLEMS,
         telemetry=REQUESTS,
+        servers=SERVERS,
+        openapi_tags=_TAGS,
+        generate_unique_id_function=operation_id,
         docs_url=None,
         redoc_url=None,
     )
     handle(app)
-    for each in (patterns, looking, streams, operations, health):
+    serve_page(app)
+    _tell_of_tickets(app)
+    for each in (patterns, looking, matches, streams, stream_schemas, operations, health):
         app.include_router(each.router(parts))
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
     protect(app, protection)
     return app
+
+
+def _tell_of_tickets(app: FastAPI) -> None:
+    """Let the description name the scheme of tickets, which FastAPI does not see: they are looked at before its routes."""
+    describe = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        description = describe()
+        description["components"]["securitySchemes"]["Ticket"] = _TICKET
+        return description
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from graphtide_admin_api.application.following import Following
+    from graphtide_admin_api.application.following import Follows
 
 _PAUSE_SECONDS: Final = 0.1
 
@@ -55,7 +55,7 @@ class EventStreams:
             if not self._open[caller]:
                 del self._open[caller]
 
-    async def events(self, following: Following) -> AsyncGenerator[bytes]:
+    async def events(self, following: Follows) -> AsyncGenerator[bytes]:
         """Yield the events of what is followed, and a comment now and then where there are none.
 
         It ends where the log does not answer: whoever follows comes back to the place that was reached.
@@ -84,7 +84,7 @@ class EventsResponse(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, streams: EventStreams, following: Following) -> None:
+    def __init__(self, streams: EventStreams, following: Follows) -> None:
         """Prepare; nothing is sent yet."""
         super().__init__(streams.events(following), headers={"Cache-Control": "no-store"})
         self._streams = streams

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import Path, Query
 from graphtide_query.planner import AUTO, ENGINES
 from graphtide_wire.control import LimitsForm, PatternRecord
+from graphtide_wire.place import Places
+from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
 from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
+from graphtide_admin_api.application.edges import Edge
+from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
 from graphtide_admin_api.domain.standing import Standing
 
 MOST: Final = 9_223_372_036_854_775_000
 """About the greatest signed integer of 64 bits: one that a description, whose bounds are doubles, writes as it is."""
+
+Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
+"""A time of a stream."""
 
 _Count = Annotated[int, Field(ge=0, le=MOST)]
 Text = Annotated[str, Field(max_length=MOST_TEXT, description="A pattern in the pattern language.")]
@@ -31,9 +38,60 @@ AnyStreamQuery = Annotated[str | SkipJsonSchema[None], Query()]
 PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]{1,18}$"})]
 """What fits another pattern is refused by the code that reads it, with a problem of its own."""
 
+CursorQuery = Annotated[
+    str | SkipJsonSchema[None],
+    Query(
+        description="`next` of the page before.",
+        max_length=10_000,
+        json_schema_extra={"pattern": r"^[0-9]{1,9}-[0-9]{1,18}(\.[0-9]{1,9}-[0-9]{1,18})*$"},
+        examples=["0-17"],
+    ),
+]
+Next = Annotated[str | None, Field(description="cursor of the page that follows; null where none does")]
+
+
+_TEXT: Final = "PATTERN fan_out MATCH (a)-[x:http]->(b), (a)-[y:http]->(c) ORDER x < y ON flows WINDOW 10s"
+_TIME: Final = "2026-01-01T12:00:00Z"
+_MATCH: Final = {
+    "match_id": "4232d89a8d4c036f868a7bc9f0d7cb5f",
+    "query": "fan_out",
+    "kind": "match",
+    "detected_at": 1704067201000,
+    "first_ts": 1704067200000,
+    "last_ts": 1704067201000,
+    "edges": {"x": "e1", "y": "e2"},
+    "vertices": {"a": "10.0.0.7", "b": "203.0.113.1", "c": "203.0.113.2"},
+}
+_STREAM: Final = {
+    "name": "flows",
+    "partitions": 4,
+    "first": 0,
+    "end": 17,
+    "dead_letters": 1,
+    "patterns": ["fan_out"],
+}
+_EDGE: Final = {
+    "id": "e1",
+    "ts": 1704067200000,
+    "src": "10.0.0.7",
+    "dst": "203.0.113.1",
+    "label": "http",
+    "src_label": "ip",
+    "dst_label": None,
+    "made": False,
+    "attributes": {"bytes": 7120},
+}
+
+
+def _like(*examples: dict[str, Any]) -> ConfigDict:
+    """Return the configuration of a model that the description shows such examples of."""
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    """A body as it is described: nothing unknown, and no value of another type, such as `true` for 1."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Limits(_Strict):
@@ -63,6 +121,10 @@ class Limits(_Strict):
 class PatternIn(_Strict):
     """A pattern to be registered."""
 
+    model_config = _like(
+        {"text": _TEXT}, {"text": _TEXT, "engine": "auto", "limits": {"partial_matches": 10_000, "policy": "pause"}}
+    )
+
     text: Text
     engine: Engine = AUTO
     limits: Limits = Field(default_factory=Limits)
@@ -75,6 +137,8 @@ class PatternIn(_Strict):
 
 class PatternChange(_Strict):
     """What is to change of a pattern; what is left out stays."""
+
+    model_config = _like({"limits": {"state_bytes": 1_048_576, "policy": "shed"}}, {"state": "paused"})
 
     text: Text | None = None
     engine: Engine | None = None
@@ -156,10 +220,13 @@ class PatternsOut(BaseModel):
     """Patterns, by their names."""
 
     patterns: list[PatternOut]
+    next: Next = None
 
 
 class TextIn(_Strict):
     """A text to look at."""
+
+    model_config = _like({"text": _TEXT})
 
     text: Text
 
@@ -189,6 +256,23 @@ class Flaw(BaseModel):
 class Validity(BaseModel):
     """Whether a text is valid: its patterns, or what is wrong."""
 
+    model_config = _like(
+        {
+            "valid": True,
+            "patterns": [
+                {
+                    "name": "fan_out",
+                    "stream": "flows",
+                    "window": "10s",
+                    "edges": ["x", "y"],
+                    "vertices": ["a", "b", "c"],
+                    "canonical": _TEXT,
+                }
+            ],
+        },
+        {"valid": False, "error": {"detail": "expected a name", "line": 1, "column": 9}},
+    )
+
     valid: bool
     patterns: list[PatternSummary] = Field(default_factory=list)
     error: Flaw | None = None
@@ -213,14 +297,76 @@ class SimulationOut(BaseModel):
 class MatchOut(BaseModel):
     """A match record and its place, `partition-offset`."""
 
+    model_config = _like({"place": "0-17", "match": _MATCH})
+
     place: str
     match: JsonValue
 
 
+class EdgeOut(BaseModel):
+    """An edge as it was put in order; `made` says that its id is its place in the stream, because the sender gave none."""
+
+    model_config = _like(_EDGE)
+
+    id: str
+    ts: int
+    src: str
+    dst: str
+    label: str | None
+    src_label: str | None
+    dst_label: str | None
+    made: bool
+    attributes: dict[str, bool | int | float | str | None]
+
+    @classmethod
+    def of(cls, edge: Edge) -> EdgeOut:
+        """Return an edge as it is shown."""
+        return cls(
+            id=edge.id,
+            ts=edge.ts,
+            src=edge.src,
+            dst=edge.dst,
+            label=edge.label,
+            src_label=edge.src_label,
+            dst_label=edge.dst_label,
+            made=edge.is_made,
+            attributes=dict(edge.attributes),
+        )
+
+
+class EdgesOut(BaseModel):
+    """Edges that were found, the newest first; `truncated` where a bound ended the search before all was looked at."""
+
+    model_config = _like({"edges": [_EDGE], "truncated": False})
+
+    edges: list[EdgeOut]
+    truncated: bool
+
+
+class MatchDetails(MatchOut):
+    """A match, and its edges by their names in the pattern; null where an edge is not in the log, or not any more."""
+
+    model_config = _like({"place": "0-17", "match": _MATCH, "edges": {"x": _EDGE, "y": None}})
+
+    edges: dict[str, EdgeOut | None]
+
+
 class MatchesOut(BaseModel):
-    """The newest matches, the newest first."""
+    """Matches, the newest first. A page may hold less than was asked for, or nothing, and another follow all the same."""
+
+    model_config = _like({"matches": [{"place": "0-17", "match": _MATCH}], "next": "0-17"})
 
     matches: list[MatchOut]
+    next: Next = None
+
+
+class TicketOut(BaseModel):
+    """What follows matches in an address, in place of a header, and until when."""
+
+    model_config = _like({"ticket": "eyJhbGciOiJIUzI1NiJ9.e30.c2ln", "expires_at": _TIME})
+
+    ticket: str
+    expires_at: datetime
 
 
 class PatternStatistics(BaseModel):
@@ -234,6 +380,8 @@ class PatternStatistics(BaseModel):
 
 class StreamOut(BaseModel):
     """A stream; dead letters are counted by offsets, so there may be a few less."""
+
+    model_config = _like(_STREAM)
 
     name: str
     partitions: int
@@ -261,7 +409,50 @@ class StreamStanding(BaseModel):
 class StreamDetails(StreamOut):
     """A stream and how it stands; `standing` is null until a part of it was put in order."""
 
+    model_config = _like(
+        {
+            **_STREAM,
+            "standing": {
+                "epoch": 0,
+                "watermark": 1704067201000,
+                "newest": 1704067201000,
+                "read": 17,
+                "late": 0,
+                "future": 0,
+                "note": None,
+            },
+        }
+    )
+
     standing: StreamStanding | None
+
+
+class AttributeOut(BaseModel):
+    """An attribute, what it is, and how that is known: declared, or seen in edges, where `any` are values of several types."""
+
+    name: str
+    type: Literal["any", "string", "integer", "number", "boolean"]
+    source: Literal["declared", "seen"]
+
+
+class SchemaOut(BaseModel):
+    """What is known of a stream's attributes, by their names."""
+
+    stream: str
+    attributes: list[AttributeOut]
+
+
+class SchemaIn(_Strict):
+    """Types by the names of attributes; they take the place of those that were declared before."""
+
+    model_config = _like({"attributes": {"zip": "string", "amount": "number"}})
+
+    attributes: Annotated[
+        dict[
+            Annotated[str, Field(min_length=1, max_length=LONGEST_ATTRIBUTE)], Literal["string", "integer", "number", "boolean"]
+        ],
+        Field(max_length=MOST_ATTRIBUTES),
+    ]
 
 
 class StreamsOut(BaseModel):
@@ -271,7 +462,29 @@ class StreamsOut(BaseModel):
 
 
 class DeadLetterOut(BaseModel):
-    """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`."""
+    """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`.
+
+    `place` is its own, `source_place` that of the raw record it came from, where it was put aside as the stream was ordered.
+    """
+
+    model_config = _like(
+        {
+            "stream": "flows",
+            "place": "0-17",
+            "code": "malformed",
+            "reason": 'ts "x" is not an integer',
+            "time": _TIME,
+            "raw": '{"ts":"x"}',
+            "raw_base64": None,
+            "content_type": "application/x-ndjson",
+            "producer": "probe-7",
+            "source_topic": None,
+            "source_partition": None,
+            "source_offset": None,
+            "source_place": None,
+            "source_line": 2,
+        }
+    )
 
     stream: str
     place: str
@@ -285,13 +498,27 @@ class DeadLetterOut(BaseModel):
     source_topic: str | None
     source_partition: int | None
     source_offset: int | None
+    source_place: str | None
     source_line: int | None
 
 
 class DeadLettersOut(BaseModel):
-    """Dead letters, the newest of each stream first."""
+    """Dead letters, the newest of each stream first; pages are those of one stream."""
 
     dead_letters: list[DeadLetterOut]
+    next: Next = None
+
+
+def begin_of(cursor: str | None) -> Places | None:
+    """Return what a page begins below.
+
+    Raises:
+        ProblemError: this is no cursor.
+    """
+    try:
+        return None if cursor is None else Places.of(cursor)
+    except ValueError as error:
+        raise ProblemError(400, "bad-cursor", "a cursor is what `next` of another page is, and this is none") from error
 
 
 def figures_of(standing: Standing) -> Figures | None:

@@ -1,24 +1,24 @@
-"""Routes that look at one pattern: its plan, its figures, its matches."""
+"""Routes that look at one pattern: its plan and its figures."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Query, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Depends, Response
 from graphtide_core.plan import Plan
 from graphtide_query.explain import Actual, explain, to_dot, to_json, to_text
-from graphtide_runtime.access.callers import READ_MATCHES, READ_PATTERNS
+from graphtide_runtime.access.callers import READ_PATTERNS
+from graphtide_runtime.routes import StrictRoute
 from graphtide_wire.plan_form import plan_of
 
-from graphtide_admin_api.application.following import Following
-from graphtide_admin_api.application.matches import Place
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
 from graphtide_admin_api.domain.standing import Standing
-from graphtide_admin_api.entrypoints.events import EventsResponse, EventStreams
-from graphtide_admin_api.entrypoints.forms import MatchesOut, MatchOut, PatternStatistics, figures_of
+from graphtide_admin_api.entrypoints.forms import (
+    PatternStatistics,
+    figures_of,
+)
 from graphtide_admin_api.entrypoints.parts import Parts
 
 _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot": "text/vnd.graphviz"}
@@ -26,19 +26,17 @@ _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot"
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["patterns"])
-    reads, sees = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(READ_MATCHES))]
-    bounds = parts.bounds
-    streams = EventStreams(bounds.most_event_streams, bounds.most_event_streams_a_caller, bounds.heartbeat_seconds)
+    routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["patterns"], route_class=StrictRoute)
+    reads = [Depends(parts.requires(READ_PATTERNS))]
 
     @routes.get("/plan", dependencies=reads, response_class=Response)
-    def plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
+    def get_plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
         """Explain the plan that was published last: its steps with their estimates, and what its host has counted."""
         _, standing = parts.patterns.get(name)
         return Response(_explained(name, standing, format), media_type=_TYPES[format])
 
     @routes.get("/statistics", dependencies=reads)
-    def statistics(name: str) -> PatternStatistics:
+    def get_pattern_statistics(name: str) -> PatternStatistics:
         """Return what the pattern's host has counted, and how far it is behind its stream."""
         record, standing = parts.patterns.get(name)
         figures = figures_of(standing)
@@ -46,32 +44,6 @@ def router(parts: Parts) -> APIRouter:
         if figures is not None and figures.position is not None:
             behind = parts.streams.edges_from(record.stream, figures.position)
         return PatternStatistics(state=standing.state, reason=standing.reason, figures=figures, behind=behind)
-
-    @routes.get("/matches", dependencies=sees)
-    def matches(name: str, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> MatchesOut:
-        """Return the newest matches and retractions, the newest first; of all versions of the pattern."""
-        parts.patterns.get(name)
-        found = parts.recent.newest(name, limit)
-        return MatchesOut(matches=[MatchOut(place=str(each.place), match=msgspec.json.decode(each.body)) for each in found])
-
-    @routes.get("/matches:stream", dependencies=sees, response_class=StreamingResponse)
-    def follow(
-        name: str,
-        last_event_id: Annotated[str | None, Header()] = None,
-        last: Annotated[int, Query(ge=0, le=1_000)] = 0,
-    ) -> EventsResponse:
-        """Send matches and retractions as they are reported, as server-sent events; ids are `partition-offset`.
-
-        With Last-Event-ID it goes on after that event. Without one it begins with the last matches, if some are asked for, and
-        goes on with what is reported from then on.
-        """
-        parts.patterns.get(name)
-        try:
-            after = Place.of(last_event_id) if last_event_id else parts.recent.before_newest(name, last)
-        except ValueError as error:
-            raise ProblemError(400, "bad-event-id", str(error)) from error
-        following = Following(parts.log, parts.topics.matches, parts.recent, name, after)
-        return EventsResponse(streams, following)
 
     return routes
 

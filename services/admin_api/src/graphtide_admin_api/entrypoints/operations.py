@@ -8,24 +8,27 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Response
 from graphtide_query.planner import AUTO, ENGINES
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
-from graphtide_runtime.http import JsonRoute
+from graphtide_runtime.routes import JsonRoute
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphtide_admin_api.application.operations import Operation
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.entrypoints.forms import MOST, Engine
+from graphtide_admin_api.entrypoints.forms import Engine, Ticks
 from graphtide_admin_api.entrypoints.parts import Parts
-
-_Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
 
 
 class BackfillIn(BaseModel):
     """From when to when matches are to be found, in ticks of the stream; null is where history begins or ends."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        populate_by_name=True,
+        json_schema_extra={"examples": [{"from": 1704067200000, "to": 1704153600000}, {}]},
+    )
 
-    start: Annotated[_Ticks | None, Field(alias="from", description="First time of detection.")] = None
-    end: Annotated[_Ticks | None, Field(alias="to", description="Time before which matches are detected.")] = None
+    start: Annotated[Ticks | None, Field(alias="from", description="First time of detection.")] = None
+    end: Annotated[Ticks | None, Field(alias="to", description="Time before which matches are detected.")] = None
     engine: Engine = AUTO
 
 
@@ -81,7 +84,7 @@ def router(parts: Parts) -> APIRouter:
     reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
 
     @routes.post("/patterns/{name}:backfill", status_code=202, dependencies=writes)
-    def backfill(name: str, wanted: BackfillIn, response: Response) -> OperationOut:
+    def backfill_pattern(name: str, wanted: BackfillIn, response: Response) -> OperationOut:
         """Find the matches of a pattern in its stream's history; they are reported beside the others, marked as backfilled."""
         record, _ = parts.patterns.get(name)
         if wanted.engine not in (AUTO, *ENGINES):
@@ -92,17 +95,17 @@ def router(parts: Parts) -> APIRouter:
         return OperationOut.of(found)
 
     @routes.get("/operations", dependencies=reads)
-    def all_operations() -> OperationsOut:
+    def list_operations() -> OperationsOut:
         """Return all operations that are known."""
         return OperationsOut(operations=[OperationOut.of(each) for each in parts.operations.all()])
 
     @routes.get("/operations/{id}", dependencies=reads)
-    def one(id: str) -> OperationOut:
+    def get_operation(id: str) -> OperationOut:
         """Return an operation and how far it is."""
         return OperationOut.of(parts.operations.get(id))
 
     @routes.delete("/operations/{id}", status_code=202, dependencies=writes)
-    def cancel(id: str) -> OperationOut:
+    def cancel_operation(id: str) -> OperationOut:
         """Let an operation end where it is; matches that were reported stay."""
         return OperationOut.of(parts.operations.cancel(id))
 

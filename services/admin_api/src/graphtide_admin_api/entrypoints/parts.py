@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
+    from graphtide_runtime.access.tickets import Tickets
     from graphtide_runtime.health import Look
     from graphtide_runtime.http import Authorize
     from graphtide_wire.topics import Topics
 
+    from graphtide_admin_api.application.deleting import Deleting
+    from graphtide_admin_api.application.edges import Edges
     from graphtide_admin_api.application.matches import RecentMatches
     from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.patterns import Patterns
     from graphtide_admin_api.application.reading import Streams
+    from graphtide_admin_api.application.stream_schemas import StreamSchemas
     from graphtide_admin_api.application.view import View
 
 
@@ -51,8 +55,12 @@ class Parts:
     patterns: Patterns
     recent: RecentMatches
     streams: Streams
+    schemas: StreamSchemas
     operations: Operations
+    deleting: Deleting
+    edges: Edges
     requires: Authorize
+    tickets: Tickets
     alive: Look
     ready: Look
     bounds: Bounds = field(default_factory=Bounds)

@@ -7,13 +7,15 @@ from typing import Annotated, Final
 from urllib.parse import quote
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_runtime.access.guard import caller_of
-from graphtide_runtime.http import JsonRoute
+from graphtide_runtime.routes import JsonRoute
 from graphtide_wire.control import PatternRecord
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
 from graphtide_admin_api.application.simulating import Simulated, simulate
@@ -38,6 +40,10 @@ from graphtide_admin_api.entrypoints.simulations import Simulations
 
 _ONE: Final = "/patterns/{name:pattern}"
 
+PageQuery = Annotated[
+    Annotated[int, Field(ge=1, le=1_000)] | SkipJsonSchema[None], Query(description="Patterns of a page; all by default.")
+]
+NameQuery = Annotated[str | SkipJsonSchema[None], Query(description="`next` of the page before.")]
 IfMatch = Annotated[str | None, Header(description="ETag of the state that is to be changed, or *.")]
 
 
@@ -68,20 +74,24 @@ def router(parts: Parts) -> APIRouter:
         return _shown(parts, record)
 
     @routes.post("/patterns", status_code=201, dependencies=writes)
-    def register(wanted: PatternIn, response: Response) -> PatternOut:
+    def register_pattern(wanted: PatternIn, response: Response) -> PatternOut:
         """Register a pattern; its matches are reported from the end of its stream on."""
         record = parts.patterns.register(wanted.wish())
         response.headers["Location"] = f"/api/v1/patterns/{quote(record.name, safe='')}"
         return shown(record, response)
 
     @routes.get("/patterns", dependencies=reads)
-    def all_patterns(stream: AnyStreamQuery = None) -> PatternsOut:
-        """Return the patterns that are registered, or those on one stream."""
+    def list_patterns(stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None) -> PatternsOut:
+        """Return the patterns that are registered, or those on one stream: all of them, or up to a limit page by page."""
         records = [record for record in parts.view.patterns() if stream in (None, record.stream)]
-        return PatternsOut(patterns=[_shown(parts, record) for record in records])
+        rest = [record for record in records if cursor is None or record.name > cursor]
+        page = rest[:limit]
+        return PatternsOut(
+            patterns=[_shown(parts, record) for record in page], next=page[-1].name if len(page) < len(rest) else None
+        )
 
     @routes.post("/patterns:validate", dependencies=reads)
-    def validate(given: TextIn) -> Validity:
+    def validate_patterns(given: TextIn) -> Validity:
         """Say whether a text is valid, and if not, where and why."""
         try:
             patterns = read_all(given.text)
@@ -103,7 +113,7 @@ def router(parts: Parts) -> APIRouter:
         )
 
     @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=SIMULATION)
-    async def try_out(request: Request) -> SimulationOut:
+    async def simulate_patterns(request: Request) -> SimulationOut:
         """Match patterns over a few edges, without registering anything."""
         caller, given = caller_of(request.scope), await simulation_of(request)
 
@@ -120,34 +130,34 @@ def router(parts: Parts) -> APIRouter:
         )
 
     @routes.get(_ONE, dependencies=reads)
-    def one(name: str, response: Response) -> PatternOut:
+    def get_pattern(name: str, response: Response) -> PatternOut:
         """Return a pattern and how it stands."""
         return shown(parts.patterns.get(name)[0], response)
 
     @routes.put(_ONE, dependencies=writes)
-    def put(name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None) -> PatternOut:
+    def put_pattern(name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None) -> PatternOut:
         """Register a pattern under a name, or replace it; another text is a new version."""
         record, is_new = parts.patterns.put(name, wanted.wish(), if_match)
         response.status_code = 201 if is_new else 200
         return shown(record, response)
 
     @routes.patch(_ONE, dependencies=writes)
-    def patch(name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None) -> PatternOut:
+    def change_pattern(name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None) -> PatternOut:
         """Change a part of a pattern."""
         return shown(parts.patterns.patch(name, wanted.wish(), if_match), response)
 
     @routes.delete(_ONE, status_code=204, dependencies=writes)
-    def delete(name: str, if_match: IfMatch = None) -> None:
+    def delete_pattern(name: str, if_match: IfMatch = None) -> None:
         """Delete a pattern."""
         parts.patterns.delete(name, if_match)
 
     @routes.post("/patterns/{name}:pause", dependencies=writes)
-    def pause(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
+    def pause_pattern(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
         """Let a pattern rest; what completes meanwhile is never reported."""
         return shown(parts.patterns.patch(name, Wish(state="paused"), "*" if if_match is None else if_match), response)
 
     @routes.post("/patterns/{name}:resume", dependencies=writes)
-    def resume(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
+    def resume_pattern(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
         """Let a pattern go on from now; one that a limit ended goes on as its next version."""
         return shown(parts.patterns.resume(name, if_match), response)
 

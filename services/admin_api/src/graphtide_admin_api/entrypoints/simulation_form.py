@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from fastapi import Request
 from graphtide_query.planner import AUTO, ENGINES
+from graphtide_runtime.routes import refuse_but_json
 
 from graphtide_admin_api.application.simulating import MOST_EDGES
 from graphtide_admin_api.domain.problems import ProblemError
@@ -42,7 +43,11 @@ SIMULATION: Final[dict[str, Any]] = {
                         "engine": {"type": "string", "enum": [AUTO, *ENGINES], "default": AUTO},
                         "time_unit": {"type": "string", "enum": ["s", "ms", "us", "ns"], "default": "ms"},
                     },
-                }
+                },
+                "example": {
+                    "text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10",
+                    "edges": [{"ts": 1, "src": "a", "dst": "b", "label": "pays"}],
+                },
             }
         },
     }
@@ -56,9 +61,7 @@ async def simulation_of(request: Request) -> SimulationIn:
     Raises:
         ProblemError: it is something else.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not kind.endswith(("/json", "+json")):
-        raise ProblemError(422, "invalid-request", f"a simulation is written as application/json, not as {kind!r}")
+    refuse_but_json(request)
     try:
         return msgspec.json.decode(await request.body(), type=SimulationIn)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -8,17 +8,23 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
-from graphtide_runtime.access.callers import ADMIN, READ_PATTERNS
+from graphtide_runtime.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
+from graphtide_runtime.routes import JsonRoute
 from graphtide_wire.control import PatternRecord
+from graphtide_wire.dead_letters import Source
+from graphtide_wire.place import Place
 from graphtide_wire.statistics import encode_statistics
 from graphtide_wire.topics import check_stream
+from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.matches import Place
 from graphtide_admin_api.application.reading import Letter, Stream
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.forms import (
+    CursorQuery,
     DeadLetterOut,
     DeadLettersOut,
+    EdgeOut,
+    EdgesOut,
     PlacePath,
     StreamDetails,
     StreamOut,
@@ -26,26 +32,28 @@ from graphtide_admin_api.entrypoints.forms import (
     StreamQuery,
     StreamsOut,
     StreamStanding,
+    Ticks,
+    begin_of,
 )
 from graphtide_admin_api.entrypoints.parts import Parts
 
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
-    routes = APIRouter(prefix="/api/v1", tags=["streams"])
+    routes = APIRouter(prefix="/api/v1", tags=["streams"], route_class=JsonRoute)
     reads = [Depends(parts.requires(READ_PATTERNS))]
     administers = [Depends(parts.requires(ADMIN))]
 
     @routes.get("/streams", dependencies=reads)
-    def streams() -> StreamsOut:
+    def list_streams() -> StreamsOut:
         """Return the streams that there are."""
         patterns = parts.view.patterns()
         return StreamsOut(streams=[_stream(each, patterns) for each in parts.streams.all()])
 
     @routes.get("/streams/{stream}", dependencies=reads)
-    def one(stream: StreamPath) -> StreamDetails:
+    def get_stream(stream: StreamPath) -> StreamDetails:
         """Return a stream and how far it was put in order."""
-        patterns, found = parts.view.patterns(), parts.streams.one(_checked(stream))
+        patterns, found = parts.view.patterns(), parts.streams.one(checked(stream))
         if found is None:
             raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
         standing = None
@@ -62,8 +70,29 @@ def router(parts: Parts) -> APIRouter:
             )
         return StreamDetails(**_stream(found[0], patterns).model_dump(), standing=standing)
 
+    @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
+    def find_edges(
+        stream: StreamPath,
+        ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000, description="Ids of edges.")],
+        since: Annotated[Ticks | SkipJsonSchema[None], Query(alias="from", description="At this time or later.")] = None,
+        until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Before this time.")] = None,
+    ) -> EdgesOut:
+        """Return edges by their ids, as they were put in order: those of the newest epoch that has any of them.
+
+        Ids are in no index: with `from` and `to`, which a match tells as `first_ts` and `last_ts`, only those times are read.
+        """
+        if checked(stream) not in parts.streams.names():
+            raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
+        found = parts.edges.find(stream, ids, since, until)
+        return EdgesOut(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
+
+    @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
+    def delete_stream(stream: StreamPath) -> None:
+        """Delete a stream that no pattern reads, with its edges, dead letters and statistics; reported matches stay."""
+        parts.deleting.delete(checked(stream))
+
     @routes.get("/statistics/{stream}", dependencies=reads, response_class=Response)
-    def statistics(stream: StreamPath) -> Response:
+    def get_statistics(stream: StreamPath) -> Response:
         """Return the newest snapshot of a stream: the record of the topic control.statistics."""
         found = parts.view.statistics(stream)
         if found is None:
@@ -71,16 +100,26 @@ def router(parts: Parts) -> APIRouter:
         return Response(encode_statistics(found), media_type="application/json")
 
     @routes.get("/dead-letters", dependencies=administers)
-    def letters(stream: StreamQuery = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> DeadLettersOut:
-        """Return the newest records that could not be used, of one stream or of each."""
-        names = parts.streams.names() if stream is None else [_checked(stream)]
-        return DeadLettersOut(dead_letters=[_shown(letter) for letter in parts.streams.letters(names, limit)])
+    def list_dead_letters(
+        stream: StreamQuery = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100, cursor: CursorQuery = None
+    ) -> DeadLettersOut:
+        """Return the newest records that could not be used: of one stream page by page, or the last of each stream."""
+        begin = begin_of(cursor)
+        if stream is None and begin is not None:
+            raise ProblemError(400, "bad-cursor", "a cursor of dead letters is one of a stream: add ?stream=")
+        names = parts.streams.names() if stream is None else [checked(stream)]
+        pages = [parts.streams.letters(name, limit, begin) for name in names]
+        following = pages[0].following if stream is not None else None
+        return DeadLettersOut(
+            dead_letters=[_shown(letter) for page in pages for letter in page.found],
+            next=None if following is None else str(following),
+        )
 
     @routes.get("/dead-letters/{stream}/{place}", dependencies=administers)
-    def letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
+    def get_dead_letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
         """Return the dead letter at a place, `partition-offset`."""
         try:
-            found = parts.streams.letter(_checked(stream), Place.of(place))
+            found = parts.streams.letter(checked(stream), Place.of(place))
         except ValueError as error:
             raise ProblemError(400, "bad-place", str(error)) from error
         if found is None:
@@ -101,12 +140,23 @@ def _stream(stream: Stream, patterns: Iterable[PatternRecord]) -> StreamOut:
     )
 
 
-def _checked(stream: str) -> str:
+def checked(stream: str) -> str:
+    """Return the name if a stream may have it.
+
+    Raises:
+        ProblemError: it may not.
+    """
     try:
         check_stream(stream)
     except InvalidQueryError as error:
         raise ProblemError(400, "bad-stream", str(error)) from error
     return stream
+
+
+def _place(source: Source) -> str | None:
+    if source.partition is None or source.offset is None:
+        return None
+    return str(Place(source.partition, source.offset))
 
 
 def _shown(letter: Letter) -> DeadLetterOut:
@@ -128,5 +178,6 @@ def _shown(letter: Letter) -> DeadLetterOut:
         source_topic=record.source.topic,
         source_partition=record.source.partition,
         source_offset=record.source.offset,
+        source_place=_place(record.source),
         source_line=record.source.line,
     )

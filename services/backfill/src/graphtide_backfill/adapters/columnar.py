@@ -34,6 +34,7 @@ class ParquetPiece:
 
     path: str
     columns: Mapping[str, str]
+    types: Mapping[str, str]
     first: int
     last: int
     _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
@@ -46,9 +47,9 @@ class ParquetPiece:
             labels = [name for name in (self.columns.get(each, each) for each in _LABELS) if name in texts]
             # Labels repeat: read as codes, they are looked up once each.
             with pq.ParquetFile(self.path, read_dictionary=labels) as file:
-                wanted = _wanted(file.schema_arrow, self.columns, reading.attributes)
+                wanted = _wanted(file.schema_arrow, self.columns, (*reading.attributes, *self.types))
                 groups = (file.read_row_group(group, columns=wanted) for group in range(self.first, self.last))
-                self._told = yield from _decoded(groups, file.schema_arrow, self.columns, reading)
+                self._told = yield from _decoded(groups, file.schema_arrow, self.columns, self.types, reading)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
         except UnreadableStreamError as error:
@@ -65,6 +66,7 @@ class ArrowPiece:
 
     path: str
     columns: Mapping[str, str]
+    types: Mapping[str, str]
     _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
@@ -72,8 +74,9 @@ class ArrowPiece:
         try:
             with pa.OSFile(self.path) as opened:
                 schema, given = _arrow(opened)
-                wanted = _wanted(schema, self.columns, reading.attributes)
-                self._told = yield from _decoded((each.select(wanted) for each in given), schema, self.columns, reading)
+                wanted = _wanted(schema, self.columns, (*reading.attributes, *self.types))
+                tables = (each.select(wanted) for each in given)
+                self._told = yield from _decoded(tables, schema, self.columns, self.types, reading)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
         except UnreadableStreamError as error:
@@ -84,7 +87,7 @@ class ArrowPiece:
         return self._told
 
 
-def parquet_pieces(path: str, columns: Mapping[str, str]) -> Iterator[ParquetPiece]:
+def parquet_pieces(path: str, columns: Mapping[str, str], types: Mapping[str, str]) -> Iterator[ParquetPiece]:
     """Yield the pieces of a Parquet file.
 
     Raises:
@@ -98,7 +101,7 @@ def parquet_pieces(path: str, columns: Mapping[str, str]) -> Iterator[ParquetPie
     for group in range(footer.num_row_groups):
         rows += footer.row_group(group).num_rows
         if rows >= _PIECE_ROWS or group == footer.num_row_groups - 1:
-            yield ParquetPiece(path, columns, first, group + 1)
+            yield ParquetPiece(path, columns, types, first, group + 1)
             first, rows = group + 1, 0
 
 
@@ -137,28 +140,26 @@ def _arrow(opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[pa.Table]]:
 
 
 def _decoded(
-    tables: Iterator[pa.Table], schema: pa.Schema, columns: Mapping[str, str], reading: Reading
+    tables: Iterator[pa.Table],
+    schema: pa.Schema,
+    columns: Mapping[str, str],
+    types: Mapping[str, str],
+    reading: Reading,
 ) -> Generator[EdgeBatch, None, Told]:
     """Yield the batches of tables, and return what is told of them."""
-    decoder = ArrowDecoder(reading.symbols, reading.attributes, dict(columns), ticks_per_second(reading.unit))
+    ticks = ticks_per_second(reading.unit)
+    decoder = ArrowDecoder(reading.symbols, reading.attributes, dict(columns), ticks, types=types)
     decoder.start_at(reading.ordinal)
     rejected = 0
     for table in tables:
         for start in range(0, table.num_rows, _ROWS):
-            batch = decoder.decode(_to_ipc(table.slice(start, _ROWS).combine_chunks()))
-            rejected += len(decoder.take_dead_letters())
-            if len(batch):
-                yield batch
+            for part in table.slice(start, _ROWS).combine_chunks().to_batches():
+                batch = decoder.decode_rows(part)
+                rejected += len(decoder.take_dead_letters())
+                if len(batch):
+                    yield batch
     has_ids = columns.get("id", "id") in schema.names
     return Told(decoder.ordinal() - reading.ordinal, rejected, has_ids, columns.get("op", "op") in schema.names)
-
-
-def _to_ipc(table: pa.Table) -> bytes:
-    plain = table.replace_schema_metadata(None)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, plain.schema) as writer:
-        writer.write_table(plain)
-    return bytes(sink.getvalue().to_pybytes())
 
 
 def _wanted(schema: pa.Schema, columns: Mapping[str, str], attributes: tuple[str, ...]) -> list[str]:

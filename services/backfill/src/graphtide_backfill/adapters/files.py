@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import UnreadableStreamError
 
 from graphtide_backfill.adapters.columnar import ArrowPiece, arrow_columns, parquet_columns, parquet_pieces
-from graphtide_backfill.adapters.texts import TextPiece, csv_columns
+from graphtide_backfill.adapters.texts import TextPiece, csv_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +34,7 @@ class Files:
         format: one of `FORMATS`.
         columns: what the files call `ts src dst label src_label dst_label id op`, where they have other names.
         delimiter: what separates the fields of CSV.
+        types: what is declared of attributes.
         may_repeat: ids may come more than once.
     """
 
@@ -41,11 +42,17 @@ class Files:
     format: str
     columns: Mapping[str, str] = field(default_factory=dict)
     delimiter: str = ","
+    types: Mapping[str, str] = field(default_factory=dict)
     may_repeat: bool = True
 
     def pieces(self) -> list[Piece]:
         """See `History.pieces`."""
-        return [piece for path in self._paths() for piece in self._pieces_of(str(path))]
+        paths = [str(path) for path in self._paths()]
+        types = dict(self.types)
+        if self.format == "csv":
+            # What one file shows holds for all: they are one stream.
+            types = dict.fromkeys(self._columns_of_texts(paths), "string") | types
+        return [piece for path in paths for piece in self._pieces_of(path, types)]
 
     def headers(self) -> Iterator[Sequence[str]] | None:
         """See `History.headers`."""
@@ -57,7 +64,7 @@ class Files:
         for path in self._paths():
             known = path.stat()
             digest.update(f"{path}\0{known.st_size}\0{known.st_mtime_ns}\0".encode())
-        told = (self.format, sorted(self.columns.items()), self.delimiter)
+        told = (self.format, sorted(self.columns.items()), self.delimiter, sorted(self.types.items()))
         digest.update(repr(told).encode())
         return digest.hexdigest()
 
@@ -68,18 +75,22 @@ class Files:
             case "arrow":
                 return arrow_columns(path)
             case _:
-                return csv_columns(path, self.columns, self.delimiter)
+                return csv_beginning(path, self.columns, self.delimiter).columns
 
-    def _pieces_of(self, path: str) -> Iterator[Piece]:
+    def _columns_of_texts(self, paths: Sequence[str]) -> Iterator[str]:
+        for path in paths:
+            yield from csv_beginning(path, self.columns, self.delimiter).texts
+
+    def _pieces_of(self, path: str, types: Mapping[str, str]) -> Iterator[Piece]:
         match self.format:
             case "parquet":
-                yield from parquet_pieces(path, self.columns)
+                yield from parquet_pieces(path, self.columns, types)
             case "arrow":
-                yield ArrowPiece(path, self.columns)
+                yield ArrowPiece(path, self.columns, types)
             case "csv":
-                yield TextPiece(path, self.columns, self.delimiter)
+                yield TextPiece(path, self.columns, types, self.delimiter)
             case _:
-                yield TextPiece(path, self.columns, None)
+                yield TextPiece(path, self.columns, types, None)
 
     def _paths(self) -> list[Path]:
         place = Path(self.location)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.pieces import Reading
 
 _BLOCK: Final = 4 << 20
-_HEADER_BLOCK: Final = 1 << 16
+_BEGINNING: Final = 1 << 18
+"""Bytes of CSV that settle which columns hold texts."""
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class TextPiece:
 
     path: str
     columns: Mapping[str, str]
+    types: Mapping[str, str]
     delimiter: str | None
     _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
 
@@ -36,9 +38,9 @@ class TextPiece:
         columns = dict(self.columns)
         decoder: Decoder
         if self.delimiter is None:
-            decoder = JsonLinesDecoder(reading.symbols, reading.attributes, columns)
+            decoder = JsonLinesDecoder(reading.symbols, reading.attributes, columns, types=self.types)
         else:
-            decoder = CsvDecoder(reading.symbols, reading.attributes, columns, self.delimiter)
+            decoder = CsvDecoder(reading.symbols, reading.attributes, columns, self.delimiter, types=self.types)
         decoder.start_at(reading.ordinal)
         rejected = 0
         try:
@@ -61,18 +63,25 @@ class TextPiece:
         return self._told
 
 
-def csv_columns(path: str, columns: Mapping[str, str], delimiter: str) -> list[str]:
-    """Return the names in the header of a CSV file, perhaps compressed; none if it is empty.
+class CsvBeginning(NamedTuple):
+    """What the beginning of a CSV file tells: its columns, none if it is empty, and those of them that hold texts."""
+
+    columns: list[str]
+    texts: list[str]
+
+
+def csv_beginning(path: str, columns: Mapping[str, str], delimiter: str) -> CsvBeginning:
+    """Look at the beginning of a CSV file, perhaps compressed.
 
     Raises:
         UnreadableStreamError: it cannot be read, or lacks a column that every record needs.
     """
-    decoder = CsvDecoder(Symbols(), (), dict(columns), delimiter)
+    decoder = CsvDecoder(Symbols(), (), dict(columns), delimiter, settle=True)
     try:
         with pa.input_stream(path, compression="detect") as blocks:
-            while decoder.columns() is None and (block := blocks.read(_HEADER_BLOCK)):
+            while decoder.columns() is None and (block := blocks.read(_BEGINNING)):
                 decoder.decode(block)
     except (pa.ArrowException, OSError, UnreadableStreamError) as error:
         message = f"{path}: {error}"
         raise UnreadableStreamError(message) from error
-    return decoder.columns() or []
+    return CsvBeginning(decoder.columns() or [], [column for column, _, _ in decoder.settled()])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, Message
     from graphtide_runtime.sequencing.raw_decoding import Refused
     from graphtide_wire.dead_letters import DeadLetterRecord
+    from graphtide_wire.stream_schema import Kind
     from graphtide_wire.topics import Topics
 
     from graphtide_ingestion.domain.body_reading import BodyReader, Passage
@@ -61,6 +62,11 @@ class Reception:
         """Edges on their way so far."""
         return self.reader.accepted
 
+    @property
+    def seen(self) -> dict[str, Kind]:
+        """Attributes in the beginning of the body, and what they are."""
+        return self.reader.seen
+
     def push(self, block: bytes) -> list[Message]:
         """Take a block of the body; return what is to be written.
 
@@ -91,7 +97,15 @@ class Reception:
 
     def _raw(self, passage: Passage) -> Message:
         producer = self.sender.producer
-        edges = RawEdges(passage.text, passage.format, passage.columns, producer, passage.line, self.sender.traceparent)
+        edges = RawEdges(
+            passage.text,
+            passage.format,
+            passage.columns,
+            passage.types,
+            producer,
+            passage.line,
+            self.sender.traceparent,
+        )
         message = raw.encode(self.topics.raw(self.sender.stream), edges, None if producer is None else producer.encode())
         return message._replace(partition=0) if producer is None else message
 

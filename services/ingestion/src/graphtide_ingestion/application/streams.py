@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
@@ -14,8 +15,22 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
 
 
+_MOST_SIMILAR: Final = 3
+
+
 class UnknownStreamError(InvalidQueryError):
     """There is no such stream, and none is made for who asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeStream:
+    """A stream that was made for edges.
+
+    Attributes:
+        similar: streams that were there and are called much the same, the most similar first: one of them may be meant.
+    """
+
+    similar: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +85,42 @@ class Streams:
         self._log.admin().ensure(specs)
         self._known |= {name}
 
-    def find(self, name: str) -> None:
-        """Do nothing if edges may be sent to the stream; make it if that is how it is set.
+    def forget(self, name: str) -> None:
+        """Look for a stream before it is used again: it may have been deleted."""
+        self._known -= {name}
+
+    def require(self, name: str) -> None:
+        """Do nothing if there is such a stream.
+
+        Raises:
+            InvalidQueryError: the name is no stream's.
+            UnknownStreamError: there is none; the error names one that may be meant.
+            TransientError: the log does not answer.
+        """
+        check_stream(name)
+        if name not in self._known and name not in self.look():
+            similar = self._similar(name)
+            hint = f"; did you mean {similar[0]}?" if similar else ""
+            message = f"there is no stream {name!r}{hint}"
+            raise UnknownStreamError(message)
+
+    def find(self, name: str) -> MadeStream | None:
+        """Do nothing if edges may be sent to the stream; make it if that is how it is set, and say so.
 
         Raises:
             InvalidQueryError: the name is no stream's.
             UnknownStreamError: there is no such stream.
             TransientError: the log does not answer.
         """
-        check_stream(name)
-        if name in self._known or name in self.look():
-            return
-        if not self._options.made_by_edges:
-            message = f"there is no stream {name!r}"
-            raise UnknownStreamError(message)
-        self.make(name)
+        try:
+            self.require(name)
+        except UnknownStreamError:
+            if not self._options.made_by_edges:
+                raise
+            made = MadeStream(self._similar(name))
+            self.make(name)
+            return made
+        return None
+
+    def _similar(self, name: str) -> tuple[str, ...]:
+        return tuple(get_close_matches(name, sorted(self._known), n=_MOST_SIMILAR))

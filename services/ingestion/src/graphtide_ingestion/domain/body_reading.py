@@ -22,10 +22,13 @@ from graphtide_wire import raw
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawFormat
 
+from graphtide_ingestion.domain.stream_types import StreamTypes, seen_in_csv, seen_in_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from graphtide_native.records import Decoder, EdgeBatch
+    from graphtide_wire.stream_schema import Kind
 
 MOST_EDGE_BYTES: Final = 512 * 1024
 """Bytes of one edge."""
@@ -34,12 +37,17 @@ MOST_EDGE_BYTES: Final = 512 * 1024
 MOST_HEADER_CHARACTERS: Final = 16 * 1024
 """Characters of a header line of CSV, which goes with every passage."""
 
+SETTLED_BY: Final = 256 * 1024
+"""Bytes at the beginning of CSV that settle what its columns are."""
+
+_HEADER_BYTES: Final = 64 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """Lines to pass on: they begin with line `line` of the body and hold `edges` edges, or none but substitutes.
 
-    Of CSV, `columns` is the header.
+    Of CSV, `columns` is the header, and `types` says of which attributes what they are, as raw edges do.
     """
 
     text: bytes
@@ -47,13 +55,17 @@ class Passage:
     line: int
     format: RawFormat
     columns: str | None = None
+    types: str | None = None
 
 
 class BodyReader:
     """Reads JSON Lines, or CSV with a header line.
 
+    The beginning of CSV is held until it has settled what its columns are, unless all of that is known.
+
     Attributes:
         accepted: edges passed on so far.
+        seen: attributes in the beginning of the body, and what they are.
     """
 
     def __init__(
@@ -63,6 +75,7 @@ class BodyReader:
         most_bytes: int = MOST_EDGE_BYTES,
         *,
         substitutes: bool = False,
+        types: StreamTypes | None = None,
     ) -> None:
         """Read one body.
 
@@ -71,18 +84,24 @@ class BodyReader:
             columns: the body's own names of fields by canonical names (`ts`, `src`, …); those left out are canonical.
             most_bytes: bytes of a passage, about; an edge that is larger is put aside.
             substitutes: whether it may have substitutes already, for edges that were put aside before.
+            types: what is known of the stream's attributes.
 
         Raises:
             UnreadableStreamError: a canonical name is none.
         """
         self.accepted = 0
+        self.seen: dict[str, Kind] = {}
         self._format = format
+        self._types = types or StreamTypes()
+        self._names = dict(columns or {})
         self._renamed = {own: canonical for canonical, own in (columns or {}).items()}
         self._decoder: Decoder = (
-            CsvDecoder(Symbols(), [], columns or {}, keep_raw=True)
+            CsvDecoder(Symbols(), [], self._names, types=self._types.of_csv, settle=True, keep_raw=True)
             if format is RawFormat.CSV
-            else JsonLinesDecoder(Symbols(), [], columns or {}, keep_raw=True)
+            else JsonLinesDecoder(Symbols(), [], self._names, types=self._types.refusing, keep_raw=True)
         )
+        self._beginning: bytearray | None = bytearray()
+        self._told: str | None = None
         self._most_bytes = most_bytes
         self._substitutes = substitutes
         self._columns: str | None = None
@@ -98,6 +117,12 @@ class BodyReader:
         Raises:
             UnreadableStreamError: the body as a whole is not what it claims to be.
         """
+        if self._beginning is not None:
+            self._beginning += block
+            if not self._is_enough(self._beginning, len(block)):
+                return [], []
+            block, self._beginning = bytes(self._beginning), None
+            self._look(block)
         return self._taken(self._decoder.decode(block))
 
     def finish(self) -> tuple[list[Passage], list[Refused]]:
@@ -106,8 +131,48 @@ class BodyReader:
         Raises:
             UnreadableStreamError: as `push`.
         """
-        passages, refused = self._taken(self._decoder.finish())
-        return [*passages, *self._passage()], refused
+        passages: list[Passage] = []
+        refused: list[Refused] = []
+        if self._beginning is not None:
+            block, self._beginning = bytes(self._beginning), None
+            self._look(block)
+            passages, refused = self._taken(self._decoder.decode(block))
+        more, bad = self._taken(self._decoder.finish())
+        return [*passages, *more, *self._passage()], [*refused, *bad]
+
+    def _is_enough(self, beginning: bytearray, new: int) -> bool:
+        """Whether the beginning can be decoded: it says all that is to be found out, or nothing is."""
+        if self._format is not RawFormat.CSV or len(beginning) >= SETTLED_BY:
+            return True
+        end = beginning.find(b"\n")
+        if end < 0 or end < len(beginning) - new:
+            return False
+        names = self._header_names(bytes(beginning[: end + 1]))
+        return names is not None and self._types.know(names)
+
+    def _header_names(self, line: bytes) -> list[str] | None:
+        """Return the names in a header line; none if it is damaged, None if it goes on."""
+        header = CsvDecoder(Symbols(), [], self._names)
+        try:
+            header.decode(line)
+        except UnreadableStreamError:
+            return []
+        names = header.columns()
+        return None if names is None else [self._renamed.get(name, name) for name in names]
+
+    def _look(self, beginning: bytes) -> None:
+        """Find out what the attributes are."""
+        if self._format is RawFormat.JSON_LINES:
+            self.seen = seen_in_json(beginning)
+            return
+        header = CsvDecoder(Symbols(), [], self._names)
+        try:
+            header.decode(beginning[:_HEADER_BYTES])
+        except UnreadableStreamError:
+            return
+        names = header.columns() or []
+        if not self._types.know(self._renamed.get(name, name) for name in names):
+            self.seen = seen_in_csv(beginning, names, self._names, self._types.of_csv)
 
     def _taken(self, batch: EdgeBatch) -> tuple[list[Passage], list[Refused]]:
         letters = take_dead_letters(self._decoder)
@@ -123,6 +188,10 @@ class BodyReader:
                 message = f"the header line has more than {MOST_HEADER_CHARACTERS} characters"
                 raise UnreadableStreamError(message)
             self._line = self._first_line = 2
+            texts: dict[str, Kind] = {name: "string" for name, _, _ in self._decoder.settled() if not self._types.know([name])}
+            self.seen |= texts
+            declared = {name: kind for name, kind in {**texts, **self._types.of_csv}.items() if name in names}
+            self._told = msgspec.json.encode(declared, order="sorted").decode() if declared else None
         passages: list[Passage] = []
         for edges, text in self._texts(batch):
             if edges == 1 and len(text.strip(b"\n")) > self._most_bytes:
@@ -176,7 +245,8 @@ class BodyReader:
         """Return what is held, if anything."""
         held = []
         if self._held:
-            held.append(Passage(b"".join(self._held), self._held_edges, self._first_line, self._format, self._columns))
+            text = b"".join(self._held)
+            held.append(Passage(text, self._held_edges, self._first_line, self._format, self._columns, self._told))
             self.accepted += self._held_edges
         self._held, self._held_bytes, self._held_edges, self._first_line = [], 0, 0, self._line
         return held

@@ -8,6 +8,7 @@ from typing import Final
 from fastapi import Request
 from graphtide_core.errors import PoisonRecordError
 from graphtide_runtime.http import ProblemError
+from graphtide_runtime.routes import JSON, media_type
 from graphtide_runtime.sequencing.progress import LONGEST_NAME
 from graphtide_runtime.sequencing.raw_decoding import Refused
 from graphtide_wire.headers import TRACEPARENT_FORM
@@ -18,7 +19,6 @@ from graphtide_ingestion.domain.body_reading import event_as_lines, events_as_li
 
 EVENT: Final = "application/cloudevents+json"
 EVENTS: Final = "application/cloudevents-batch+json"
-JSON: Final = "application/json"
 
 LINES: Final = {
     "application/x-ndjson": RawFormat.JSON_LINES,
@@ -42,15 +42,7 @@ def content_type(request: Request) -> str:
     Raises:
         ProblemError: edges cannot be written in this type, or the body is compressed.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in LINES and kind not in WHOLE:
-        known = ", ".join(sorted({*LINES, *WHOLE}))
-        detail = f"the content type {kind!r} is not one of edges: {known}"
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail)
-    if request.headers.get("content-encoding", "identity") != "identity":
-        detail = "compressed bodies are not taken"
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-encoding", detail)
-    return kind
+    return media_type(request, {*LINES, *WHOLE}, "edges")
 
 
 def declared_size(request: Request) -> int | None:
@@ -89,13 +81,12 @@ def traceparent(request: Request) -> str | None:
     return given if TRACEPARENT_FORM.fullmatch(given) else None
 
 
-def columns(request: Request, kind: str) -> dict[str, str]:
-    """Return the body's names of columns by canonical names, as `?columns=src:from,dst:to` gives them.
+def columns(given: str, kind: str) -> dict[str, str]:
+    """Return the body's names of columns by canonical names, as `src:from,dst:to` gives them.
 
     Raises:
         ProblemError: it is written otherwise, or the body has no columns.
     """
-    given = request.query_params.get("columns", "")
     if not given:
         return {}
     if LINES.get(kind) is not RawFormat.CSV:

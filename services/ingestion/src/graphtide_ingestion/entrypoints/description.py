@@ -4,19 +4,40 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import Path
+from fastapi import Path, Query
 from graphtide_runtime.http import described
+from graphtide_runtime.routes import JSON
 from graphtide_wire.topics import STREAM_NAME
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
+from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_ingestion.entrypoints import bodies
 
 StreamPath = Annotated[str, Path(json_schema_extra={"pattern": f"^{STREAM_NAME}$"})]
 """The name of a stream; what cannot be one is refused as an unknown stream is."""
 
+PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]{1,18}$"}, examples=["0-17"])]
+"""The place of a dead letter; what is none is refused with a problem of its own."""
+
+ColumnsQuery = Annotated[
+    str,
+    Query(
+        description="Columns of text/csv that are called otherwise: `canonical:own`, with commas between them.",
+        examples=["src:from,dst:to"],
+    ),
+]
+
+TAGS: Final = [
+    {"name": "edges", "description": "Edges come in: as JSON, CSV or CloudEvents, and as dead letters that are sent again."},
+    {
+        "name": "streams",
+        "description": "Where edges come from: how far they were put in order, what was counted and put aside.",
+    },
+]
+
 PROBLEMS: Final = described(
     {
-        400: "The body cannot be read: `unreadable-body`, `incomplete-body`, `invalid-columns`, `invalid-header`.",
+        400: "It cannot be read: `unreadable-body`, `incomplete-body`, `invalid-columns`, `invalid-header`, `bad-place`.",
         401: "Nobody knows who you are: `unauthenticated`.",
         403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
         404: "There is no such stream or dead letter: `unknown-stream`, `invalid-stream-name`, `unknown-letter`.",
@@ -24,8 +45,8 @@ PROBLEMS: Final = described(
         413: "The body is too large: `body-too-large`.",
         415: "Edges are not written so: `unsupported-media-type`, `unsupported-encoding`.",
         421: "This service has another name: `unknown-host`.",
-        422: "It cannot be done: `columns-unknown`, `unreadable-letter`, `unknown-epoch`, `idempotency-key-reused`, "
-        "`invalid-request`.",
+        422: "It cannot be done, or no edge could be used: `all-rejected`, `columns-unknown`, `unreadable-letter`, "
+        "`unknown-epoch`, `idempotency-key-reused`, `unknown-parameter`, `invalid-request`.",
         429: "You call too often, or too much is under way: `too-many-requests`.",
         503: "The log does not answer; try again: `unavailable`.",
     }
@@ -41,14 +62,35 @@ class RefusedEdge(BaseModel):
 
 
 class Accepted(BaseModel):
-    """How many edges the log keeps, how many were put aside, and the first of those."""
+    """How many edges the log keeps, how many were put aside, and the first of those.
+
+    `created` says that the stream was made for these edges; `similar` names streams that are called much the same.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "accepted": 1,
+                    "rejected": 1,
+                    "errors": [{"line": 2, "code": "malformed", "reason": 'ts "x" is not an integer'}],
+                },
+                {"accepted": 2, "rejected": 0, "errors": [], "created": True, "similar": ["flows"]},
+            ]
+        }
+    )
 
     accepted: int
     rejected: int
     errors: list[RefusedEdge]
+    created: bool | SkipJsonSchema[None] = None
+    similar: list[str] | SkipJsonSchema[None] = None
 
 
 _LINES: Final = {"schema": {}, "example": '{"ts":1,"src":"a","dst":"b","label":"x"}\n'}
+
+_EDGE: Final = {"ts": 1704067200000, "src": "10.0.0.7", "dst": "203.0.113.1", "label": "http", "bytes": 7120}
+_HEAD: Final = {"specversion": "1.0", "type": "edge", "source": "/probe/7", "id": "17"}
 
 _EVENT: Final = {
     "type": "object",
@@ -61,15 +103,16 @@ EDGES: Final[dict[str, Any]] = {
         "required": True,
         "description": (
             "Edges. One that is none becomes a dead letter, and costs no other. "
-            "With the header Idempotency-Key of a request that was answered with 202, the answer is that one again."
+            "With the header Idempotency-Key of a request that was answered with 202, or whose edges were all put aside, "
+            "the answer is that one again."
         ),
         "content": {
             "application/x-ndjson": _LINES,
             "application/jsonl": _LINES,
             "text/csv": {"schema": {"type": "string"}, "example": "ts,src,dst,label\n1,a,b,x\n"},
-            bodies.JSON: {"schema": {}},
-            bodies.EVENT: {"schema": _EVENT},
-            bodies.EVENTS: {"schema": {"type": "array", "items": {}}},
+            JSON: {"schema": {}, "example": _EDGE},
+            bodies.EVENT: {"schema": _EVENT, "example": {**_HEAD, "data": _EDGE}},
+            bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [{**_HEAD, "data": _EDGE}]},
         },
     },
     "parameters": [
@@ -95,6 +138,6 @@ RESET: Final[dict[str, Any]] = {
 EDGE: Final[dict[str, Any]] = {
     "requestBody": {
         "description": "An edge in place of the letter; without one the letter is sent as it was.",
-        "content": {bodies.JSON: {"schema": {}}},
+        "content": {JSON: {"schema": {}, "example": _EDGE}},
     }
 }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
+from typing import Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ids import StreamName
@@ -18,23 +19,31 @@ from graphtide_core.ports.log import Log, Message
 from graphtide_runtime.access.callers import WRITE_EDGES
 from graphtide_runtime.access.guard import caller_of
 from graphtide_runtime.http import Authorize, ProblemError
+from graphtide_runtime.routes import JSON, StrictRoute, has_body, media_type
 from graphtide_runtime.sequencing.raw_decoding import Refused
 from graphtide_runtime.serving.bodies import held_by
 from graphtide_runtime.telemetry import attributes, metrics
 from graphtide_runtime.telemetry.instruments import add
+from graphtide_wire.place import Place
 from graphtide_wire.raw import RawFormat
 from graphtide_wire.topics import Topics
 from starlette.requests import ClientDisconnect
 
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.receiving import Reception, Sender, letter_at
-from graphtide_ingestion.application.streams import Streams, UnknownStreamError
+from graphtide_ingestion.application.stream_schemas import StreamSchemas
+from graphtide_ingestion.application.streams import MadeStream, Streams
 from graphtide_ingestion.domain.body_reading import BodyReader
+from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_ingestion.entrypoints import bodies
-from graphtide_ingestion.entrypoints.description import EDGE, EDGES, PROBLEMS, Accepted, StreamPath
+from graphtide_ingestion.entrypoints.description import EDGE, EDGES, PROBLEMS, Accepted, ColumnsQuery, PlacePath, StreamPath
 from graphtide_ingestion.entrypoints.fingerprint import Fingerprint
+from graphtide_ingestion.entrypoints.known_streams import known_stream, no_stream
 from graphtide_ingestion.entrypoints.once import Once
 from graphtide_ingestion.entrypoints.sending import sending
+
+_START_SECONDS: Final = 5.0
+"""How long requests right after a start wait for what is known of streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +67,29 @@ class HttpLimits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is told to a sender whose body was read: the document of status 202."""
+    """What is told to a sender whose body was read: the document of status 202, or that no edge of it could be used.
+
+    Attributes:
+        accepted: edges that the log keeps.
+        rejected: edges that were put aside.
+        errors: the first of those.
+        made: the stream, if it was made for these edges.
+    """
 
     accepted: int
     rejected: int
     errors: tuple[Refused, ...]
+    made: MadeStream | None = None
 
-    def response(self) -> JSONResponse:
+    def response(self) -> Response:
         """Return the answer."""
         errors = [{"line": each.line, "code": each.code.value, "reason": each.reason} for each in self.errors]
-        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors}
+        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **told(self.made)}
+        if self.rejected and not self.accepted:
+            edges = "the only edge" if self.rejected == 1 else f"all {self.rejected:,} edges"
+            first = f"; the first, line {self.errors[0].line}: {self.errors[0].reason}" if self.errors else ""
+            detail = f"{edges} of the request became dead letters{first}"
+            return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "all-rejected", detail, more=document).response()
         return JSONResponse(document, HTTPStatus.ACCEPTED)
 
 
@@ -82,6 +104,7 @@ class EdgesApi:
         *,
         appender: Appender,
         streams: Streams,
+        schemas: StreamSchemas,
         once: Once[tuple[Fingerprint, Answer]],
         limits: HttpLimits,
     ) -> None:
@@ -91,26 +114,39 @@ class EdgesApi:
         self._clock = clock
         self._appender = appender
         self._streams = streams
+        self._schemas = schemas
         self._once = once
         self._limits = limits
 
-    async def send(self, name: str, request: Request) -> Answer:
-        """Take the edges of a request.
+    async def send(self, name: str, columns: str, request: Request) -> Answer:
+        """Take the edges of a request; `columns` names those of its CSV that are called otherwise.
 
         Raises:
             ProblemError: why not, or why not all of them; `accepted` tells how many of the first were.
         """
-        stream = await self._stream(name)
         kind = bodies.content_type(request)
-        with sending(self._topics.raw(stream), request) as traceparent:
-            sender = Sender(stream, kind, bodies.producer(request), traceparent)
-            key = bodies.idempotency_key(request)
-            if key is None:
-                return await self._take(sender, request)
-            caller = caller_of(request.scope)
-            return await self._take_once((caller.name if caller is not None else "", stream, key), sender, request)
+        named, key = bodies.producer(request), bodies.idempotency_key(request)
+        mapping = bodies.columns(columns, kind)
+        stream, made = await self._stream(name)
+        try:
+            with sending(self._topics.raw(stream), request) as traceparent:
+                sender = Sender(stream, kind, named, traceparent)
+                if key is None:
+                    return replace(await self._take(sender, request, mapping), made=made)
+                caller = caller_of(request.scope)
+                scope = (caller.name if caller is not None else "", stream, key)
+                return await self._take_once(scope, sender, request, mapping, made)
+        except ProblemError as error:
+            error.more |= told(made)
+            raise
+        except TransientError:
+            # It may have been deleted: whoever sends next looks.
+            self._streams.forget(stream)
+            raise
 
-    async def _take_once(self, key: Hashable, sender: Sender, request: Request) -> Answer:
+    async def _take_once(
+        self, key: Hashable, sender: Sender, request: Request, columns: Mapping[str, str], made: MadeStream | None
+    ) -> Answer:
         """Take the edges of the first request with a key; answer alike who sends the same again.
 
         Raises:
@@ -119,7 +155,7 @@ class EdgesApi:
         own = Fingerprint(request)
 
         async def take() -> tuple[Fingerprint, Answer]:
-            return own, await self._take(sender, own.reading())
+            return own, replace(await self._take(sender, own.reading(), columns), made=made)
 
         first, answer = await self._once.do(key, take)
         if first is not own:
@@ -129,47 +165,54 @@ class EdgesApi:
                 raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency-key-reused", detail, more={"accepted": 0})
         return answer
 
-    async def replay(self, name: str, partition: int, offset: int, request: Request) -> Answer:
+    async def replay(self, name: str, place: str, request: Request) -> Answer:
         """Take the body in place of a dead letter, from the sender of the letter; an empty one is the letter as it was.
 
         Raises:
             ProblemError: there is no such letter, or as `send`.
         """
-        stream = await self._stream(name)
+        if has_body(request):
+            media_type(request, [JSON], "an edge in place of a dead letter")
+        try:
+            partition, offset = Place.of(place)
+        except ValueError as error:
+            raise ProblemError(HTTPStatus.BAD_REQUEST, "bad-place", str(error)) from error
+        stream = await known_stream(self._streams, name)
         try:
             letter = await asyncio.to_thread(letter_at, self._log, self._topics, stream, partition, offset)
         except PoisonRecordError as error:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "unreadable-letter", error.reason) from error
         if letter is None:
-            detail = f"stream {stream} has no dead letter in partition {partition} at offset {offset}"
+            detail = f"stream {stream} has no dead letter at {place}"
             raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-letter", detail)
-        body, _ = await bodies.whole(request, bodies.JSON, self._limits.most_value_bytes)
+        body, _ = await bodies.whole(request, JSON, self._limits.most_value_bytes)
         if not body and letter.content_type is not None and letter.content_type.startswith("text/csv"):
             detail = "this letter is a line of CSV; send the edge as JSON"
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "columns-unknown", detail)
-        sender = Sender(stream, bodies.JSON, letter.producer, letter.traceparent)
-        reception = Reception(sender, BodyReader(RawFormat.JSON_LINES), self._topics, self._clock)
+        sender = Sender(stream, JSON, letter.producer, letter.traceparent)
+        reader = BodyReader(RawFormat.JSON_LINES, types=await self._types(stream))
+        reception = Reception(sender, reader, self._topics, self._clock)
         messages = [*reception.push(body or letter.raw), *reception.finish()]
         await self._acknowledged([self._appender.append(messages)])
         return self._answer(reception)
 
-    async def _stream(self, name: str) -> StreamName:
+    async def _stream(self, name: str) -> tuple[StreamName, MadeStream | None]:
+        """Return the stream that edges are for, and what is told of it if it was made for them."""
+        made = None
         try:
             if not self._streams.knows(name):
-                await asyncio.to_thread(self._streams.find, name)
-        except UnknownStreamError as error:
-            raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-stream", str(error)) from error
+                made = await asyncio.to_thread(self._streams.find, name)
         except InvalidQueryError as error:
-            raise ProblemError(HTTPStatus.NOT_FOUND, "invalid-stream-name", str(error)) from error
-        return StreamName(name)
+            raise no_stream(error) from error
+        return StreamName(name), made
 
-    async def _take(self, sender: Sender, request: Request) -> Answer:
+    async def _take(self, sender: Sender, request: Request, columns: Mapping[str, str]) -> Answer:
         declared = bodies.declared_size(request)
         most = self._most_bytes(sender)
         if declared is not None and declared > most:
             raise bodies.too_large(most)
         try:
-            return await self._read(sender, request)
+            return await self._read(sender, request, columns)
         except ProblemError as error:
             if error.status is HTTPStatus.TOO_MANY_REQUESTS:
                 add(metrics.REFUSED_REQUESTS, 1)
@@ -178,8 +221,8 @@ class EdgesApi:
     def _most_bytes(self, sender: Sender) -> int:
         return self._limits.most_value_bytes if sender.content_type in bodies.WHOLE else self._limits.most_body_bytes
 
-    async def _read(self, sender: Sender, request: Request) -> Answer:
-        reception = self._reception(sender, request)
+    async def _read(self, sender: Sender, request: Request, columns: Mapping[str, str]) -> Answer:
+        reception = await self._reception(sender, columns)
         waiting: list[Future[None]] = []
         try:
             if sender.content_type in bodies.WHOLE:
@@ -187,7 +230,7 @@ class EdgesApi:
                 waiting.append(self._appender.append([*reception.push(body), *reception.refuse(refused)]))
             else:
                 await self._write_as_it_comes(request, reception, waiting)
-            if last := reception.finish():
+            if last := [*reception.finish(), *self._schemas.seen(sender.stream, reception.seen)]:
                 waiting.append(self._appender.append(last))
         except UnreadableStreamError as error:
             await self._acknowledged(waiting)
@@ -196,11 +239,21 @@ class EdgesApi:
         await self._acknowledged(waiting)
         return self._answer(reception)
 
-    def _reception(self, sender: Sender, request: Request) -> Reception:
-        columns = bodies.columns(request, sender.content_type)
+    async def _types(self, stream: StreamName) -> StreamTypes:
+        """Return what is known of the stream's attributes.
+
+        Raises:
+            TransientError: right after a start, it is not read yet.
+        """
+        if not self._schemas.is_whole:
+            await asyncio.to_thread(self._schemas.wait, _START_SECONDS)
+        return self._schemas.of(stream)
+
+    async def _reception(self, sender: Sender, columns: Mapping[str, str]) -> Reception:
+        types = await self._types(sender.stream)
         try:
             format = bodies.LINES.get(sender.content_type, RawFormat.JSON_LINES)
-            reader = BodyReader(format, columns, substitutes=sender.content_type == bodies.EVENTS)
+            reader = BodyReader(format, columns, substitutes=sender.content_type == bodies.EVENTS, types=types)
         except UnreadableStreamError as error:
             raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", str(error)) from error
         return Reception(sender, reader, self._topics, self._clock)
@@ -263,7 +316,8 @@ class EdgesApi:
 
 def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     """Return the routes of edges and of dead letters that are sent again."""
-    router = APIRouter(prefix="/api/v1", dependencies=[Depends(authorize(WRITE_EDGES))], responses=PROBLEMS)
+    writes = [Depends(authorize(WRITE_EDGES))]
+    router = APIRouter(prefix="/api/v1", tags=["edges"], dependencies=writes, responses=PROBLEMS, route_class=StrictRoute)
 
     @router.post(
         "/streams/{stream}/edges",
@@ -272,8 +326,8 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         response_model=Accepted,
         openapi_extra=EDGES,
     )
-    async def send_edges(stream: StreamPath, request: Request) -> JSONResponse:
-        return (await api.send(stream, request)).response()
+    async def send_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
+        return (await api.send(stream, columns, request)).response()
 
     @router.post(
         "/dead-letters/{stream}:replay",
@@ -282,20 +336,27 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         response_model=Accepted,
         openapi_extra=EDGES,
     )
-    async def send_corrected(stream: StreamPath, request: Request) -> JSONResponse:
-        return (await api.send(stream, request)).response()
+    async def send_corrected_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
+        return (await api.send(stream, columns, request)).response()
 
     @router.post(
-        "/dead-letters/{stream}/{partition}/{offset}:replay",
+        "/dead-letters/{stream}/{place}:replay",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send a dead letter again, corrected or as it was",
         response_model=Accepted,
         openapi_extra=EDGE,
     )
-    async def replay_letter(stream: StreamPath, partition: int, offset: int, request: Request) -> JSONResponse:
-        return (await api.replay(stream, partition, offset, request)).response()
+    async def replay_dead_letter(stream: StreamPath, place: PlacePath, request: Request) -> Response:
+        return (await api.replay(stream, place, request)).response()
 
     return router
+
+
+def told(made: MadeStream | None) -> dict[str, object]:
+    """Return what an answer says of a stream that was made for a request; nothing where none was."""
+    if made is None:
+        return {}
+    return {"created": True, **({"similar": list(made.similar)} if made.similar else {})}
 
 
 def _size(messages: Sequence[Message]) -> int:

@@ -9,17 +9,18 @@ from typing import Annotated, Final
 
 import structlog
 from fastapi import APIRouter, Depends, Query, Request
-from graphtide_core.errors import InvalidQueryError, TransientError
+from graphtide_core.errors import TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Log
 from graphtide_runtime.access.callers import WRITE_PATTERNS
 from graphtide_runtime.access.guard import caller_of
 from graphtide_runtime.http import Authorize, ProblemError
+from graphtide_runtime.routes import StrictRoute
 from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_runtime.telemetry import events
 from graphtide_wire import raw
 from graphtide_wire.raw import Reset
-from graphtide_wire.topics import Topics, check_stream
+from graphtide_wire.topics import Topics
 from pydantic import BaseModel
 
 from graphtide_ingestion.application.answers import Answers
@@ -27,6 +28,7 @@ from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.streams import Streams
 from graphtide_ingestion.entrypoints import bodies
 from graphtide_ingestion.entrypoints.description import PROBLEMS, RESET, StreamPath
+from graphtide_ingestion.entrypoints.known_streams import known_stream
 
 _LOG = structlog.get_logger()
 _ACKNOWLEDGE_SECONDS: Final = 15.0
@@ -70,7 +72,7 @@ class ResetsApi:
             ProblemError: there is no such stream or epoch.
             TransientError: the log does not answer; the command may come to be there.
         """
-        stream = await self._stream(name)
+        stream = await known_stream(self._streams, name)
         caller = caller_of(request.scope)
         whose = caller.name if caller is not None else ""
         key = bodies.idempotency_key(request)
@@ -84,7 +86,12 @@ class ResetsApi:
             ends = self._first((whose, stream, key), Meant(epoch, ends)).ends
         if ends == current:
             _LOG.warning(events.RESET_REQUESTED, stream=stream, epoch=ends, caller=whose)
-            await self._write(stream, Reset(ends, whose[:_LONGEST_NAME] or None))
+            try:
+                await self._write(stream, Reset(ends, whose[:_LONGEST_NAME] or None))
+            except TransientError:
+                # It may have been deleted: whoever asks next looks.
+                self._streams.forget(stream)
+                raise
         return EndedEpoch(stream=stream, ended=ends)
 
     def _first(self, key: tuple[str, str, str], own: Meant) -> Meant:
@@ -113,20 +120,11 @@ class ResetsApi:
             message = f"the log did not answer within {_ACKNOWLEDGE_SECONDS:g} seconds"
             raise TransientError(message) from error
 
-    async def _stream(self, name: str) -> StreamName:
-        """Return the stream, which is not made for the request."""
-        try:
-            check_stream(name)
-        except InvalidQueryError as error:
-            raise ProblemError(HTTPStatus.NOT_FOUND, "invalid-stream-name", str(error)) from error
-        if not self._streams.knows(name) and name not in await asyncio.to_thread(self._streams.look):
-            raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-stream", f"there is no stream {name!r}")
-        return StreamName(name)
-
 
 def resets_routes(api: ResetsApi, authorize: Authorize) -> APIRouter:
     """Return the route that ends an epoch of a stream."""
-    router = APIRouter(prefix="/api/v1", dependencies=[Depends(authorize(WRITE_PATTERNS))], responses=PROBLEMS)
+    writes = [Depends(authorize(WRITE_PATTERNS))]
+    router = APIRouter(prefix="/api/v1", tags=["streams"], dependencies=writes, responses=PROBLEMS, route_class=StrictRoute)
 
     @router.post(
         "/streams/{stream}:reset-watermark",

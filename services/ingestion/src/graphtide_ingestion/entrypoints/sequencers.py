@@ -1,4 +1,4 @@
-"""A thread for each stream's sequencer; streams that come up later get theirs within seconds."""
+"""A thread for each stream's sequencer; streams that come up later get theirs within seconds, those that go let theirs go."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class Sequencers:
         self._stop = threading.Event()
         self._supervisor = threading.Thread(target=self._supervise, name="sequencers", daemon=True)
         self._threads: dict[str, threading.Thread] = {}
+        self._stops: dict[str, threading.Event] = {}
 
     def start(self) -> None:
         """Begin."""
@@ -55,20 +56,25 @@ class Sequencers:
     @property
     def running(self) -> int:
         """How many sequencers run."""
-        return sum(thread.is_alive() for thread in self._threads.values())
+        return sum(thread.is_alive() for thread in list(self._threads.values()))
 
     def close(self) -> None:
         """Let every sequencer end its round, and wait for that."""
         self._stop.set()
         if self._supervisor.is_alive():
             self._supervisor.join()
+        for stop in self._stops.values():
+            stop.set()
         for thread in self._threads.values():
             thread.join()
 
     def _supervise(self) -> None:
         while not self._stop.is_set():
             try:
-                for name in self._streams.look() - self._threads.keys():
+                there = self._streams.look()
+                for name in self._threads.keys() - there:
+                    self._end(name)
+                for name in there - self._threads.keys():
                     self._begin(StreamName(name))
             except GraphtideError as error:
                 _LOG.warning(events.SEQUENCERS_LOOK_FAILED, error=str(error))
@@ -79,6 +85,14 @@ class Sequencers:
     def _begin(self, stream: StreamName) -> None:
         worker = self._make(stream)
         self._pulses[stream] = pulse = Pulse(worker.name, SystemClock(), self._stuck_seconds)
-        thread = threading.Thread(target=run, args=(worker, self._stop), kwargs={"pulse": pulse}, name=worker.name, daemon=True)
+        self._stops[stream] = stop = threading.Event()
+        thread = threading.Thread(target=run, args=(worker, stop), kwargs={"pulse": pulse}, name=worker.name, daemon=True)
         self._threads[stream] = thread
         thread.start()
+
+    def _end(self, name: str) -> None:
+        """Let the sequencer of a stream that was deleted go; it is waited for, so that the next of its name begins after it."""
+        self._stops[name].set()
+        self._threads[name].join()
+        for held in (self._pulses, self._stops, self._threads):
+            del held[name]

@@ -106,7 +106,9 @@ def _take_pattern(record: Record, known: Known) -> set[str]:
 
 def _take_statistics(record: Record, known: Known) -> set[str]:
     if record.value is None:
-        return set()
+        # The stream was deleted.
+        known.statistics.pop(_key(record), None)
+        return set(known.on_stream(_key(record)))
     found = statistics.decode_statistics(record.value)
     known.statistics[found.stream] = found.snapshot
     return set(known.on_stream(found.stream))

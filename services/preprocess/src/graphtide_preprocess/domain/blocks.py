@@ -102,11 +102,11 @@ class Block:
         return Decoded(pieces, edges, head.producer, head.ends_epoch)
 
     def _origins(self) -> Iterable[RawOrigin | None]:
-        """Return what each record says of itself, but for its edges and their columns."""
+        """Return what each record says of itself, but for its edges, their columns and types."""
         head = self.head
         if head.format is None:
             return [None] * len(head.offsets)
-        origins = [RawOrigin(head.format, None, head.producer, *each) for each in head.sent]
+        origins = [RawOrigin(head.format, None, None, head.producer, *each) for each in head.sent]
         return [origins[place] for place in head.origins]
 
     def _refused(self) -> Iterable[tuple[Refused, ...]]:

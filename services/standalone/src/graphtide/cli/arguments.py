@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
-from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
+from graphtide_core.attribute_type import AttributeType, declared_types
+from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.plan import SjTreeStrategy, Storage
-from graphtide_core.time import DURATION_UNITS, MAX_EVENT_TIME, Duration, TimeUnit
+from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import AUTO, ENGINES
+
+from graphtide.record import RECORD_COLUMNS
+from graphtide.wording import refuse_unless_one_of
 
 PatternFile = Annotated[Path, typer.Argument(help="File with one or several patterns.", show_default=False)]
 StreamFile = Annotated[
@@ -29,6 +32,16 @@ Plan = Annotated[
     ),
 ]
 TimeUnitOption = Annotated[str, typer.Option("--time-unit", help="What ts counts: s, ms, us or ns.")]
+Type = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"NAME:TYPE: what an attribute's values are: {', '.join(kind.value for kind in AttributeType)}.",
+        show_default=False,
+    ),
+]
+SchemaFile = Annotated[
+    Path | None, typer.Option(help='JSON file of such types: {"attributes": {"zip": "string"}}.', show_default=False)
+]
 StatisticsFrom = Annotated[
     Path | None, typer.Option("--statistics-from", help="Stream whose statistics the planner uses.", show_default=False)
 ]
@@ -45,7 +58,6 @@ MOST_AT_ONCE: Final = 1_000_000_000
 """What a number may be at most of things that are in memory at once."""
 
 _LONGEST_NUMBER: Final = 40
-_DURATION = re.compile(rf"\s*(\d+)\s*({'|'.join(sorted(DURATION_UNITS, key=len, reverse=True))})?\s*")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,13 +128,10 @@ def variant(plan: str | None, engine: str) -> Variant:
 
 def duration(text: str, option: str) -> Duration:
     """Read a duration: `500ms`, `10m`, or a number of ticks."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        message = f"{text!r} is no duration; for example 500ms, 10m, or a number of ticks"
-        raise typer.BadParameter(message, param_hint=option)
-    if len(found[1]) > _LONGEST_NUMBER:
-        raise _too_long(text, option)
-    return Duration(int(found[1]), found[2])
+    try:
+        return Duration.of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
 
 
 def bounded_duration(text: str, option: str, unit: TimeUnit) -> Duration:
@@ -136,6 +145,30 @@ def bounded_duration(text: str, option: str, unit: TimeUnit) -> Duration:
 def _too_long(text: str, option: str) -> typer.BadParameter:
     shown = text if len(text) <= _LONGEST_NUMBER else text[:_LONGEST_NUMBER] + "…"
     return typer.BadParameter(f"{shown!r} is longer than times can be apart: {MOST} ticks", param_hint=option)
+
+
+def attribute_types(pairs: list[str] | None, schema: Path | None) -> dict[str, AttributeType]:
+    """Read the types of attributes; `NAME:TYPE` pairs come before a schema file.
+
+    Raises:
+        UnreadableStreamError: the file cannot be read, or is no schema.
+    """
+    declared: dict[str, str] = {}
+    for pair in pairs or []:
+        name, separator, kind = pair.rpartition(":")
+        if not separator:
+            message = f"{pair!r} is not NAME:TYPE, for example zip:string"
+            raise typer.BadParameter(message, param_hint="--type")
+        declared[name] = kind
+    try:
+        types = declared_types(declared)
+    except InvalidQueryError as error:
+        raise typer.BadParameter(str(error), param_hint="--type") from error
+    if schema is None:
+        return types
+    from graphtide.cli.schema_file import read_schema  # noqa: PLC0415 - other lines do without msgspec
+
+    return {**read_schema(schema), **types}
 
 
 def delimiter_of(text: str) -> str:
@@ -187,5 +220,9 @@ def columns(pairs: list[str]) -> dict[str, str]:
         if not separator or not name or not actual:
             message = f"{pair!r} is not NAME=COLUMN, for example src=from_account"
             raise typer.BadParameter(message, param_hint="--column")
+        try:
+            refuse_unless_one_of(name, RECORD_COLUMNS, "column of a record")
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--column") from error
         mapping[name] = actual
     return mapping

@@ -20,7 +20,10 @@ from graphtide.cli.arguments import (
     MOST,
     Engine,
     PatternFile,
+    SchemaFile,
     TimeUnitOption,
+    Type,
+    attribute_types,
     bounded_duration,
     choice,
     columns,
@@ -74,6 +77,8 @@ def backfill(
     unit: TimeUnitOption = "ms",
     column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what files call ts, src, dst …")] = None,
     delimiter: Annotated[str, typer.Option(help="What separates the fields of CSV.")] = ",",
+    type: Type = None,
+    schema: SchemaFile = None,
     limit_partial_matches: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Partial matches a pattern may hold.")
     ] = None,
@@ -106,7 +111,7 @@ def backfill(
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
     else:
-        history = bootstrap.files(location, kind, columns(column or []), delimiter_of(delimiter))
+        history = bootstrap.files(location, kind, columns(column or []), delimiter_of(delimiter), attribute_types(type, schema))
     asked = Asked(
         start=_instant(start, "--from", ticks, instant),
         end=_instant(end, "--to", ticks, instant),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from graphtide_core.errors import FatalError, InvalidPatternError
@@ -16,9 +16,11 @@ from graphtide.cli.arguments import (
     ApiKey,
     Engine,
     Plan,
+    SchemaFile,
     StatisticsFrom,
     TimeUnitOption,
     Token,
+    Type,
     choice,
     engine_name,
     read_patterns,
@@ -29,9 +31,22 @@ from graphtide.cli.arguments import (
 )
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
-from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, rendered, statistics_of
-from graphtide.options import MatchOptions
+from graphtide.cli.streams import (
+    Columns,
+    Delimiter,
+    FormatOfStream,
+    Lateness,
+    MaxAhead,
+    of_another,
+    of_stream,
+    reading_of,
+)
+from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, statistics_of
+from graphtide.explanations import FORMATS
 from graphtide.readers import DeadLetterFile
+
+_OF_SERVERS: Final = ("text", "json", "dot")
+"""Formats that a server writes."""
 
 
 def explain(
@@ -52,8 +67,15 @@ def explain(
     dead_letters: Annotated[
         Path | None, typer.Option(help="With --analyze: where bad and late records go, as JSON Lines.", show_default=False)
     ] = None,
-    format: Annotated[str, typer.Option(help="text, json or dot.")] = "text",
+    format: Annotated[str, typer.Option(help="text, json, dot, svg or html; of a server text, json or dot.")] = "text",
     unit: TimeUnitOption = "ms",
+    lateness: Lateness = "0",
+    max_ahead: MaxAhead = None,
+    column: Columns = None,
+    stream_format: FormatOfStream = None,
+    delimiter: Delimiter = ",",
+    type: Type = None,
+    schema: SchemaFile = None,
     server: Annotated[str | None, typer.Option(help="URL of a server whose running plan to show.", show_default=False)] = None,
     api_key: ApiKey = None,
     token: Token = None,
@@ -64,40 +86,46 @@ def explain(
     match or not one more; status 3 if no record of the stream could be used; an interrupt shows what was seen so far, status
     130. With --server the plan that a server runs, with the partial matches alive in every item.
     """
-    form = choice(format, {name: name for name in ("text", "json", "dot")}, "--format")
+    formats = FORMATS if server is None else _OF_SERVERS
+    form = choice(format, {name: name for name in formats}, "--format")
     if server is not None:
         typer.echo(_running(str(patterns), form, server, api_key, token).rstrip())
         return
     chosen = variant(plan, engine_name(engine))
-    options = MatchOptions(
+    options = replace(
+        of_stream(lateness, column, time_unit(unit), type, schema),
         engine=engine,
         storage=chosen.storage,
         strategy=chosen.strategy,
-        time_unit=time_unit(unit),
+    )
+    reading = reading_of(
+        options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
     )
     if dead_letters is not None and analyze is None:
         message = "no stream is matched: add --analyze STREAM_FILE"
         raise typer.BadParameter(message, param_hint="--dead-letters")
     refuse_shared_files(
-        {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from}, {"--dead-letters": dead_letters}
+        {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from, "--schema": schema},
+        {"--dead-letters": dead_letters},
     )
     parsed = read_patterns(patterns)
     if statistics_from is not None:
-        options = replace(options, statistics=statistics_of(statistics_from, options, say))
+        sampled = of_another(reading, is_same=analyze in {None, str(statistics_from)})
+        options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     if analyze is None:
-        typer.echo(planned(parsed, options, form))
+        typer.echo(FORMATS[form](planned(parsed, options)))
         return
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         try:
-            run = analyzed(parsed, analyze, options, near_misses, letters)
+            run = analyzed(parsed, analyze, options, near_misses, dead_letters=letters, reading=reading)
         except InvalidPatternError as error:
             raise with_source(error, patterns) from error
     for text in run.unused(shown_by(dead_letters)):
         say(text)
     if run.error is not None:
         raise run.error
-    typer.echo(rendered(explained(run), form))
+    typer.echo(FORMATS[form](explained(run)))
     if run.interrupt is not None:
         raise typer.Exit(status_of_interrupt(run.interrupt))
     if run.put_aside.is_all(run.reader.records):

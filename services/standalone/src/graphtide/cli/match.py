@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
 
@@ -21,14 +19,12 @@ from graphtide.cli.arguments import (
     Engine,
     PatternFile,
     Plan,
+    SchemaFile,
     StatisticsFrom,
     StreamFile,
     TimeUnitOption,
-    bounded_duration,
+    Type,
     choice,
-    columns,
-    delimiter_of,
-    duration,
     engine_name,
     read_patterns,
     refuse_shared_files,
@@ -40,8 +36,17 @@ from graphtide.cli.output import MatchFile, refuse_unwritable, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
-from graphtide.options import MatchOptions
-from graphtide.readers import DeadLetterFile, ReaderOptions, StreamFormat
+from graphtide.cli.streams import (
+    Columns,
+    Delimiter,
+    Format,
+    Lateness,
+    MaxAhead,
+    of_another,
+    of_stream,
+    reading_of,
+)
+from graphtide.readers import DeadLetterFile
 from graphtide.run import Run, prepare
 
 _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
@@ -60,13 +65,13 @@ def match(
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
     explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual figures, as text.")] = None,
     unit: TimeUnitOption = "ms",
-    lateness: Annotated[str, typer.Option(help="Records up to so much late are put back in order.")] = "0",
-    max_ahead: Annotated[
-        str | None, typer.Option(help="Records further ahead of the clock are put aside; by default none are.")
-    ] = None,
-    column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what the stream calls ts, src, dst …")] = None,
-    format: Annotated[str | None, typer.Option(help="csv, jsonl, parquet or arrow; by the name if not given.")] = None,
-    delimiter: Annotated[str, typer.Option(help="What separates the fields of a CSV file.")] = ",",
+    lateness: Lateness = "0",
+    max_ahead: MaxAhead = None,
+    column: Columns = None,
+    format: Format = None,
+    delimiter: Delimiter = ",",
+    type: Type = None,
+    schema: SchemaFile = None,
     statistics_from: StatisticsFrom = None,
     limit_partial_matches: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Partial matches a pattern may hold.")
@@ -84,18 +89,17 @@ def match(
     the end, matches so far are written and the summary is true. What was put aside is said on standard error.
     """
     refuse_shared_files(
-        {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from},
+        {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from, "--schema": schema},
         {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
     )
     refuse_unwritable([summary, explain])
     patterns = read_patterns(pattern_file)
     chosen = variant(plan, engine_name(engine))
-    options = MatchOptions(
+    options = replace(
+        of_stream(lateness, column, time_unit(unit), type, schema),
         engine=engine,
         storage=chosen.storage,
         strategy=chosen.strategy,
-        time_unit=time_unit(unit),
-        lateness=bounded_duration(lateness, "--lateness", time_unit(unit)),
         limits=Limits(
             limit_partial_matches,
             limit_state_bytes,
@@ -104,18 +108,12 @@ def match(
         ),
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
+    reading = reading_of(options, format, delimiter, max_ahead, keep_raw=dead_letters is not None)
     if statistics_from is not None:
         from graphtide.explaining import statistics_of  # noqa: PLC0415 - other runs do without
 
-        options = replace(options, statistics=statistics_of(statistics_from, options, say))
-    reading = ReaderOptions(
-        columns=columns(column or []),
-        format=None if format is None else choice(format, {f.value: f for f in StreamFormat}, "--format"),
-        delimiter=delimiter_of(delimiter),
-        keep_raw=dead_letters is not None,
-    )
-    if max_ahead is not None:
-        reading = replace(reading, latest=_latest(duration(max_ahead, "--max-ahead"), options.time_unit))
+        sampled = of_another(reading, is_same=str(statistics_from) == stream_file)
+        options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     with contextlib.ExitStack() as stack:
         sink = stack.enter_context(MatchFile(output))
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
@@ -136,17 +134,12 @@ def match(
         if summary is not None:
             write_text(summary, result.to_json().decode() + "\n")
         if explain is not None:
-            from graphtide.explaining import explained, rendered  # noqa: PLC0415 - as above
+            from graphtide.explaining import explained  # noqa: PLC0415 - as above
 
-            write_text(explain, rendered(explained(run), "text") + "\n")
+            write_text(explain, explained(run).to_text() + "\n")
     except BrokenPipeError:
         outcome = "output closed"
     _end(run, outcome)
-
-
-def _latest(ahead: Duration, unit: TimeUnit) -> EventTime:
-    """Return the latest time that is taken now."""
-    return EventTime(min(MAX_EVENT_TIME, time.time_ns() // unit.nanoseconds + ahead.ticks_at_least(unit)))
 
 
 def _say_unused(run: Run, dead_letters: Path | None) -> None:

@@ -9,11 +9,13 @@ from typing import Annotated
 
 import typer
 from graphtide_core.errors import FatalError
+from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query import parse, print_pattern
 from graphtide_query.planner import AUTO, ENGINES
 
-from graphtide.cli.arguments import MOST, ApiKey, PatternFile, Token, engine_name, read_patterns
-from graphtide.server import Access, Json, Limits, Pattern, Server
+from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_patterns, time_unit
+from graphtide.server import Access, Json, Server
+from graphtide.server_types import Limits, Pattern
 
 Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
 Name = Annotated[str, typer.Argument(help="Name of a pattern.", show_default=False)]
@@ -67,12 +69,16 @@ def get(
     _write_table(patterns)
 
 
-def describe(name: Name, *, server: Url = _URL, api_key: ApiKey = None, token: Token = None) -> None:
+def describe(
+    name: Name, *, unit: TimeUnitOption = "ms", server: Url = _URL, api_key: ApiKey = None, token: Token = None
+) -> None:
     """Show all of a pattern: its text, how it stands, who runs it, its plan."""
+    counts = time_unit(unit)
     with Server(Access(server, api_key, token)) as there:
         pattern = _there(there, name)
         plan = there.plan(name)
-        stream = there.stream(pattern.stream)
+        known = there.stream(pattern.stream)
+        stream = known.standing if known is not None else None
     facts = {
         "pattern": pattern.name,
         "version": str(pattern.version),
@@ -80,7 +86,7 @@ def describe(name: Name, *, server: Url = _URL, api_key: ApiKey = None, token: T
         "state": pattern.state if pattern.reason is None else f"{pattern.state}: {pattern.reason}",
         "wanted": f"{pattern.wanted}, engine {pattern.engine}",
         "limits": _limits(pattern.limits),
-        "changed": pattern.updated_at,
+        "changed": pattern.updated_at.isoformat().replace("+00:00", "Z"),
     }
     if pattern.placement is not None:
         facts["runs on"] = f"{pattern.placement.service}, shard {pattern.placement.shard} (epoch {pattern.placement.epoch})"
@@ -91,7 +97,7 @@ def describe(name: Name, *, server: Url = _URL, api_key: ApiKey = None, token: T
             facts["work"] = f"{pattern.figures.work:,} steps"
     if stream is not None:
         facts["edges"] = f"{stream.read:,} read, {stream.late:,} late, {stream.future:,} too far ahead, in epoch {stream.epoch}"
-        facts["times"] = f"newest {_time(stream.newest)}, watermark {_time(stream.watermark)}"
+        facts["times"] = f"newest {_time(stream.newest, counts)}, watermark {_time(stream.watermark, counts)}"
         if stream.note is not None:
             facts["note"] = stream.note
     if pattern.warnings:
@@ -171,8 +177,12 @@ def _limits(limits: Limits) -> str:
     return f"{said}; then it {_AT_LIMIT.get(limits.policy, limits.policy)}"
 
 
-def _time(ts: int | None) -> str:
-    return "none" if ts is None else str(ts)
+def _time(ts: int | None, unit: TimeUnit) -> str:
+    """Return a time as the stream counts it, and as a time, if it is one that has a date."""
+    if ts is None:
+        return "none"
+    shown = iso_time(ts, unit)
+    return f"{ts} ({shown})" if shown != str(ts) else shown
 
 
 def _act(names: Iterable[str], action: str, access: Access) -> None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from graphtide_core.statistics import StatisticsSnapshot, merge, to_json
+from graphtide_core.time import TimeUnit
 
 from graphtide.cli.arguments import (
     MOST,
     STANDARD,
     StreamFile,
     TimeUnitOption,
-    bounded_duration,
     choice,
     duration,
     refuse_shared_files,
@@ -24,8 +24,12 @@ from graphtide.cli.arguments import (
 )
 from graphtide.cli.output import refuse_unwritable, write_text
 from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
+from graphtide.cli.streams import Columns, Delimiter, FormatOfStream, Lateness, MaxAhead, of_stream, reading_of
 from graphtide.counting import Counting
-from graphtide.readers import DeadLetterFile, ReaderOptions, open_stream
+from graphtide.plot import to_svg
+from graphtide.readers import DeadLetterFile, open_stream
+from graphtide.statistics_charts import CHARTS, DRAWN, to_charts
+from graphtide.statistics_report import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +45,20 @@ def statistics(
     format: Annotated[str, typer.Option(help="table, json (a window a line), or plot (SVG over tumbling windows).")] = "table",
     output: Annotated[Path | None, typer.Option(help="Where it goes; standard output by default.")] = None,
     top: Annotated[int, typer.Option(min=1, max=MOST, help="Edge types and paths to show, the most frequent first.")] = 10,
+    chart: Annotated[
+        list[str] | None,
+        typer.Option(help=f"With --format plot, as often as wanted: {', '.join(CHARTS)}; types and paths if not given."),
+    ] = None,
+    series: Annotated[
+        list[str] | None,
+        typer.Option(help="With --format plot, as often as wanted: a label, or an edge type as it is drawn, to show."),
+    ] = None,
     unit: TimeUnitOption = "ms",
-    lateness: Annotated[str, typer.Option(help="Records up to so much late are put back in order.")] = "0",
+    lateness: Lateness = "0",
+    max_ahead: MaxAhead = None,
+    column: Columns = None,
+    stream_format: FormatOfStream = None,
+    delimiter: Delimiter = ",",
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
 ) -> None:
     """Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time.
@@ -59,8 +75,14 @@ def statistics(
     if ticks == 0:
         message = "a window is at least one tick long"
         raise typer.BadParameter(message, param_hint="--window")
-    reading = ReaderOptions(time_unit=time_unit(unit), keep_raw=dead_letters is not None)
-    late = int(bounded_duration(lateness, "--lateness", time_unit(unit)).ticks(time_unit(unit)))
+    options = of_stream(lateness, column, time_unit(unit))
+    reading = reading_of(
+        options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
+    )
+    late = int(options.lateness.ticks(options.time_unit))
+    _refuse_needless(form, {"--chart": chart, "--series": series})
+    for name in chart or ():
+        choice(name, {name: name for name in CHARTS}, "--chart")
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         reader = open_stream(stream_file, reading)
@@ -71,23 +93,38 @@ def statistics(
         finally:
             for text in counting.put_aside.told(reader.records, reader.place, shown_by(dead_letters)):
                 say(text)
-    _write(_rendered(snapshots, form, top, reading), output)
+    try:
+        text = _rendered(snapshots, form, top, options.time_unit, charts=chart or DRAWN, series=series or ())
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--series") from error
+    _write(text, output)
     if counting.put_aside.is_all(reader.records):
         raise typer.Exit(UNREADABLE_STREAM)
 
 
-def _rendered(snapshots: Sequence[StatisticsSnapshot], form: str, top: int, reading: ReaderOptions) -> str:
-    if form == "json":
-        return "".join(to_json(snapshot) + "\n" for snapshot in snapshots)
-    # JSON and help do without tables and pictures.
-    from graphtide.plot import to_svg  # noqa: PLC0415
-    from graphtide.statistics_report import to_charts, to_text  # noqa: PLC0415
+def _refuse_needless(form: str, given: dict[str, list[str] | None]) -> None:
+    for option, values in given.items():
+        if values and form != "plot":
+            message = "it says what to draw: add --format plot"
+            raise typer.BadParameter(message, param_hint=option)
 
+
+def _rendered(
+    snapshots: Sequence[StatisticsSnapshot],
+    form: str,
+    top: int,
+    unit: TimeUnit,
+    *,
+    charts: Sequence[str],
+    series: Sequence[str],
+) -> str:
     match form:
+        case "json":
+            return "".join(to_json(snapshot) + "\n" for snapshot in snapshots)
         case "plot":
-            return to_svg(to_charts(snapshots, reading.ticks_per_second, top))
+            return to_svg(to_charts(snapshots, unit, top, charts, series))
         case _:
-            return to_text(snapshots, reduce(merge, snapshots), top, reading.ticks_per_second)
+            return to_text(snapshots, reduce(merge, snapshots), top, unit)
 
 
 def _write(text: str, output: Path | None) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query import print_pattern
 
-from graphtide.cli.arguments import PatternFile, read_patterns, with_source
+from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_patterns, time_unit, with_source
 from graphtide.cli.status import say
+from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, of_stream, reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from graphtide_core.pattern import SubgraphPattern
+
+    from graphtide.options import MatchOptions
+    from graphtide.readers import ReaderOptions
+
+_AS_THEY_ARE: Final = ("ms", "0", ",")
+"""Unit, lateness and delimiter where nobody says otherwise."""
 
 
 def validate(
@@ -24,12 +31,28 @@ def validate(
     stream: Annotated[
         str | None, typer.Option(help="Check too that this stream has the attributes that the patterns read.")
     ] = None,
+    unit: TimeUnitOption = "ms",
+    lateness: Lateness = "0",
+    max_ahead: MaxAhead = None,
+    column: Columns = None,
+    format: Format = None,
+    delimiter: Delimiter = ",",
+    type: Type = None,
+    schema: SchemaFile = None,
     show: Annotated[bool, typer.Option("--print", help="Print the patterns in canonical form.")] = False,
 ) -> None:
-    """Check a pattern file; status 2 and the place of the first error if it is invalid."""
+    """Check a pattern file; status 2 and the place of the first error if it is invalid.
+
+    With --stream, which is read as `match` reads it, also that the stream's first records have what the patterns read.
+    """
     patterns = read_patterns(pattern_file)
-    if stream is not None:
-        _check(patterns, pattern_file, stream)
+    said = (unit, lateness, delimiter) != _AS_THEY_ARE or any((max_ahead, column, format, type, schema))
+    if stream is not None or said:
+        # What is said of a stream is to make sense, even if it is not looked at.
+        options = of_stream(lateness, column, time_unit(unit), type, schema)
+        reading = reading_of(options, format, delimiter, max_ahead)
+        if stream is not None:
+            _check(patterns, pattern_file, stream, options, reading)
     if show:
         typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
         return
@@ -37,28 +60,43 @@ def validate(
     typer.echo(f"{pattern_file}: {len(patterns)} valid pattern{'s' if len(patterns) != 1 else ''}: {names}")
 
 
-def _check(patterns: Sequence[SubgraphPattern], pattern_file: Path, stream: str) -> None:
-    """Refuse patterns that read an attribute that the stream does not have."""
-    # Without a stream nothing of this is needed.
-    from graphtide_query.known_attributes import refuse_unknown_attributes  # noqa: PLC0415
-
-    from graphtide.options import MatchOptions  # noqa: PLC0415
-    from graphtide.pipeline import Pipeline  # noqa: PLC0415
-    from graphtide.put_aside import PutAside  # noqa: PLC0415
-    from graphtide.readers import ReaderOptions, open_stream  # noqa: PLC0415
-    from graphtide.run import tuned  # noqa: PLC0415
-
-    options = MatchOptions()
-    reader = open_stream(stream, tuned(ReaderOptions(), Pipeline(patterns, options), options))
-    next(iter(reader.batches()), None)
-    known = reader.columns
-    reader.close()
-    put_aside = PutAside()
-    put_aside.add(reader.take_dead_letters())
-    for text in put_aside.told(reader.records, reader.place, "these are the stream's first records"):
-        say(text)
+def _check(
+    patterns: Sequence[SubgraphPattern], pattern_file: Path, stream: str, options: MatchOptions, reading: ReaderOptions
+) -> None:
     try:
-        if known is not None:
-            refuse_unknown_attributes(patterns, known)
+        _refuse_unfit(patterns, stream, options, reading)
     except InvalidPatternError as error:
         raise with_source(error, pattern_file) from error
+
+
+def _refuse_unfit(patterns: Sequence[SubgraphPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
+    """Refuse patterns that read what the stream does not have; say what of its first records could not be used.
+
+    Raises:
+        InvalidPatternError: a pattern reads an attribute that the stream does not have.
+        UnreadableStreamError: it cannot be read.
+    """
+    # Without a stream nothing of this is needed.
+    from graphtide_native.records import Sequencer, take_dead_letters  # noqa: PLC0415
+    from graphtide_query.known_attributes import refuse_unknown_attributes  # noqa: PLC0415
+
+    from graphtide.pipeline import Pipeline  # noqa: PLC0415
+    from graphtide.put_aside import PutAside  # noqa: PLC0415
+    from graphtide.readers import open_stream  # noqa: PLC0415
+    from graphtide.run import tuned  # noqa: PLC0415
+
+    reader = open_stream(stream, tuned(reading, Pipeline(patterns, options), options))
+    put_aside = PutAside()
+    try:
+        batch = next(iter(reader.batches()), None)
+        sequencer = Sequencer(int(options.lateness.ticks(options.time_unit)), options.max_pending)
+        if batch is not None:
+            sequencer.push(batch)
+        put_aside.add([*reader.take_dead_letters(), *take_dead_letters(sequencer)])
+        known = reader.columns
+    finally:
+        reader.close()
+    for text in put_aside.told(reader.records, reader.place, "these are the stream's first records"):
+        say(text)
+    if known is not None:
+        refuse_unknown_attributes(patterns, known)

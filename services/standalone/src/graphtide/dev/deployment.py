@@ -6,6 +6,7 @@ cluster.
 
 from __future__ import annotations
 
+import json
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
+from fastapi.responses import JSONResponse
 from graphtide_admin_api.bootstrap import assemble
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_backfill.bootstrap import operations_in_process as backfills
@@ -25,6 +27,7 @@ from graphtide_matcher_timing.bootstrap import matcher as matcher_timing
 from graphtide_matcher_timing.settings import Settings as TimingSettings
 from graphtide_planner.bootstrap import planner
 from graphtide_planner.settings import PlannerSettings
+from graphtide_runtime.api_pages import merged, serve_page
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.checkpoints.redis import RedisCheckpoints
 from graphtide_runtime.http import health_routes
@@ -32,6 +35,7 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.serving.heads import HeadAsGet
 from graphtide_runtime.serving.hosts import Hosts, KnownHosts
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_statistics.bootstrap import counter
@@ -85,7 +89,8 @@ def application(options: DevOptions) -> FastAPI:
         settings = settings.model_copy(update={"max_ahead_seconds": options.max_ahead_seconds})
     edges = ingestion(log, settings)
     slices = TemporaryDirectory(prefix="graphtide-dev-", ignore_cleanup_errors=True)
-    control = assemble(AdminApiSettings(insecure=True), log)
+    control_settings = AdminApiSettings(insecure=True)
+    control = assemble(control_settings, log)
     workers = Workers(
         [
             planner(PlannerSettings(), log),
@@ -107,14 +112,20 @@ def application(options: DevOptions) -> FastAPI:
             yield
 
     everything = FastAPI(lifespan=life, openapi_url=None, telemetry=REQUESTS)
-    everything.add_middleware(KnownHosts, hosts=Hosts(()))
+    everything.openapi = lambda: merged(control.app.openapi(), edges.app.openapi())  # type: ignore[method-assign]
+    everything.router.add_route("/openapi.json", lambda _: JSONResponse(everything.openapi()), include_in_schema=False)
+    serve_page(everything)
+    both = (settings, control_settings)
+    names, origins = [name for each in both for name in each.hosts], [origin for each in both for origin in each.cors_origins]
+    everything.add_middleware(HeadAsGet)
+    everything.add_middleware(KnownHosts, hosts=Hosts(names, origins))
     everything.include_router(
         health_routes(
             lambda: [*edges.alive(), *workers.alive(), *control.alive()],
             lambda: [*edges.ready(), *workers.ready(), *control.ready()],
         )
     )
-    for path in ("/api/v1/streams/{stream}/edges", "/api/v1/streams/{stream}:reset-watermark"):
+    for path in edges.paths():
         everything.router.routes.append(Route(path, _Whole(edges.app)))
     for path in ("/", "/api/v1"):
         everything.router.routes.append(Route(path, _signpost))
@@ -133,6 +144,7 @@ POST {base}/api/v1/patterns                    register one: {{"text": "PATTERN 
 POST {base}/api/v1/streams/STREAM/edges        edges as JSON Lines
 GET  {base}/api/v1/patterns/NAME/matches       what was found
 GET  {base}/api/v1/streams                     streams
+GET  {base}/docs                               all of the interface, as a page; /openapi.json for programs
 GET  {base}/readyz                             is it ready
 GET  {base}/metrics                            figures, for Prometheus
 
@@ -142,6 +154,13 @@ curl --header 'content-type: application/x-ndjson' {base}/api/v1/streams/payment
   --data-binary '{{"ts": 1000, "src": "ann", "dst": "bob", "label": "pay"}}'
 """
     )
+
+
+def description() -> str:
+    """Return the description of the whole API, of the control plane and of ingestion, in OpenAPI as JSON."""
+    control = assemble(AdminApiSettings(insecure=True), MemoryLog()).app
+    edges = ingestion(MemoryLog(), IngestionSettings(insecure=True)).app
+    return json.dumps(merged(control.openapi(), edges.openapi()), indent=2) + "\n"
 
 
 class _Whole:

@@ -1,7 +1,18 @@
 """Streams from files, standard input, tables and iterables, as batches for the matcher."""
 
 from graphtide.readers.dead_letters import DeadLetterFile
+from graphtide.readers.memory import from_edges, from_table
 from graphtide.readers.opening import open_stream
-from graphtide.readers.reader import Reader, ReaderOptions, StreamFormat, Unfit
+from graphtide.readers.reader import Reader, ReaderOptions, Settled, StreamFormat, Unfit
 
-__all__ = ["DeadLetterFile", "Reader", "ReaderOptions", "StreamFormat", "Unfit", "open_stream"]
+__all__ = [
+    "DeadLetterFile",
+    "Reader",
+    "ReaderOptions",
+    "Settled",
+    "StreamFormat",
+    "Unfit",
+    "from_edges",
+    "from_table",
+    "open_stream",
+]

@@ -1,9 +1,9 @@
 """Readers of columnar data: Parquet files, Arrow IPC files and streams, tables in memory.
 
-Each record batch goes to the decoder as an IPC stream of its own with the wanted columns alone. What the columns are is judged
-once, by the whole schema, so that an error names all of them. What a file says of its columns is checked against its bytes
-before anything reads them: damaged offsets or codes lead anywhere. Columns that nobody wants may be of any type. Cost: a look
-at every wanted value, and one copy of the wanted columns.
+Each record batch goes to the decoder as it lies in memory, with the wanted columns alone. What the columns are is judged once,
+by the whole schema, so that an error names all of them. What a file says of its columns is checked against its bytes before
+anything reads them: damaged offsets or codes lead anywhere. Columns that nobody wants may be of any type. Cost: a look at every
+wanted value.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
 from graphtide.readers.source import ARROW_FILE_MAGIC, PARQUET_MAGIC
+from graphtide.record import RECORD_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from graphtide.readers.source import ByteSource
 
 _OLD_FEATHER_MAGIC = b"FEA1"
-_NAMES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
 _LABELS = ("label", "src_label", "dst_label", "op")
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError, NotImplementedError, LookupError)
 """What pyarrow raises, by where the damage is."""
@@ -105,45 +105,45 @@ def _reader(
     *,
     to_order: int | None = None,
 ) -> DecodingReader:
-    decoder = ArrowDecoder(options.symbols, options.attributes, dict(options.columns), options.ticks_per_second)
+    columns = dict(options.columns)
+    decoder = ArrowDecoder(options.symbols, options.attributes, columns, options.ticks_per_second, types=options.declared)
     decoder.accept_until(options.latest)
 
-    def blocks() -> Iterator[bytes]:
+    def blocks() -> Iterator[pa.RecordBatch]:
         known = _wanted(schema, options)
-        yield _to_ipc([], pa.schema([field if field.name in known else pa.field(field.name, pa.null()) for field in schema]))
+        judged = pa.schema([field if field.name in known else pa.field(field.name, pa.null()) for field in schema])
+        try:
+            decoder.judge(judged)
+        except UnreadableStreamError as error:
+            message = f"{name}: {error}"
+            raise UnreadableStreamError(message) from error
         wanted: list[str] | None = None
         try:
             for batch in batches:
                 wanted = wanted or _wanted(batch.schema, options)
                 selected = batch.select(wanted)
                 selected.validate(full=True)
-                parts = range(0, selected.num_rows, options.block_rows)
-                for start in parts:
-                    yield _to_ipc([selected.slice(start, options.block_rows)], selected.schema)
+                for start in range(0, selected.num_rows, options.block_rows):
+                    yield selected.slice(start, options.block_rows)
         except _DAMAGED as error:
             message = f"{name}: cannot be read further ({_first_line(error)})"
             raise UnreadableStreamError(message) from error
 
-    return DecodingReader(decoder, blocks, name=name, source=source, columns=list(schema.names), place="row", to_order=to_order)
-
-
-def _plain(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with what pandas and others leave in it gone: it would travel with every batch."""
-    return schema.remove_metadata()
-
-
-def _to_ipc(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> bytes:
-    sink = pa.BufferOutputStream()
-    plain = _plain(schema)
-    with pa.ipc.new_stream(sink, plain) as writer:
-        for batch in batches:
-            writer.write_batch(batch.replace_schema_metadata(None))
-    ipc: bytes = sink.getvalue().to_pybytes()
-    return ipc
+    return DecodingReader(
+        decoder,
+        blocks,
+        decode=decoder.decode_rows,
+        name=name,
+        source=source,
+        columns=list(schema.names),
+        place="row",
+        to_order=to_order,
+        typed=options.types,
+    )
 
 
 def _wanted(schema: pa.Schema, options: ReaderOptions) -> list[str]:
-    names = {options.columns.get(name, name) for name in _NAMES} | set(options.attributes)
+    names = {options.columns.get(name, name) for name in RECORD_COLUMNS} | {*options.attributes, *options.types}
     return [name for name in schema.names if name in names]
 
 

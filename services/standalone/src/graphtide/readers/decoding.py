@@ -6,17 +6,18 @@ reads can take them before there are more.
 
 from __future__ import annotations
 
+import difflib
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Sequencer, take_dead_letters
 
-from graphtide.readers.reader import Unfit
+from graphtide.readers.reader import Settled, Unfit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_native.records import Decoder, EdgeBatch
@@ -34,8 +35,9 @@ class DecodingReader:
     def __init__(
         self,
         decoder: Decoder,
-        blocks: Callable[[], Iterator[bytes]],
+        blocks: Callable[[], Iterator[object]],
         *,
+        decode: Callable[[Any], EdgeBatch] | None = None,
         name: str,
         source: ByteSource | None = None,
         columns: list[str] | None = None,
@@ -43,12 +45,14 @@ class DecodingReader:
         refused: list[DeadLetter] | None = None,
         to_order: int | None = None,
         is_live: bool = False,
+        typed: Collection[str] = (),
     ) -> None:
         """Join a decoder and its blocks.
 
         Args:
             decoder: understands the blocks.
             blocks: gives them; called once.
+            decode: understands one of them; None is `decoder.decode`, which takes bytes.
             name: what messages call the stream.
             source: closed at the end.
             columns: the stream's, where the decoder sees only some.
@@ -56,9 +60,11 @@ class DecodingReader:
             refused: where `blocks` leaves letters of records for which it gave substitutes.
             is_live: see `Reader.is_live`.
             to_order: how many records to put in order of time before the first is handed on; None leaves them as they come.
+            typed: columns of which a type is declared, so that they must be there.
         """
         self._decoder = decoder
         self._blocks = blocks
+        self._understand: Callable[[Any], EdgeBatch] = decode or decoder.decode
         self._name = name
         self._source = source
         self._columns = columns
@@ -67,6 +73,8 @@ class DecodingReader:
         self._refused = [] if refused is None else refused
         self._to_order = to_order
         self._is_live = is_live
+        self._typed = frozenset(typed)
+        self._is_to_check = bool(typed)
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches; see `Reader.batches`."""
@@ -78,7 +86,7 @@ class DecodingReader:
     def _decode(self) -> Iterator[EdgeBatch]:
         # Where the blocks break off, what came before is handed out already; the record that was cut is lost with the rest.
         for block in self._blocks():
-            yield from self._handed_on(partial(self._decoder.decode, block))
+            yield from self._handed_on(partial(self._understand, block))
         yield from self._handed_on(self._decoder.finish)
 
     def _ordered(self, most: int) -> Iterator[EdgeBatch]:
@@ -95,6 +103,8 @@ class DecodingReader:
 
     def _handed_on(self, step: Callable[[], EdgeBatch]) -> Iterator[EdgeBatch]:
         batch = self._named(step)
+        if self._is_to_check:
+            self._refuse_unknown_types()
         letters = take_dead_letters(self._decoder)
         if self._refused:
             letters = sorted([*letters, *self._refused], key=lambda letter: letter.line)
@@ -102,6 +112,17 @@ class DecodingReader:
         self._letters += letters
         if len(batch) or letters:
             yield batch
+
+    def _refuse_unknown_types(self) -> None:
+        known = self.columns
+        if known is None:
+            return
+        self._is_to_check = False
+        for name in sorted(self._typed - {*known}):
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            message = f"{self._name}: a type is declared of {name!r}, but there is no such column{hint}"
+            raise UnreadableStreamError(message)
 
     def _named(self, step: Callable[[], EdgeBatch]) -> EdgeBatch:
         """Run a step of the decoder, which does not know what its stream is called."""
@@ -154,6 +175,11 @@ class DecodingReader:
     def unfit(self) -> list[Unfit]:
         """Wanted attributes whose values are missing because none can have them; see `Reader.unfit`."""
         return [Unfit(*told) for told in self._decoder.unfit()]
+
+    @property
+    def settled(self) -> list[Settled]:
+        """Columns of CSV that were found to hold texts; see `Reader.settled`."""
+        return [Settled(*told) for told in self._decoder.settled() if told[0] not in self._typed]
 
     @property
     def place(self) -> str:

@@ -55,11 +55,23 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
     columns = dict(options.columns)
     decoder: CsvDecoder | JsonLinesDecoder
     if kind is StreamFormat.CSV:
-        decoder = CsvDecoder(options.symbols, options.attributes, columns, options.delimiter, keep_raw=options.keep_raw)
+        decoder = CsvDecoder(
+            options.symbols,
+            options.attributes,
+            columns,
+            options.delimiter,
+            types=options.declared,
+            settle=True,
+            keep_raw=options.keep_raw,
+        )
     else:
-        decoder = JsonLinesDecoder(options.symbols, options.attributes, columns, keep_raw=options.keep_raw)
+        decoder = JsonLinesDecoder(
+            options.symbols, options.attributes, columns, types=options.declared, keep_raw=options.keep_raw
+        )
     decoder.accept_until(options.latest)
-    return DecodingReader(decoder, lambda: source.blocks(options.block_size), name=source.name, source=source)
+    return DecodingReader(
+        decoder, lambda: source.blocks(options.block_size), name=source.name, source=source, typed=options.types
+    )
 
 
 def _tell(source: ByteSource, name: str) -> StreamFormat:

@@ -16,6 +16,7 @@ from graphtide_native.records import Symbols, ticks_per_second
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from graphtide_core.attribute_type import AttributeType
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_native.records import EdgeBatch
 
@@ -40,6 +41,7 @@ class ReaderOptions:
         time_unit: what `ts` counts; timestamps of columnar formats are converted to it.
         format: how the stream is written; None to tell by its name and first bytes.
         delimiter: what separates the fields of a CSV file.
+        types: what is declared of attributes: a record with another value is put aside, a table with another column refused.
         keep_raw: whether records of text formats keep their bytes for a later stage to put aside; else it gets their fields.
         block_size: bytes of text to decode at once.
         block_rows: rows of a columnar format to decode at once.
@@ -53,11 +55,17 @@ class ReaderOptions:
     time_unit: TimeUnit = TimeUnit.MILLISECOND
     format: StreamFormat | None = None
     delimiter: str = ","
+    types: Mapping[str, AttributeType] = field(default_factory=dict)
     keep_raw: bool = True
     block_size: int = 1 << 20
     block_rows: int = 1 << 16
     latest: EventTime = MAX_EVENT_TIME
     live: bool = False
+
+    @property
+    def declared(self) -> dict[str, str]:
+        """What is declared of attributes, as decoders are told it."""
+        return {name: kind.value for name, kind in self.types.items()}
 
     @property
     def ticks_per_second(self) -> int:
@@ -75,6 +83,14 @@ class Unfit(NamedTuple):
     found: str
     records: int
     line: int
+
+
+class Settled(NamedTuple):
+    """A column of CSV that holds texts, because of one in the beginning of the stream: its name, the text and its line."""
+
+    column: str
+    line: int
+    text: str
 
 
 class Reader(Protocol):
@@ -128,6 +144,11 @@ class Reader(Protocol):
     @property
     def unfit(self) -> list[Unfit]:
         """Wanted attributes whose values are missing because no attribute can have them, as far as is known."""
+        ...
+
+    @property
+    def settled(self) -> list[Settled]:
+        """Columns of CSV that were found to hold texts: known after the first batch."""
         ...
 
     @property

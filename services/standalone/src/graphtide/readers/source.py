@@ -112,7 +112,9 @@ class ByteSource:
     def _unzstd(self, size: int) -> Iterator[bytes]:
         import pyarrow as pa  # noqa: PLC0415 - other streams of bytes do without
 
-        step = min(size, _ZSTD_STEP)
+        # Of a file, the first block is as long as that of others: it settles the types of columns.
+        first, rest = min(size, _FIRST_BLOCK), min(size, _ZSTD_STEP)
+        step = rest if self.total is None else first
         with pa.CompressedInputStream(pa.PythonFile(self._file, mode="r"), "zstd") as stream:
             while True:
                 try:
@@ -124,6 +126,7 @@ class ByteSource:
                     return
                 self.read = self._file.tell() if self._file.seekable() else self.read
                 yield block
+                step = rest
 
 
 def open_source(name: str) -> ByteSource:

@@ -95,7 +95,10 @@ class Counter:
         transactor.open()
         published = Follower(self._log, self._topics.statistics)
         for record in published.to_the_end():
-            if record.value is not None:
+            if record.value is None:
+                # The stream was deleted.
+                opened.published.pop((record.key or b"").decode(errors="replace"), None)
+            else:
                 self._take_published(record, opened)
         published.close()
         for record in patterns.to_the_end():
@@ -182,7 +185,7 @@ class Counter:
                 counting = Counting(stream, opened.windows.ticks(stream, unit), unit, epoch=epoch)
             elif counting.epoch != epoch:
                 counting = counting.anew(epoch)
-            counting.take(record.value or b"")
+            counting.take(record.value or b"", figures.last_ts)
             opened.countings[stream] = counting
             add(metrics.COUNTED_EDGES, figures.records, {key.STREAM: stream})
         except DeletionsBeganError:

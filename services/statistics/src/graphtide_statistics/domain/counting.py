@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.statistics import drift
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.statistics import StreamStatistics
+from graphtide_wire.ordered import MADE
 from graphtide_wire.statistics import StatisticsRecord
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.time import TimeUnit
+
+
+_NO_ATTRIBUTES: Final = RECORD_FIELDS | {"op", MADE}
+"""Columns of ordered edges that are none."""
+
+_MOST_CHARACTERS: Final = 64 * 1024
+"""Of all names of attributes that a snapshot tells: a stream may have a thousand."""
 
 
 class DeletionsBeganError(Exception):
@@ -40,13 +49,16 @@ class Counting:
         symbols = Symbols()
         self._decoder = ArrowDecoder(symbols, [], {}, ticks_per_second(unit))
         self._statistics = StreamStatistics(symbols, ticks, deletions=deletions)
+        self._attributes: dict[str, int] = {}
+        """Attributes by the time of the last record that had them."""
+        self._newest = 0
 
     def anew(self, epoch: int) -> Counting:
         """Return who counts alike in another epoch, with nothing seen."""
         return Counting(self.stream, self.ticks, self.unit, epoch=epoch, deletions=self._deletions)
 
-    def take(self, body: bytes) -> None:
-        """Count the edges of an ordered record.
+    def take(self, body: bytes, last_ts: int) -> None:
+        """Count the edges of an ordered record, the last of which has this time.
 
         Raises:
             UnreadableStreamError: it is not what an ordered record must be.
@@ -57,6 +69,9 @@ class Counting:
             raise DeletionsBeganError
         self._statistics.push(batch)
         self._is_changed = self._is_changed or len(batch) > 0
+        if len(batch):
+            self._newest = last_ts
+            self._attributes |= dict.fromkeys(set(self._decoder.columns() or ()) - _NO_ATTRIBUTES, last_ts)
 
     def publish(self, before: StatisticsRecord | None) -> StatisticsRecord | None:
         """Return what to publish after `before`; None if nothing was counted since the last call."""
@@ -66,6 +81,12 @@ class Counting:
         snapshot = self._statistics.snapshot()
         change = drift(before.snapshot, snapshot) if before is not None else None
         number = before.snapshot_version + 1 if before is not None else 1
-        return StatisticsRecord(
-            self.stream, number, snapshot, max(change.order, change.path_order) if change is not None else None
-        )
+        drifted = max(change.order, change.path_order) if change is not None else None
+        return StatisticsRecord(self.stream, number, snapshot, drifted, self._attributes_of_window())
+
+    def _attributes_of_window(self) -> tuple[str, ...] | None:
+        """Return the attributes that edges of the window had, to the record; None if they are too many to be published."""
+        self._attributes = {name: ts for name, ts in self._attributes.items() if self._newest - ts < self.ticks}
+        if sum(len(name) for name in self._attributes) > _MOST_CHARACTERS:
+            return None
+        return tuple(sorted(self._attributes))

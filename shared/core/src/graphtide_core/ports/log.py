@@ -218,10 +218,18 @@ class LogTransactor(Protocol):
 
 
 class LogAdmin(Protocol):
-    """Makes topics."""
+    """Makes and deletes topics."""
 
     def ensure(self, topics: Iterable[TopicSpec]) -> None:
         """Make the topics that are not there; leave the others as they are. All can be written to on return."""
+        ...
+
+    def delete(self, topics: Iterable[str]) -> None:
+        """Delete topics with their records, and the positions that groups have in them; those that are not there stay so.
+
+        None is listed any more on return; positions may take a moment to go. Whoever reads or writes such a topic meanwhile
+        fails sooner or later: have its work end before.
+        """
         ...
 
     def topics(self) -> list[str]:
@@ -245,7 +253,7 @@ class Log(Protocol):
         ...
 
     def admin(self) -> LogAdmin:
-        """Return what makes topics."""
+        """Return what makes and deletes topics."""
         ...
 
     def ping(self) -> None:

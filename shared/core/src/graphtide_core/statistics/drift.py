@@ -15,14 +15,12 @@ from bisect import insort
 from dataclasses import dataclass
 from itertools import takewhile
 from math import log2
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_core.statistics.snapshot import StatisticsSnapshot
-
-_Kind = TypeVar("_Kind")
 
 CLEARLY_MORE: Final = 1.25
 """How many times as frequent a kind must be as another for their order to count."""
@@ -69,10 +67,11 @@ class DriftPolicy:
 def drift(then: StatisticsSnapshot, now: StatisticsSnapshot) -> Drift:
     """Measure the change. Complexity: O(k log k + c) for k kinds, up to `MOST_KINDS`, of which c pairs changed places."""
     both = then.rate > 0 and now.rate > 0
-    known_paths = then.paths is not None and now.paths is not None
+    types = [(then.types.get(kind, 0), now.types.get(kind, 0)) for kind in {**then.types, **now.types}]
+    paths = then.path_counts.beside(now.path_counts) if then.paths is not None and now.paths is not None else []
     return Drift(
-        order=_order_change(then.types, now.types),
-        path_order=_order_change(then.paths or {}, now.paths or {}) if known_paths else 0.0,
+        order=_order_change(types),
+        path_order=_order_change(paths),
         rate=abs(log2(now.rate / then.rate)) if both else 0.0,
     )
 
@@ -98,12 +97,12 @@ class _Counted(NamedTuple):
     share: float
 
 
-def _order_change(then: Mapping[_Kind, int], now: Mapping[_Kind, int]) -> float:
-    all_then, all_now = sum(then.values()), sum(now.values())
+def _order_change(counts: Sequence[tuple[int, int]]) -> float:
+    """Return the change of order of kinds, each given by how often it occurs before and after."""
+    all_then, all_now = sum(before for before, _ in counts), sum(after for _, after in counts)
     if all_then == 0 or all_now == 0:
         return 0.0
-    counts = [(now.get(kind, 0), then.get(kind, 0)) for kind in {**then, **now}]
-    kinds = [_Counted(after, before, before / all_then + after / all_now) for after, before in counts]
+    kinds = [_Counted(after, before, before / all_then + after / all_now) for before, after in counts]
     kinds = sorted(kinds, key=lambda kind: -kind.share)[:MOST_KINDS]
     pairs = (sum(kind.share for kind in kinds) ** 2 - sum(kind.share**2 for kind in kinds)) / 2
     # Sums of floating-point numbers may come out a little above the whole.

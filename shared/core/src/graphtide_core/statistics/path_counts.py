@@ -116,6 +116,14 @@ class PathCounts(Mapping[PathType, int]):
         for key, count in zip(self._keys, self._counts, strict=True):
             yield key >> _LOW, key & _MASK, count
 
+    def beside(self, other: PathCounts) -> list[tuple[int, int]]:
+        """Return, of each type of paths that either has, how many these and the others are. Complexity: O(paths)."""
+        places = {kind: place for place, kind in enumerate(self.kinds)}
+        ends = [2 * places.setdefault(kind, len(places)) + way for kind in other.kinds for way in (0, 1)]
+        own = dict(zip(self._keys, self._counts, strict=True))
+        theirs = {_key(ends[one], ends[two]): count for one, two, count in other.rows()}
+        return [(own.get(key, 0), theirs.get(key, 0)) for key in {**own, **theirs}]
+
     def meetings(self, asked: AskedEnd, other: AskedEnd) -> int:
         """Return how often an end that fits the one lies beside another that fits the other; two that can change places twice.
 

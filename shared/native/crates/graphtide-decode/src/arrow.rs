@@ -1,4 +1,4 @@
-//! Arrow IPC: each block is one whole stream, a schema and its record batches.
+//! Arrow: rows in memory, or IPC, of which each block is one whole stream, a schema and its record batches.
 //!
 //! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down. `src`,
 //! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth
@@ -13,7 +13,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
-use arrow_schema::{ArrowError, Field};
+use arrow_schema::{ArrowError, Field, Schema};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::key::{IdRef, KeyRef, MADE_LIMIT};
@@ -25,6 +25,7 @@ use crate::arrow_writer::MADE;
 use crate::columns::{Column, ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::render::Object;
+use crate::types::AttributeType;
 use crate::writer::{Draft, Target, Writer};
 use crate::{Decoder, Options};
 
@@ -32,6 +33,7 @@ use crate::{Decoder, Options};
 #[derive(Clone, Debug)]
 pub struct ArrowDecoder {
     attributes: Vec<String>,
+    declared: Vec<(String, AttributeType)>,
     names: ColumnNames,
     ticks_per_second: i64,
     writer: Writer,
@@ -47,6 +49,7 @@ impl ArrowDecoder {
         }
         Ok(Self {
             attributes: options.attributes,
+            declared: options.declared,
             names: options.columns,
             ticks_per_second,
             writer: Writer::new(symbols, false, false),
@@ -55,8 +58,31 @@ impl ArrowDecoder {
         })
     }
 
+    /// Finds the wanted columns of a schema.
+    fn resolve(&mut self, schema: &Schema) -> Result<(), DecodeError> {
+        let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        self.layout = Layout::resolve(&self.names, &self.attributes, &columns)?;
+        self.columns = Some(columns);
+        for field in self.layout.attributes.iter().flatten().map(|place| schema.field(*place)) {
+            if !Values::can_be(field.data_type()) {
+                return Err(no_attribute(field));
+            }
+        }
+        for (name, kind) in &self.declared {
+            if let Some((_, field)) = schema.fields().find(name)
+                && !kind.fits_column(field.data_type())
+            {
+                return Err(not_declared(field, *kind));
+            }
+        }
+        Ok(())
+    }
+
     fn decode(&mut self, rows: &RecordBatch, target: &mut Target<'_>) -> Result<(), DecodeError> {
         let mut columns = Columns::new(rows, &self.layout, &self.names, self.ticks_per_second)?;
+        if columns.write_all(rows.num_rows(), &mut self.writer, target) {
+            return Ok(());
+        }
         for row in 0..rows.num_rows() {
             let line = self.writer.ordinal() + 1;
             if let Err(error) = columns.write(row, line, &mut self.writer, target, &self.attributes) {
@@ -89,14 +115,7 @@ impl Decoder for ArrowDecoder {
         loop {
             let rows = guarded(|| decoder.decode(&mut buffer).map_err(damaged))?;
             if let Some(schema) = decoder.schema().filter(|_| !resolved) {
-                let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-                self.layout = Layout::resolve(&self.names, &self.attributes, &columns)?;
-                self.columns = Some(columns);
-                for field in self.layout.attributes.iter().flatten().map(|place| schema.field(*place)) {
-                    if !Values::can_be(field.data_type()) {
-                        return Err(no_attribute(field));
-                    }
-                }
+                self.resolve(&schema)?;
                 resolved = true;
             }
             let Some(rows) = rows else { break };
@@ -106,6 +125,17 @@ impl Decoder for ArrowDecoder {
             return Err(DecodeError::Arrow { reason: "it has no schema".to_owned() });
         }
         guarded(|| decoder.finish().map_err(damaged))
+    }
+
+    fn judge(&mut self, schema: &Schema) -> Result<(), DecodeError> {
+        self.resolve(schema)
+    }
+
+    fn feed_rows(&mut self, rows: &RecordBatch, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        let symbols = self.writer.symbols.clone();
+        let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
+        self.resolve(rows.schema_ref())?;
+        guarded(|| self.decode(rows, &mut target))
     }
 
     fn finish(&mut self, _: &mut EdgeBatch, _: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
@@ -139,17 +169,17 @@ fn damaged(error: ArrowError) -> DecodeError {
 }
 
 /// The wanted columns of one record batch.
-struct Columns<'a> {
-    ts: Ticks,
-    source: Keys<'a>,
-    target: Keys<'a>,
-    label: Labels<'a>,
-    source_label: Option<Labels<'a>>,
-    target_label: Option<Labels<'a>>,
-    id: Option<Keys<'a>>,
-    made: Option<&'a BooleanArray>,
-    operation: Option<Texts<'a>>,
-    attributes: Vec<Option<Values<'a>>>,
+pub(crate) struct Columns<'a> {
+    pub(crate) ts: Ticks,
+    pub(crate) source: Keys<'a>,
+    pub(crate) target: Keys<'a>,
+    pub(crate) label: Labels<'a>,
+    pub(crate) source_label: Option<Labels<'a>>,
+    pub(crate) target_label: Option<Labels<'a>>,
+    pub(crate) id: Option<Keys<'a>>,
+    pub(crate) made: Option<&'a BooleanArray>,
+    pub(crate) operation: Option<Texts<'a>>,
+    pub(crate) attributes: Vec<Option<Values<'a>>>,
 }
 
 impl<'a> Columns<'a> {
@@ -228,7 +258,7 @@ impl<'a> Columns<'a> {
 }
 
 /// Event times in ticks.
-enum Ticks {
+pub(crate) enum Ticks {
     /// Counted in ticks already.
     Signed(Numbers<i64>),
     /// Counted in ticks already, and some may be past the range of time.
@@ -268,20 +298,27 @@ impl Ticks {
     }
 }
 
+/// Below this a number is held as one, see [`KeyRef`].
+const LIMIT: u64 = 1_000_000_000_000_000_000;
+
 #[inline]
 fn key<'a>(keys: &'a Keys<'_>, row: usize, buffer: &'a mut itoa::Buffer) -> Option<KeyRef<'a>> {
-    /// Below this a number is held as one, see [`KeyRef`].
-    const LIMIT: u64 = 1_000_000_000_000_000_000;
     match keys {
         Keys::Texts(texts) => texts.get(row).map(KeyRef::parse),
-        Keys::Signed(numbers) => numbers.get(row).map(|number| match u64::try_from(number) {
-            Ok(number) if number < LIMIT => KeyRef::Number(number),
-            _ => KeyRef::Text(buffer.format(number)),
-        }),
+        Keys::Signed(numbers) => numbers.get(row).map(|number| number_key(number, buffer)),
         Keys::Unsigned(numbers) => numbers.get(row).map(|number| match number {
             0..LIMIT => KeyRef::Number(number),
             _ => KeyRef::Text(buffer.format(number)),
         }),
+    }
+}
+
+/// The key that the text of a number is.
+#[inline]
+pub(crate) fn number_key(number: i64, buffer: &mut itoa::Buffer) -> KeyRef<'_> {
+    match u64::try_from(number) {
+        Ok(number) if number < LIMIT => KeyRef::Number(number),
+        _ => KeyRef::Text(buffer.format(number)),
     }
 }
 
@@ -301,6 +338,11 @@ fn no_attribute(field: &Field) -> DecodeError {
         found: field.data_type().to_string(),
         expected: "a truth value, a number, a text, a date or a time",
     }
+}
+
+fn not_declared(field: &Field, kind: AttributeType) -> DecodeError {
+    let (name, found) = (field.name().clone(), field.data_type().to_string());
+    DecodeError::NotDeclared { name, found, declared: kind.name() }
 }
 
 /// The layout of a schema has every required column, so this cannot be seen; it is an error all the same.

@@ -27,6 +27,16 @@ pub(crate) struct Numbers<T: ArrowNativeType> {
 }
 
 impl<T: ArrowNativeType> Numbers<T> {
+    /// Whether one may be missing.
+    pub(crate) fn has_missing(&self) -> bool {
+        self.nulls.as_ref().is_some_and(|nulls| nulls.null_count() > 0)
+    }
+
+    /// The numbers; any stands for one that is missing.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Option<T> {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {

@@ -21,19 +21,14 @@ pub(crate) type Written = Vec<Option<OwnedValue>>;
 
 /// Whether a column is of a type that [`written`] reads.
 pub(crate) fn is_written(kind: &DataType) -> bool {
-    use DataType::{Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Time32, Time64, Timestamp};
-    matches!(
-        kind,
-        Decimal32(..)
-            | Decimal64(..)
-            | Decimal128(..)
-            | Decimal256(..)
-            | Date32
-            | Date64
-            | Time32(_)
-            | Time64(_)
-            | Timestamp(..)
-    )
+    use DataType::{Date32, Date64, Time32, Time64, Timestamp};
+    is_decimal(kind) || matches!(kind, Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..))
+}
+
+/// Whether a column is of decimals.
+pub(crate) fn is_decimal(kind: &DataType) -> bool {
+    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+    matches!(kind, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..))
 }
 
 /// Reads a column of decimals, dates, times of day or timestamps; None if it is of another type.

@@ -13,6 +13,7 @@ use memchr::{memchr, memchr_iter};
 use crate::columns::{Column, ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::splitter::{Piece, Splitter};
+use crate::types::{AttributeType, Projection, SETTLED_BY, Settled, is_text, refuse};
 use crate::writer::{Draft, Label, Target, Writer};
 use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options};
 
@@ -21,13 +22,24 @@ const FORMAT: &str = "CSV";
 /// Decoder of a CSV stream.
 #[derive(Clone, Debug)]
 pub struct CsvDecoder {
-    attributes: Vec<String>,
+    attributes: Projection,
+    types: Types,
     names: ColumnNames,
     delimiter: u8,
     splitter: Splitter,
     writer: Writer,
     header: Option<Header>,
     fields: Fields,
+}
+
+/// How the types of the attributes come about.
+#[derive(Clone, Debug)]
+struct Types {
+    /// Whether a value may be none of what was declared, so that records are judged before they are written.
+    can_refuse: bool,
+    /// Whether the first block is still to settle which columns hold texts.
+    to_settle: bool,
+    settled: Vec<Settled>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,8 +54,11 @@ impl CsvDecoder {
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r' | 0) {
             return Err(DecodeError::Delimiter { delimiter: delimiter.into() });
         }
+        let attributes = Projection::new(options.attributes, options.declared);
+        let can_refuse = attributes.types.iter().any(|kind| !matches!(kind, AttributeType::Any | AttributeType::String));
         Ok(Self {
-            attributes: options.attributes,
+            attributes,
+            types: Types { can_refuse, to_settle: false, settled: Vec::new() },
             names: options.columns,
             delimiter,
             splitter: Splitter::new(Some(delimiter)),
@@ -53,12 +68,56 @@ impl CsvDecoder {
         })
     }
 
+    /// Lets the first block settle which columns hold texts, where nothing is declared of them.
+    #[must_use]
+    pub fn settling(mut self) -> Self {
+        self.types.to_settle = true;
+        self
+    }
+
     fn has(&self, column: Column) -> bool {
         self.header.as_ref().is_some_and(|header| header.layout.get(column).is_some())
     }
 
+    /// Settles by the beginning of a stream which columns hold texts; what is cut at the block's end is not looked at.
+    ///
+    /// It is decoded afterwards like any block. Cost: one more pass over at most [`SETTLED_BY`] bytes.
+    fn settle(&mut self, block: &[u8]) -> Result<(), DecodeError> {
+        let Self { attributes, types, names, delimiter, fields, .. } = self;
+        let mut splitter = Splitter::new(Some(*delimiter));
+        splitter.feed(&block[..block.len().min(SETTLED_BY)]);
+        let Some(first) = splitter.next() else { return Ok(()) };
+        let header = Header::read(&first, *delimiter, fields, names, &attributes.names)?;
+        let mut open: Vec<usize> =
+            (0..header.columns.len()).filter(|place| !header.layout.columns.contains(&Some(*place))).collect();
+        types.to_settle = false;
+        while let Some(piece) = splitter.next()
+            && !open.is_empty()
+        {
+            let Piece::Record { line, bytes, quoted } = piece else { continue };
+            let Ok(fields) = fields.split(bytes, *delimiter, quoted) else { continue };
+            if fields.len() != header.columns.len() {
+                continue;
+            }
+            open.retain(|place| {
+                let text = fields.get(*place);
+                let shows = is_text(text);
+                if shows {
+                    types.settled.push(Settled { column: header.columns[*place].clone(), line, text: shorten(text) });
+                }
+                !shows
+            });
+        }
+        for (kind, name) in attributes.types.iter_mut().zip(&attributes.names) {
+            if *kind == AttributeType::Any && types.settled.iter().any(|settled| settled.column == *name) {
+                *kind = AttributeType::String;
+            }
+        }
+        Ok(())
+    }
+
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let Self { attributes, names, delimiter, splitter, writer, header, fields } = self;
+        let Self { attributes, types, names, delimiter, splitter, writer, header, fields } = self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
@@ -73,13 +132,19 @@ impl CsvDecoder {
                 break;
             };
             let Some(header) = header else {
-                *header = Some(Header::read(&piece, *delimiter, fields, names, attributes)?);
+                *header = Some(Header::read(&piece, *delimiter, fields, names, &attributes.names)?);
                 continue;
             };
             let (line, bytes, result) = match piece {
                 Piece::Record { line, bytes, quoted } => {
                     let result = fields.split(bytes, *delimiter, quoted).and_then(|fields| {
-                        write(writer, &mut target, &header.layout, header.columns.len(), line, fields, bytes)
+                        if fields.len() != header.columns.len() {
+                            return Err(RowError::FieldCount { expected: header.columns.len(), found: fields.len() });
+                        }
+                        if types.can_refuse {
+                            judge(attributes, &header.layout, fields)?;
+                        }
+                        write(writer, &mut target, &header.layout, attributes, line, fields, bytes)
                     });
                     (line, bytes, result)
                 }
@@ -110,6 +175,9 @@ impl Decoder for CsvDecoder {
     }
 
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        if self.types.to_settle {
+            self.settle(block)?;
+        }
         self.splitter.feed(block);
         self.drain(false, batch, dead)
     }
@@ -122,6 +190,10 @@ impl Decoder for CsvDecoder {
 
     fn begin_piece(&mut self, line: u64) {
         self.splitter.restart(line);
+    }
+
+    fn settled(&self) -> &[Settled] {
+        &self.types.settled
     }
 
     fn columns(&self) -> Option<&[String]> {
@@ -176,14 +248,11 @@ fn write(
     writer: &mut Writer,
     target: &mut Target<'_>,
     layout: &Layout,
-    expected: usize,
+    projection: &Projection,
     line: u64,
     fields: FieldsOf<'_>,
     raw: &[u8],
 ) -> Result<(), RowError> {
-    if fields.len() != expected {
-        return Err(RowError::FieldCount { expected, found: fields.len() });
-    }
     let text = |column: Column| layout.get(column).map(|place| fields.get(place));
     let key = |column: Column| text(column).map(KeyRef::parse);
     let label = |column: Column| text(column).map(Label::Text);
@@ -199,9 +268,25 @@ fn write(
     };
     // No text of a record within the bound can be longer than a batch can hold: the other fields take their bytes too.
     const { assert!(MAX_RECORD - 4 <= graphtide_graph::key::MAX_TEXT) };
-    let attributes =
-        layout.attributes.iter().map(|place| place.map_or(ValueRef::Null, |place| ValueRef::infer(fields.get(place))));
+    // What is no value of its type was refused before.
+    let attributes = layout
+        .attributes
+        .iter()
+        .zip(&projection.types)
+        .take(projection.wanted)
+        .map(|(place, kind)| place.and_then(|place| kind.read(fields.get(place))).unwrap_or(ValueRef::Null));
     writer.write(target, line, &draft, attributes, raw)
+}
+
+/// Refuses a record with a value that is not of the type that was declared.
+fn judge(projection: &Projection, layout: &Layout, fields: FieldsOf<'_>) -> Result<(), RowError> {
+    for ((kind, name), place) in projection.types.iter().zip(&projection.names).zip(&layout.attributes) {
+        let Some(text) = place.map(|place| fields.get(place)) else { continue };
+        if kind.read(text).is_none() {
+            return Err(refuse(name, text, *kind));
+        }
+    }
+    Ok(())
 }
 
 #[inline]

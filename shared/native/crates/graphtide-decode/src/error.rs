@@ -44,6 +44,16 @@ pub enum DecodeError {
         /// The types it could have.
         expected: &'static str,
     },
+    /// A column is of another type than was declared.
+    #[error("column {name:?} is of type {found}, and {declared} was declared")]
+    NotDeclared {
+        /// The column.
+        name: String,
+        /// Its type.
+        found: String,
+        /// What was declared.
+        declared: &'static str,
+    },
     /// The mapping of columns names something that no record has.
     #[error("there is no {name:?} to map a column to; one of {known}")]
     UnknownColumn {
@@ -101,6 +111,8 @@ pub(crate) enum RowError {
     NotKey { column: &'static str },
     #[error("{column} is past the range of dates and times")]
     NoTime { column: String },
+    #[error("{column} {found:?} is not of the type {declared}, which was declared")]
+    NotDeclared { column: String, found: String, declared: &'static str },
     #[error("{column} is not a text")]
     NotText { column: &'static str },
     #[error("op {text:?} is neither \"insert\" nor \"delete\"")]

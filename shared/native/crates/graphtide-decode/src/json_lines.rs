@@ -18,6 +18,7 @@ use crate::columns::Column;
 use crate::error::{DecodeError, RowError, shorten};
 use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
 use crate::splitter::{Piece, Splitter};
+use crate::types::{AttributeType, Projection, refuse};
 use crate::unfit;
 use crate::writer::{Draft, Label, Target, Writer, check_text};
 use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options, Unfit};
@@ -25,7 +26,9 @@ use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options, Unfit};
 /// Decoder of a stream of JSON Lines.
 #[derive(Clone, Debug)]
 pub struct JsonLinesDecoder {
-    attributes: Vec<String>,
+    attributes: Projection,
+    /// What is declared of some of them, by place.
+    declared: Vec<(usize, AttributeType)>,
     /// What the stream calls the time.
     ts: String,
     keys: Keys,
@@ -50,10 +53,13 @@ const MAX_DISCOVERED: usize = 256;
 impl JsonLinesDecoder {
     /// Makes a decoder.
     pub fn new(options: Options, symbols: SharedSymbols) -> Self {
+        let attributes = Projection::new(options.attributes, options.declared);
+        let declared = attributes.types.iter().copied().enumerate().filter(|(_, kind)| *kind != AttributeType::Any).collect();
         Self {
+            declared,
             ts: options.columns.get(Column::Ts).to_owned(),
-            keys: Keys::new(&options.columns, &options.attributes, options.discover),
-            attributes: options.attributes,
+            keys: Keys::new(&options.columns, &attributes.names, options.discover),
+            attributes,
             splitter: Splitter::new(None),
             writer: Writer::new(symbols, options.keep_raw, options.substitutes),
             seen: Seen::default(),
@@ -61,7 +67,7 @@ impl JsonLinesDecoder {
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
-        let Self { attributes, ts, keys, splitter, writer, seen } = self;
+        let Self { attributes, declared, ts, keys, splitter, writer, seen } = self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
@@ -78,7 +84,8 @@ impl JsonLinesDecoder {
                 Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
                 Piece::Record { line, bytes, .. } => {
                     let result = parse(keys, bytes)
-                        .and_then(|fields| write(writer, &mut target, seen, attributes, line, &fields, bytes))
+                        .and_then(|fields| judged(fields, declared, &attributes.names))
+                        .and_then(|fields| write(writer, &mut target, seen, attributes.wanted(), line, &fields, bytes))
                         .map_err(|error| as_written(error, ts, bytes));
                     (line, bytes, result)
                 }
@@ -156,6 +163,18 @@ fn parse<'t>(keys: &Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
     Ok(fields)
 }
 
+/// Refuses a record with a value that is not of the type that was declared.
+#[inline]
+fn judged<'t>(fields: Fields<'t>, declared: &[(usize, AttributeType)], names: &[String]) -> Result<Fields<'t>, RowError> {
+    for (place, kind) in declared {
+        let value = &fields.attributes[*place];
+        if *value == Scalar::Nested || !kind.fits(value.attribute()) {
+            return Err(refuse(&names[*place], &value.shown(), *kind));
+        }
+    }
+    Ok(fields)
+}
+
 /// Returns the error with the number of a bad time as it was written: a parsed one may be another.
 #[cold]
 fn as_written(error: RowError, name: &str, line: &[u8]) -> RowError {
@@ -216,7 +235,8 @@ fn write(
             _ => {}
         }
     }
-    writer.write(target, line, &draft, fields.attributes.iter().map(Scalar::attribute), raw)?;
+    let values = fields.attributes.iter().take(attributes.len()).map(Scalar::attribute);
+    writer.write(target, line, &draft, values, raw)?;
     if !fits {
         count_unfit(&mut seen.unfit, attributes, line, fields);
     }
@@ -248,17 +268,11 @@ fn parse_ts(value: &Scalar<'_>) -> Result<i64, RowError> {
 #[cold]
 fn refuse_ts(value: &Scalar<'_>) -> RowError {
     let column = Column::Ts.name();
-    let text = match value {
-        Scalar::Null => return RowError::Missing { column },
-        Scalar::Unsigned(number) => return RowError::OutOfRange { column, text: number.to_string() },
-        // Debug keeps the point of 1.0, which is what is wrong with it.
-        Scalar::Float(number) => format!("{number:?}"),
-        Scalar::Bool(truth) => truth.to_string(),
-        Scalar::Int(number) => number.to_string(),
-        Scalar::Text(text) => shorten(text),
-        Scalar::Nested => "a list or object".to_owned(),
-    };
-    RowError::NotInteger { column, text }
+    match value {
+        Scalar::Null => RowError::Missing { column },
+        Scalar::Unsigned(number) => RowError::OutOfRange { column, text: number.to_string() },
+        _ => RowError::NotInteger { column, text: shorten(&value.shown()) },
+    }
 }
 
 #[inline]

@@ -45,6 +45,21 @@ impl Scalar<'_> {
             Self::Text(text) => ValueRef::Text(text),
         }
     }
+
+    /// The value in a message.
+    #[cold]
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Null => "null".to_owned(),
+            Self::Bool(truth) => truth.to_string(),
+            Self::Int(number) => number.to_string(),
+            Self::Unsigned(number) => number.to_string(),
+            // Debug keeps the point of 1.0, which may be what is wrong with it.
+            Self::Float(number) => format!("{number:?}"),
+            Self::Text(text) => text.to_string(),
+            Self::Nested => "a list or object".to_owned(),
+        }
+    }
 }
 
 /// What a key means.

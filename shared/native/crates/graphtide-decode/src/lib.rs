@@ -11,7 +11,9 @@ pub mod csv;
 pub mod error;
 pub mod json_lines;
 pub mod render;
+pub mod types;
 
+mod arrow_bulk;
 mod arrow_columns;
 mod arrow_written;
 mod json_record;
@@ -22,6 +24,8 @@ mod unfit;
 mod writer;
 
 pub use arrow::ArrowDecoder;
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 pub use columns::{Column, ColumnNames};
 pub use csv::CsvDecoder;
 pub use error::DecodeError;
@@ -29,6 +33,7 @@ use graphtide_graph::Time;
 pub use graphtide_graph::batch::DeadLetter;
 use graphtide_graph::batch::EdgeBatch;
 pub use json_lines::JsonLinesDecoder;
+pub use types::{AttributeType, Settled};
 pub use unfit::Unfit;
 
 /// Longest record of a text format, in bytes; a longer one is put aside and reading goes on after the next line feed.
@@ -68,6 +73,21 @@ pub trait Decoder {
         &[]
     }
 
+    /// Judges the columns of rows to come, which their own schema must have, too. Only the decoder of Arrow can.
+    fn judge(&mut self, _: &Schema) -> Result<(), DecodeError> {
+        Err(reads_bytes())
+    }
+
+    /// Decodes rows in memory, which must be sound. Only the decoder of Arrow can.
+    fn feed_rows(&mut self, _: &RecordBatch, _: &mut EdgeBatch, _: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        Err(reads_bytes())
+    }
+
+    /// Columns that the beginning of the stream showed to hold texts, where it was asked to look.
+    fn settled(&self) -> &[Settled] {
+        &[]
+    }
+
     /// Ordinal that the next record will have: how many came before.
     fn ordinal(&self) -> u64;
 
@@ -86,6 +106,9 @@ pub const SUBSTITUTE: &[u8] = b"\x1a";
 pub struct Options {
     /// Names of the attributes to decode, in the order of a batch's columns.
     pub attributes: Vec<String>,
+    /// What is declared of attributes by name, decoded or not: a record with another value is bad, a table with another column
+    /// refused.
+    pub declared: Vec<(String, AttributeType)>,
     /// What the stream calls the columns that every record has.
     pub columns: ColumnNames,
     /// Whether rows keep their bytes: costs a copy, wanted where a later stage may put rows aside.
@@ -94,4 +117,8 @@ pub struct Options {
     pub substitutes: bool,
     /// Whether a format without columns notes the attributes that nobody asked for, a few hundred at most.
     pub discover: bool,
+}
+
+fn reads_bytes() -> DecodeError {
+    DecodeError::Arrow { reason: "this decoder reads bytes".to_owned() }
 }

@@ -71,6 +71,11 @@ impl Writer {
         self.ordinal = ordinal;
     }
 
+    /// The latest time that is accepted.
+    pub(crate) fn latest(&self) -> Time {
+        self.latest
+    }
+
     /// Refuses records that are later than this, from the next on.
     pub(crate) fn accept_until(&mut self, latest: Time) {
         self.latest = latest;

@@ -74,6 +74,27 @@ pub struct EdgeBatch {
     raw: Vec<u8>,
 }
 
+/// Insertions to append at once, without bytes of their own; keys are those of the batch's texts.
+///
+/// All columns are of one length, but `attributes`, which has each record's values side by side.
+#[derive(Debug)]
+pub struct Bulk {
+    /// Ordinal of the first; the others follow it.
+    pub ordinal: u64,
+    /// Line of the first; the others follow it.
+    pub line: u64,
+    /// Event times.
+    pub ts: Vec<Time>,
+    /// Source and target.
+    pub ends: Vec<[Key; 2]>,
+    /// Labels of source, edge and target.
+    pub labels: Vec<[Symbol; 3]>,
+    /// Ids.
+    pub ids: Vec<Key>,
+    /// As many values a record as the batch is wide.
+    pub attributes: Vec<Value>,
+}
+
 impl EdgeBatch {
     /// Makes an empty batch with `width` attributes a record.
     pub fn new(width: usize) -> Self {
@@ -115,6 +136,27 @@ impl EdgeBatch {
         self.attributes.resize(self.ts.len() * self.width, Value::Null);
         self.raw.extend_from_slice(row.raw);
         self.raw_ends.push(self.raw.len());
+    }
+
+    /// The texts of the batch, for keys of records to [`append`](Self::append).
+    pub fn text_mut(&mut self) -> &mut TextArena {
+        &mut self.text
+    }
+
+    /// Appends many records.
+    pub fn append(&mut self, mut bulk: Bulk) {
+        let rows = bulk.ts.len();
+        debug_assert!([bulk.ends.len(), bulk.labels.len(), bulk.ids.len()] == [rows; 3]);
+        debug_assert_eq!(bulk.attributes.len(), rows * self.width);
+        self.ordinals.extend((0..rows as u64).map(|row| bulk.ordinal + row));
+        self.lines.extend((0..rows as u64).map(|row| bulk.line + row));
+        self.ts.append(&mut bulk.ts);
+        self.operations.resize(self.ts.len(), Operation::Insert);
+        self.ends.append(&mut bulk.ends);
+        self.labels.append(&mut bulk.labels);
+        self.ids.append(&mut bulk.ids);
+        self.attributes.append(&mut bulk.attributes);
+        self.raw_ends.resize(self.ts.len(), self.raw.len());
     }
 
     /// Appends a record of another batch of the same width.

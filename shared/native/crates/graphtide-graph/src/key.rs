@@ -176,6 +176,21 @@ impl TextArena {
         }
     }
 
+    /// Stores texts end to end; [`part`](Self::part) makes keys of them. Returns where they begin.
+    pub fn append(&mut self, texts: &str) -> usize {
+        let begin = self.text.len();
+        self.text.push_str(texts);
+        begin
+    }
+
+    /// The key of a text that [`append`](Self::append) stored, by its first byte and its length, up to [`MAX_TEXT`]. It must not be
+    /// that of a number that a key holds as one.
+    #[inline]
+    pub fn part(&self, start: usize, length: usize) -> Key {
+        debug_assert!(length <= MAX_TEXT && self.text.get(start..start + length).is_some());
+        Key(((start as u64) << LENGTH_BITS | length as u64) << 1 | 1)
+    }
+
     /// Reads a key that this arena made.
     #[inline]
     pub fn get(&self, key: Key) -> KeyRef<'_> {

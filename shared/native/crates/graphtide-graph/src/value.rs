@@ -104,11 +104,17 @@ impl OwnedValue {
 impl<'a> ValueRef<'a> {
     /// Reads a field of a text format, which has no types: empty is missing, then integer, number, truth value, text.
     ///
-    /// `inf` and `nan` stay texts: a stream that means them as numbers has no use for comparing them.
+    /// `inf` and `nan` stay texts: a stream that means them as numbers has no use for comparing them. So does what a number would
+    /// not give back: with zeros in front (`01234`), or with a plus (`+4930`).
     pub fn infer(text: &'a str) -> Self {
         let Some(&first) = text.as_bytes().first() else { return Self::Null };
         match first {
-            b'0'..=b'9' | b'-' | b'+' | b'.' => {
+            b'0'..=b'9' | b'-' | b'.' => {
+                let digits = text.as_bytes();
+                let digits = if first == b'-' { &digits[1..] } else { digits };
+                if let [b'0', b'0'..=b'9', ..] | [b'+', ..] = digits {
+                    return Self::Text(text);
+                }
                 if let Ok(number) = text.parse::<i64>() {
                     return Self::Int(number);
                 }
@@ -134,6 +140,13 @@ mod tests {
             ("", ValueRef::Null),
             ("17", ValueRef::Int(17)),
             ("-3", ValueRef::Int(-3)),
+            ("0", ValueRef::Int(0)),
+            ("01234", ValueRef::Text("01234")),
+            ("-007.5", ValueRef::Text("-007.5")),
+            ("0.5", ValueRef::Float(0.5)),
+            ("-0.5", ValueRef::Float(-0.5)),
+            (".5", ValueRef::Float(0.5)),
+            ("+4930", ValueRef::Text("+4930")),
             ("2.5", ValueRef::Float(2.5)),
             ("1e3", ValueRef::Float(1000.0)),
             ("true", ValueRef::Bool(true)),

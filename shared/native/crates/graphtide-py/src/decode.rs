@@ -1,9 +1,14 @@
 //! Decoders as Python sees them: one class does the work, its subclasses differ in their options alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use graphtide_decode::{ArrowDecoder, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Unfit};
+use arrow_array::RecordBatch;
+use arrow_pyarrow::PyArrowType;
+use arrow_schema::Schema;
+use graphtide_decode::{
+    ArrowDecoder, AttributeType, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Settled, Unfit,
+};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
 use memchr::memchr_iter;
@@ -121,6 +126,11 @@ impl PyDecoder {
         self.inner.unfit().iter().map(told).collect()
     }
 
+    fn settled(&self) -> Vec<(String, u64, String)> {
+        let told = |settled: &Settled| (settled.column.clone(), settled.line, settled.text.clone());
+        self.inner.settled().iter().map(told).collect()
+    }
+
     fn ordinal(&self) -> u64 {
         self.inner.ordinal()
     }
@@ -141,20 +151,26 @@ pub(crate) struct PyCsvDecoder;
 #[pymethods]
 impl PyCsvDecoder {
     #[new]
-    #[pyo3(signature = (symbols, attributes, columns, delimiter = ",", *, keep_raw = false, substitutes = false))]
+    #[pyo3(signature = (
+        symbols, attributes, columns, delimiter = ",", *, types = None, settle = false, keep_raw = false, substitutes = false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         symbols: &PySymbols,
         attributes: Vec<String>,
         columns: HashMap<String, String>,
         delimiter: &str,
+        types: Option<HashMap<String, String>>,
+        settle: bool,
         keep_raw: bool,
         substitutes: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let &[delimiter] = delimiter.as_bytes() else {
             return Err(PyValueError::new_err(format!("delimiter {delimiter:?} is not one ASCII character")));
         };
-        let options = Options { keep_raw, substitutes, ..options(&attributes, columns)? };
+        let options = Options { keep_raw, substitutes, ..options(&attributes, columns, types)? };
         let decoder = CsvDecoder::new(options, delimiter, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
+        let decoder = if settle { decoder.settling() } else { decoder };
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
 }
@@ -166,16 +182,19 @@ pub(crate) struct PyJsonLinesDecoder;
 #[pymethods]
 impl PyJsonLinesDecoder {
     #[new]
-    #[pyo3(signature = (symbols, attributes, columns, *, keep_raw = false, substitutes = false, discover = false))]
+    #[pyo3(signature = (
+        symbols, attributes, columns, *, types = None, keep_raw = false, substitutes = false, discover = false
+    ))]
     fn new(
         symbols: &PySymbols,
         attributes: Vec<String>,
         columns: HashMap<String, String>,
+        types: Option<HashMap<String, String>>,
         keep_raw: bool,
         substitutes: bool,
         discover: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let options = Options { keep_raw, substitutes, discover, ..options(&attributes, columns)? };
+        let options = Options { keep_raw, substitutes, discover, ..options(&attributes, columns, types)? };
         let decoder = JsonLinesDecoder::new(options, symbols.inner.clone());
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
@@ -188,23 +207,45 @@ pub(crate) struct PyArrowDecoder;
 #[pymethods]
 impl PyArrowDecoder {
     #[new]
-    #[pyo3(signature = (symbols, attributes, columns, ticks_per_second = 1000))]
+    #[pyo3(signature = (symbols, attributes, columns, ticks_per_second = 1000, *, types = None))]
     fn new(
         symbols: &PySymbols,
         attributes: Vec<String>,
         columns: HashMap<String, String>,
         ticks_per_second: i64,
+        types: Option<HashMap<String, String>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let options = options(&attributes, columns)?;
+        let options = options(&attributes, columns, types)?;
         let decoder =
             ArrowDecoder::new(options, ticks_per_second, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
+    fn judge(mut this: PyRefMut<'_, Self>, schema: PyArrowType<Schema>) -> PyResult<()> {
+        this.as_super().inner.judge(&schema.0).map_err(|error| from_decode(&error))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
+    fn decode_rows(mut this: PyRefMut<'_, Self>, py: Python<'_>, rows: PyArrowType<RecordBatch>) -> PyResult<PyEdgeBatch> {
+        this.as_super().run(py, |decoder, batch, dead| decoder.feed_rows(&rows.0, batch, dead))
+    }
 }
 
-fn options(attributes: &[String], columns: HashMap<String, String>) -> PyResult<Options> {
+fn options(
+    attributes: &[String],
+    columns: HashMap<String, String>,
+    types: Option<HashMap<String, String>>,
+) -> PyResult<Options> {
     let columns = ColumnNames::new(columns).map_err(|error| from_decode(&error))?;
-    Ok(Options { attributes: attributes.to_vec(), columns, ..Options::default() })
+    let known = |(name, kind): (String, String)| match AttributeType::of_name(&kind) {
+        Some(kind) => Ok((name, kind)),
+        None => Err(PyValueError::new_err(format!("there is no type {kind:?} of attributes"))),
+    };
+    // In one order, so that of two bad values the same one is named each time.
+    let types: BTreeMap<_, _> = types.unwrap_or_default().into_iter().collect();
+    let declared = types.into_iter().map(known).collect::<PyResult<_>>()?;
+    Ok(Options { attributes: attributes.to_vec(), declared, columns, ..Options::default() })
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

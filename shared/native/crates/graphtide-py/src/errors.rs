@@ -13,6 +13,7 @@ pub(crate) fn from_decode(error: &DecodeError) -> PyErr {
         | DecodeError::MissingColumn { .. }
         | DecodeError::RepeatedColumn { .. }
         | DecodeError::ColumnType { .. }
+        | DecodeError::NotDeclared { .. }
         | DecodeError::UnknownColumn { .. }
         | DecodeError::SharedColumn { .. }
         | DecodeError::Delimiter { .. }

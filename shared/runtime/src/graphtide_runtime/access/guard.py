@@ -5,23 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from fastapi import Request, Security
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 from graphtide_core.errors import GraphtideError
-from starlette.datastructures import Headers
+from opentelemetry.trace import get_current_span
+from starlette.datastructures import Headers, QueryParams
 
 from graphtide_runtime.access.callers import Authentication, Caller
 from graphtide_runtime.access.rate import RateLimit
+from graphtide_runtime.access.tickets import Tickets
+from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.http import ProblemError, problem_of
+from graphtide_runtime.telemetry import attributes
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-OPEN: Final = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
+OPEN: Final = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json", "/docs"})
 """Paths that ask for no caller."""
+
+TICKETED: Final = ":stream"
+"""How paths end whose requests may show a ticket in their address: a browser sends no header of a page's choice for events."""
 
 _MOST_ASKING: Final = 8
 """Threads that ask who calls: a provider of tokens that does not answer holds up no others."""
@@ -33,14 +40,15 @@ _BEARER = HTTPBearer(description="A token of the OpenID provider.", auto_error=F
 class Guard:
     """Knows callers, and lets none call too often; `requires` says what they may do."""
 
-    def __init__(self, authentication: Authentication, rate: RateLimit) -> None:
-        """Ask this who calls."""
+    def __init__(self, authentication: Authentication, rate: RateLimit, tickets: Tickets | None = None) -> None:
+        """Ask these who calls."""
         self._authentication = authentication
         self._rate = rate
+        self.tickets = tickets or Tickets(SystemClock())
         self._asking = anyio.CapacityLimiter(_MOST_ASKING)
 
-    async def admit(self, headers: Headers, address: str) -> Caller:
-        """Return who calls.
+    async def admit(self, headers: Headers, address: str, ticket: str | None = None) -> Caller:
+        """Return who calls; a ticket counts where no header says it.
 
         Raises:
             ProblemError: nobody knows who calls, or the caller calls too often.
@@ -49,7 +57,12 @@ class Guard:
         kind, _, token = headers.get("authorization", "").partition(" ")
         bearer = token.strip() if kind.lower() == "bearer" and token.strip() else None
         key, ask = headers.get("x-api-key"), self._authentication.caller
-        caller = ask(key, None) if bearer is None else await anyio.to_thread.run_sync(ask, key, bearer, limiter=self._asking)
+        if ticket is not None and key is None and bearer is None:
+            caller = self.tickets.caller(ticket)
+        elif bearer is None:
+            caller = ask(key, None)
+        else:
+            caller = await anyio.to_thread.run_sync(ask, key, bearer, limiter=self._asking)
         self._bound(f"caller {caller.name}" if caller is not None else f"address {address}")
         if caller is None:
             raise _unknown()
@@ -57,11 +70,13 @@ class Guard:
 
     def requires(self, scope: str) -> Callable[..., object]:
         """Return the dependency of a route that needs a scope."""
+        # Of these two the description of the API is made, with the scope; who calls is known before.
+        shows_key, shows_token = Security(_KEY, scopes=[scope]), Security(_BEARER, scopes=[scope])
 
         async def check(
             request: Request,
-            _key: Annotated[str | None, Security(_KEY)] = None,
-            _bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)] = None,
+            _key: str | None = shows_key,
+            _bearer: HTTPAuthorizationCredentials | None = shows_token,
         ) -> None:
             caller = caller_of(request.scope)
             if caller is None:
@@ -92,12 +107,22 @@ class Admission:
         if scope["type"] == "http" and scope["path"] not in OPEN:
             client = scope.get("client")
             try:
-                caller = await self._guard.admit(Headers(scope=scope), client[0] if client else "unknown")
+                caller = await self._guard.admit(Headers(scope=scope), client[0] if client else "unknown", _ticket_of(scope))
             except GraphtideError as error:
                 await problem_of(error).response()(scope, receive, send)
                 return
             scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
+
+
+def _ticket_of(scope: Scope) -> str | None:
+    """Return the ticket in the address of a request, and keep it out of traces."""
+    if not scope["path"].endswith(TICKETED):
+        return None
+    ticket = QueryParams(scope["query_string"]).get("ticket")
+    if ticket is not None:
+        get_current_span().set_attribute(attributes.URL_QUERY, "REDACTED")
+    return ticket
 
 
 def caller_of(scope: Scope) -> Caller | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import jwt
 import structlog
 from graphtide_core.errors import FatalError
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, SecretStr
 from pydantic_settings import BaseSettings
 
 from graphtide_runtime.access.callers import Anyone, Authentication, Caller
@@ -13,9 +15,11 @@ from graphtide_runtime.access.guard import Guard
 from graphtide_runtime.access.keys import ApiKeys, checked
 from graphtide_runtime.access.rate import RateLimit
 from graphtide_runtime.access.several import Several
+from graphtide_runtime.access.tickets import LEAST_SECRET, Tickets
 from graphtide_runtime.access.tokens import Tokens
+from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import STUCK_SECONDS
-from graphtide_runtime.serving.hosts import Hosts
+from graphtide_runtime.serving.hosts import Hosts, checked_origin
 from graphtide_runtime.serving.protecting import Protection
 from graphtide_runtime.telemetry import events
 from graphtide_runtime.telemetry.settings import TelemetrySettings
@@ -51,6 +55,8 @@ class AccessSettings(BaseSettings):
         requests_per_second: of one caller, over a while.
         burst: requests of one caller at once.
         hosts: names under which the service is called, beside those that lead nowhere else; `*` is any.
+        cors_origins: sites whose pages may call from browsers, such as `https://ui.example`.
+        ticket_secret: what tickets are signed with, the same for all processes of an API; by default one of each process.
         most_bytes_in_flight: of bodies that are held at once; a caller may hold half of them.
         telemetry: what is told to whom.
         stuck_seconds: a worker that is silent for so long hangs.
@@ -62,6 +68,8 @@ class AccessSettings(BaseSettings):
     requests_per_second: float = Field(default=50.0, gt=0)
     burst: int = Field(default=100, gt=0)
     hosts: list[str] = Field(default_factory=list)
+    cors_origins: list[Annotated[str, AfterValidator(checked_origin)]] = Field(default_factory=list)
+    ticket_secret: SecretStr | None = Field(default=None, min_length=LEAST_SECRET)
     most_bytes_in_flight: int = Field(default=64 * 1024 * 1024, ge=1)
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
     stuck_seconds: float = Field(default=STUCK_SECONDS, gt=0)
@@ -72,8 +80,10 @@ class AccessSettings(BaseSettings):
         Raises:
             FatalError: as `authentication`.
         """
-        guard = Guard(self.authentication(), RateLimit(self.requests_per_second, self.burst))
-        return Protection(guard, Hosts(self.hosts), self.most_bytes_in_flight, most_held_bytes)
+        secret = None if self.ticket_secret is None else self.ticket_secret.get_secret_value()
+        tickets = Tickets(SystemClock(), secret)
+        guard = Guard(self.authentication(), RateLimit(self.requests_per_second, self.burst), tickets)
+        return Protection(guard, Hosts(self.hosts, self.cors_origins), self.most_bytes_in_flight, most_held_bytes)
 
     def authentication(self) -> Authentication:
         """Return who tells who calls.

@@ -50,6 +50,24 @@ class KafkaAdmin:
                     raise translate(raised.args[0], f"making the topic {name}") from raised
         self._wait_for(specs)
 
+    def delete(self, topics: Iterable[str]) -> None:
+        """Delete the topics that are there, and wait until none is listed; Kafka forgets positions in them by itself."""
+        there = sorted(set(topics) & set(self.topics()))
+        if not there:
+            return
+        for name, gone in self._client.delete_topics(there, request_timeout=self._connection.request_seconds).items():
+            try:
+                gone.result()
+            except KafkaException as raised:
+                if raised.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise translate(raised.args[0], f"deleting the topic {name}") from raised
+        deadline = time.monotonic() + self._connection.request_seconds
+        while left := sorted(set(there) & set(self.topics())):
+            if time.monotonic() > deadline:
+                message = f"topics that were deleted and are still listed: {', '.join(left)}"
+                raise TransientError(message)
+            time.sleep(_BETWEEN_LOOKS)
+
     def topics(self) -> list[str]:
         """Return the names of all topics but Kafka's own, sorted."""
         with translated("asking for the topics"):

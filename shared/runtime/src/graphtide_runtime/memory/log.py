@@ -27,6 +27,13 @@ class MemoryAdmin:
             for spec in topics:
                 self._state.ensure(spec)
 
+    def delete(self, topics: Iterable[str]) -> None:
+        """Delete topics, their records and positions in them."""
+        with self._state.changed:
+            for name in topics:
+                self._state.delete(name)
+            self._state.changed.notify_all()
+
     def topics(self) -> list[str]:
         """Return the names of all topics, sorted."""
         with self._state.changed:
@@ -57,7 +64,7 @@ class MemoryLog:
         return MemoryTransactor(self._state, id)
 
     def admin(self) -> LogAdmin:
-        """Return what makes topics."""
+        """Return what makes and deletes topics."""
         return MemoryAdmin(self._state)
 
     def ping(self) -> None:

@@ -57,6 +57,12 @@ class State:
         """Make the topic, unless it is there."""
         self._topics.setdefault(spec.name, _Topic(spec, self._most_bytes))
 
+    def delete(self, name: str) -> None:
+        """Delete a topic, if it is there, and every group's positions in it."""
+        self._topics.pop(name, None)
+        for group, positions in self._positions.items():
+            self._positions[group] = {place: each for place, each in positions.items() if place.topic != name}
+
     def topics(self) -> list[str]:
         """Return the names of the topics, sorted."""
         return sorted(self._topics)

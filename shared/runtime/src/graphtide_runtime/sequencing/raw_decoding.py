@@ -18,7 +18,7 @@ from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters, ticks_per_second
 from graphtide_wire.dead_letters import ErrorCode
-from graphtide_wire.raw import RawFormat, RawOrigin
+from graphtide_wire.raw import RawFormat, RawOrigin, types_of
 
 from graphtide_runtime.sequencing.raw_groups import ResetRecord, UnreadableRecord
 
@@ -169,13 +169,18 @@ class RawDecoder:
 
     def _decoder(self, origin: RawOrigin) -> Decoder:
         """Return a decoder of such edges; it has read the header of CSV."""
+        types = types_of(origin.types)
         if origin.format is RawFormat.JSON_LINES:
-            return JsonLinesDecoder(self._symbols, self._attributes, {}, keep_raw=True, substitutes=True, discover=True)
+            # What is judged is not discovered.
+            self._learn(list(types))
+            return JsonLinesDecoder(
+                self._symbols, self._attributes, {}, types=types, keep_raw=True, substitutes=True, discover=True
+            )
         # A header has to be read to know its names; a decoder that is asked for none reads it.
         header = CsvDecoder(self._symbols, [], {})
         header.decode(_header(origin))
         self._learn(header.columns() or [])
-        decoder = CsvDecoder(self._symbols, self._attributes, {}, keep_raw=True, substitutes=True)
+        decoder = CsvDecoder(self._symbols, self._attributes, {}, types=types, keep_raw=True, substitutes=True)
         decoder.decode(_header(origin))
         return decoder
 

@@ -29,7 +29,8 @@ _NOT_PUBLIC: Final = (".localhost", ".svc", ".cluster.local")
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 """What `Sec-Fetch-Site` says of requests of this service's own pages, and of those that a user typed in."""
 
-_DEFAULT_PORTS: Final = frozenset({80, 443})
+_OWN_PORTS: Final = {"http": 80, "https": 443}
+_DEFAULT_PORTS: Final = frozenset(_OWN_PORTS.values())
 
 ANY: Final = "*"
 
@@ -57,9 +58,10 @@ class _Authority:
 class Hosts:
     """The names under which a service is called."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        """Know these names beside those that need not be told; `*` is any."""
+    def __init__(self, names: Iterable[str], origins: Iterable[str] = ()) -> None:
+        """Know these names beside those that need not be told, `*` is any; pages of these other sites may call."""
         self._names = frozenset(name.lower().removesuffix(".") for name in names)
+        self.origins = frozenset(origins)
 
     def check(self, headers: Headers) -> None:
         """Do nothing if a request with these headers is meant for this service, and is not another site's.
@@ -73,6 +75,8 @@ class Hosts:
             detail = f"this service is not called {given[:200]!r}; if it is, add the name to the setting HOSTS"
             raise ProblemError(HTTPStatus.MISDIRECTED_REQUEST, "unknown-host", detail)
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if origin is not None and origin in self.origins:
+            return
         if (origin is not None and not self._is_same(origin, called)) or (site is not None and site not in _OWN_SITES):
             detail = "a browser sends this on behalf of another site"
             raise ProblemError(HTTPStatus.FORBIDDEN, "foreign-origin", detail)
@@ -90,6 +94,21 @@ class Hosts:
         _, _, authority = origin.partition("://")
         from_where = _Authority.of(authority)
         return from_where is not None and (from_where == called or from_where.host in self._names)
+
+
+def checked_origin(origin: str) -> str:
+    """Return an origin as browsers write it: scheme and host in lower case, a port that is not the scheme's own.
+
+    Raises:
+        ValueError: it is none, or `*`: pages of any site would call in the name of whoever opens them.
+    """
+    parts = urlsplit(origin)
+    scheme = parts.scheme.lower()
+    called = _Authority.of(parts.netloc.lower())
+    if scheme not in _OWN_PORTS or called is None or origin.rstrip("/") != f"{origin[: len(scheme)]}://{parts.netloc}":
+        message = f"{origin[:200]!r} is no origin of pages: https://name or https://name:port"
+        raise ValueError(message)
+    return f"{scheme}://{parts.netloc.lower()}".removesuffix(f":{_OWN_PORTS[scheme]}")
 
 
 class KnownHosts:

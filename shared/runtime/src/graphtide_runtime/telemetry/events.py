@@ -18,6 +18,9 @@ MATCH_UNREADABLE = Name("match.unreadable", "a record of the topic of matches is
 ORDERED_UNREADABLE = Name("ordered.unreadable", "an ordered record cannot be read; it is passed over")
 RECORD_UNREADABLE = Name("record.unreadable", "a record of a control topic cannot be read; it is passed over")
 
+# Control plane.
+STREAM_DELETED = Name("stream.deleted", "somebody deleted a stream, with all that was kept of it but reported matches")
+
 # Backfill.
 BACKFILL_FAILED = Name("backfill.failed", "a backfill ended in an error that nobody foresaw; the service goes on")
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.errors import FatalError, PoisonRecordError, TransientError
-from graphtide_core.ports.log import Message, TopicPartition, TopicSpec
+from graphtide_core.ports.log import Message, Position, TopicPartition, TopicSpec
+
+from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -277,6 +279,26 @@ class LogContract(LogFixtures):
         assert reader.partitions(topic) == [place]
         assert reader.partitions(added) == [TopicPartition(added, number) for number in range(3)]
         assert reader.ends([place]) == {place: (0, 1)}
+
+    def test_a_topic_that_was_deleted_is_gone_with_its_records_and_the_positions_in_it(self, log: Log, group: str) -> None:
+        """What is made under its name later begins anew."""
+        topic, other = new_topic(log), new_topic(log)
+        writer, transactor = log.writer(), log.transactor(f"id-{uuid.uuid4().hex}")
+        writer.write([*messages(topic, b"1", b"2"), *messages(other, b"3")])
+        writer.flush(PATIENCE)
+        writer.close()
+        places = [TopicPartition(topic, 0), TopicPartition(other, 0)]
+        transactor.open()
+        transactor.begin()
+        transactor.commit(group, dict.fromkeys(places, Position(1)))
+        transactor.close()
+        log.admin().delete([topic, f"{topic}.never"])
+        assert topic not in log.admin().topics()
+        log.admin().ensure([TopicSpec(topic)])
+        reader = log.reader(group)
+        wait_until(lambda: reader.committed(places) == {places[0]: None, places[1]: Position(1)}, PATIENCE, pause=0.05)
+        assert reader.ends(places) == {places[0]: (0, 0), places[1]: (0, 1)}
+        reader.close()
 
     def test_a_log_that_works_answers(self, log: Log) -> None:
         """Whoever asks for its health gets no error."""

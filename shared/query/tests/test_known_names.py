@@ -1,19 +1,19 @@
-"""Labels that a stream never had are told, with the one that may be meant."""
+"""Labels and attributes that a stream never had are told, with the one that may be meant."""
 
 from __future__ import annotations
 
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_query import parse
-from graphtide_query.known_labels import AskedLabels, SeenLabels, lacking_stream
+from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 
 
-def seen(*types: tuple[str | None, str, str | None]) -> SeenLabels:
-    return SeenLabels.of(StatisticsSnapshot(edges=10 * len(types), types={EdgeType(*each): 10 for each in types}))
+def seen(*types: tuple[str | None, str, str | None]) -> SeenNames:
+    return SeenNames.of(StatisticsSnapshot(edges=10 * len(types), types={EdgeType(*each): 10 for each in types}))
 
 
-def asked(match: str) -> AskedLabels:
+def asked(match: str) -> AskedNames:
     (pattern,) = parse(f"PATTERN p MATCH {match} ON s WINDOW 1m")
-    return AskedLabels.of(pattern)
+    return AskedNames.of(pattern)
 
 
 def test_what_was_seen_is_not_told() -> None:
@@ -39,3 +39,15 @@ def test_a_stream_of_which_nothing_was_seen_is_told_where_another_is_called_much
     assert lacking_stream("flwos", ["flows", "payments"]) == "no edge of stream 'flwos' was seen; did you mean flows?"
     assert lacking_stream("flows", ["flows"]) is None
     assert lacking_stream("other", ["flows"]) is None
+
+
+def test_attributes_are_told_where_somebody_counted_them() -> None:
+    snapshot = StatisticsSnapshot(edges=10, types={EdgeType(None, "", None): 10})
+    wanted = asked("(a)-[x]->(b) WHERE x.bytes > 1 AND (x.proto = 'tcp' OR x.byts IS NULL) AND a.id = b.id AND x.ts > 1")
+    assert wanted.attributes == ("bytes", "proto", "byts")
+    assert list(SeenNames.of(snapshot, ["bytes", "flags"]).lacking(wanted)) == [
+        "no edge with attribute 'proto' among the last 10 edges",
+        "no edge with attribute 'byts' among the last 10 edges; did you mean bytes?",
+    ]
+    assert list(SeenNames.of(snapshot).lacking(wanted)) == [], "a snapshot of an older release does not tell"
+    assert list(SeenNames.of(StatisticsSnapshot(), []).lacking(wanted)) == []

@@ -1,0 +1,94 @@
+"""Deleting streams that nobody reads any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
+from graphtide_runtime.sequencing.standing import sequencer_of
+from graphtide_runtime.telemetry import events
+from graphtide_wire.stream_schema import SOURCES, schema_key
+
+from graphtide_admin_api.domain.problems import ProblemError
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import Log
+    from graphtide_wire.topics import Topics
+
+    from graphtide_admin_api.application.operations import Operations
+    from graphtide_admin_api.application.registry import Registry
+    from graphtide_admin_api.application.view import View
+
+_LOG = structlog.get_logger()
+_FLUSH_SECONDS: Final = 10.0
+_MOST_NAMED: Final = 10
+
+
+class Deleting:
+    """Deletes streams; safe for threads."""
+
+    def __init__(self, log: Log, topics: Topics, view: View, registry: Registry, operations: Operations) -> None:
+        """Work on a log."""
+        self._log = log
+        self._topics = topics
+        self._view = view
+        self._registry = registry
+        self._operations = operations
+
+    def delete(self, name: str) -> None:
+        """Delete a stream: its edges, ordered or not, its dead letters, positions in them, its statistics and its schema.
+
+        Reported matches stay. Where it breaks off, the rest is deleted by another call. A registration of this process waits
+        for it; one of another process that comes in between makes the stream anew.
+
+        Raises:
+            ProblemError: there is no such stream, or patterns or backfills read it.
+            TransientError: the log does not answer.
+        """
+        stream = StreamName(name)
+        own = {spec.name for spec in self._topics.of_stream(stream)}
+
+        def unless_read(patterns: list[str]) -> None:
+            self._refuse_if_read(name, patterns)
+            there = own & set(self._log.admin().topics())
+            if not there and self._view.statistics(name) is None:
+                raise ProblemError(404, "not-found", f"there is no stream {name!r}")
+            self._shut_out_sequencer(stream)
+            self._log.admin().delete(sorted(there))
+            self._forget(stream)
+
+        self._registry.exclusively(name, unless_read)
+        _LOG.info(events.STREAM_DELETED, stream=name)
+
+    def _refuse_if_read(self, name: str, patterns: list[str]) -> None:
+        if patterns:
+            named = ", ".join(patterns[:_MOST_NAMED]) + (" and others" if len(patterns) > _MOST_NAMED else "")
+            reads = "pattern {} reads" if len(patterns) == 1 else "patterns {} read"
+            detail = f"{reads.format(named)} stream {name!r}: delete what reads it first"
+            raise ProblemError(409, "stream-in-use", detail, extra={"patterns": patterns})
+        for each in self._operations.all():
+            if each.asked.stream == name and each.state in {"queued", "running", "cancelling"}:
+                detail = f"the backfill {each.asked.id} reads stream {name!r}: cancel it, or wait for its end"
+                raise ProblemError(409, "stream-in-use", detail)
+        if self._view.planned_on(name):
+            detail = f"patterns of stream {name!r} were deleted a moment ago and are being stopped; try again"
+            raise ProblemError(409, "stream-in-use", detail, headers={"Retry-After": "1"})
+
+    def _shut_out_sequencer(self, stream: StreamName) -> None:
+        """Take the sequencer's id, so that nothing that it holds goes out to a stream that is made under the name later."""
+        transactor = self._log.transactor(sequencer_of(self._topics, stream))
+        try:
+            transactor.open()
+        finally:
+            transactor.close()
+
+    def _forget(self, stream: StreamName) -> None:
+        schemas = [Message(self._topics.schemas, schema_key(stream, source), None) for source in SOURCES]
+        writer = self._log.writer()
+        try:
+            writer.write([Message(self._topics.statistics, stream.encode(), None), *schemas])
+            writer.flush(_FLUSH_SECONDS)
+        finally:
+            writer.close()

@@ -1,0 +1,221 @@
+"""Edges of an ordered stream by their ids: what a match names can be shown.
+
+Ids are in no index. Where times are told, only the records of those times are read, which bisection finds; where none are, the
+newest first. What a request may read is bounded, and it says where it came to the bound.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from math import isfinite
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.errors import PoisonRecordError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import TopicPartition
+from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_runtime.window_log import Instant, between, first_since, newest_before
+from graphtide_wire import matches, ordered
+from graphtide_wire.ordered import MADE
+
+from graphtide_admin_api.application.pages import backwards
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+    from graphtide_core.ports.log import Log, LogReader, Record
+    from graphtide_wire.place import Place
+    from graphtide_wire.topics import Topics
+
+_MOST_EDGES: Final = 1_000_000
+_MOST_EPOCHS: Final = 100
+_MOST_FOUND: Final = 10_000
+"""Edges that are found at most: an id may come again and again."""
+
+_AT_ONCE: Final = 8
+"""Ordered records that are read at once; one may have megabytes."""
+
+Value = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge as it was put in order; `is_made` says that its id is its place in the stream, because the sender gave none."""
+
+    id: str
+    ts: int
+    src: str
+    dst: str
+    label: str | None
+    src_label: str | None
+    dst_label: str | None
+    is_made: bool
+    attributes: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Edges that were found, the newest first; whether all was looked at that could have been one."""
+
+    edges: list[Edge]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A match record, and its edges by their names in the pattern; None where one was not found."""
+
+    body: bytes
+    edges: dict[str, Edge | None]
+
+
+class _Match(msgspec.Struct, frozen=True):
+    """What a match record tells of its edges."""
+
+    first_ts: int
+    last_ts: int
+    edges: dict[str, str]
+
+
+class _Budget:
+    """How many edges a request may still read."""
+
+    def __init__(self, edges: int) -> None:
+        self._left = edges
+        self.is_spent = False
+
+    def take(self, edges: int) -> bool:
+        """Return whether so many may be read."""
+        self._left -= edges
+        self.is_spent = self._left < 0
+        return not self.is_spent
+
+
+class Edges:
+    """Finds edges and matches by what they are called; safe for threads, a reader of its own each call."""
+
+    def __init__(self, log: Log, topics: Topics, most_edges: int = _MOST_EDGES) -> None:
+        """Look for edges among `most_edges` at most."""
+        self._log = log
+        self._topics = topics
+        self._most_edges = most_edges
+
+    def find(self, stream: str, ids: Iterable[str], since: int | None, until: int | None) -> Found:
+        """Return the edges with these ids and `since <= ts < until`, of the newest epoch that has any of them.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        with closing(self._by_epochs(stream, frozenset(ids), since, until)) as epochs:
+            return next(epochs, Found([], is_whole=True))
+
+    def match(self, stream: str, pattern: str, place: Place) -> Shown | None:
+        """Return the match of a pattern at a place, with its edges; None if there is none.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        record = self._at(TopicPartition(self._topics.matches, place.partition), place.offset)
+        try:
+            event = matches.decode(record) if record is not None else None
+            match = msgspec.json.decode(event.body, type=_Match) if event is not None else None
+        except (PoisonRecordError, msgspec.DecodeError):
+            return None
+        if event is None or match is None or event.pattern != pattern:
+            return None
+        ids, best = frozenset(match.edges.values()), dict[str, Edge]()
+        with closing(self._by_epochs(stream, ids, match.first_ts, match.last_ts + 1)) as epochs:
+            for found in epochs:
+                # The newest edge of an id, in the epoch that has the most of them: ids may come again.
+                newest = {edge.id: edge for edge in reversed(found.edges)}
+                best = newest if len(newest) > len(best) else best
+                if len(best) == len(ids):
+                    break
+        return Shown(event.body, {name: best.get(id) for name, id in match.edges.items()})
+
+    def _by_epochs(self, stream: str, ids: frozenset[str], since: int | None, until: int | None) -> Generator[Found]:
+        """Yield what is found in each epoch that has any of these edges, the newest first; the last one where it is cut off."""
+        reader, budget = self._log.reader(None), _Budget(self._most_edges)
+        place = TopicPartition(self._topics.ordered(StreamName(stream)), 0)
+        try:
+            if not ids or place not in reader.partitions(place.topic):
+                return
+            for records in _of_epochs(reader, place, since, until):
+                are_in = (edge for edge in _edges(records, ids, budget) if _is_in(edge.ts, since, until))
+                found = list(islice(are_in, _MOST_FOUND))
+                is_whole = not budget.is_spent and len(found) < _MOST_FOUND
+                if found or not is_whole:
+                    yield Found(found, is_whole)
+                if not is_whole:
+                    return
+        finally:
+            reader.close()
+
+    def _at(self, place: TopicPartition, offset: int) -> Record | None:
+        reader = self._log.reader(None)
+        try:
+            if place not in reader.partitions(place.topic):
+                return None
+            first, end = reader.ends([place])[place]
+            if not first <= offset < end:
+                return None
+            return next((record for record in between(reader, place, offset, offset + 1, 1)), None)
+        finally:
+            reader.close()
+
+
+def _of_epochs(reader: LogReader, place: TopicPartition, since: int | None, until: int | None) -> Iterator[Iterator[Record]]:
+    """Yield for each epoch, the newest first, its records that may have edges of these times, the newest first."""
+    first, end = reader.ends([place])[place]
+    newest = newest_before(reader, place, end)
+    if newest is None:
+        return
+    for epoch in range(newest.epoch, max(-1, newest.epoch - _MOST_EPOCHS), -1):
+        begin = first if epoch == 0 else first_since(reader, place, Instant(epoch, MIN_EVENT_TIME), end)
+        start = begin if since is None else first_since(reader, place, Instant(epoch, since), end)
+        stop = end
+        if until is not None:
+            last = first_since(reader, place, Instant(epoch, until), end)
+            stop = next((record.offset + 1 for record in between(reader, place, last, end, 1)), end)
+        yield backwards(reader, place, start, stop, _AT_ONCE)
+        end = begin
+        if end <= first:
+            return
+
+
+def _edges(records: Iterable[Record], ids: frozenset[str], budget: _Budget) -> Iterator[Edge]:
+    """Yield the edges with these ids, the newest first, until the budget is spent; what cannot be read holds none."""
+    # Only here: it takes memory that a control plane which draws nothing can do without.
+    from graphtide_wire import ordered_body  # noqa: PLC0415
+
+    for record in records:
+        try:
+            if not budget.take(ordered.figures(record.headers).records):
+                return
+            rows = ordered_body.rows(record.value or b"", ids)
+        except PoisonRecordError:
+            continue
+        yield from (_edge(row) for row in reversed(rows) if row.get("op") != "delete")
+
+
+def _edge(row: dict[str, Value]) -> Edge:
+    given = dict(row)
+    given.pop("op", None)
+    is_made = bool(given.pop(MADE, False))
+    fields = {name: given.pop(name) for name in ("id", "ts", "src", "dst", "label", "src_label", "dst_label")}
+    present = {name: _plain(value) for name, value in given.items() if value is not None}
+    return msgspec.convert({**fields, "is_made": is_made, "attributes": present}, Edge)
+
+
+def _plain(value: object) -> Value:
+    """Return a value that JSON has."""
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    return value if isinstance(value, bool | int | str) else str(value)
+
+
+def _is_in(ts: int, since: int | None, until: int | None) -> bool:
+    return (since is None or ts >= since) and (until is None or ts < until)

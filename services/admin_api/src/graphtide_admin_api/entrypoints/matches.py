@@ -1,0 +1,158 @@
+"""Routes of matches: pages of them, one with its edges, events as they are reported."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from graphtide_runtime.access.callers import READ_MATCHES
+from graphtide_runtime.access.guard import caller_of
+from graphtide_runtime.routes import StrictRoute
+from graphtide_wire.place import Place, Places
+from pydantic.json_schema import SkipJsonSchema
+
+from graphtide_admin_api.application.following import Following, FollowingAll
+from graphtide_admin_api.application.matches import Wanted, older
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.entrypoints.events import EventsResponse, EventStreams
+from graphtide_admin_api.entrypoints.forms import (
+    CursorQuery,
+    EdgeOut,
+    MatchDetails,
+    MatchesOut,
+    MatchOut,
+    PlacePath,
+    TicketOut,
+    Ticks,
+    begin_of,
+)
+from graphtide_admin_api.entrypoints.parts import Parts
+
+LastEventId = Annotated[str | SkipJsonSchema[None], Header(description="Id of the last event that was seen.")]
+AfterQuery = Annotated[
+    str | SkipJsonSchema[None], Query(description="The same, for whoever can send no header.", examples=["0-17"])
+]
+LastQuery = Annotated[int, Query(ge=0, le=1_000, description="Matches reported before that come first.")]
+TicketQuery = Annotated[str | SkipJsonSchema[None], Query(description="A ticket, for whoever can send no header.")]
+
+_BY_TICKET: Final[dict[str, Any]] = {"security": [{"Ticket": []}]}
+"""What the description adds to the ways in which a caller shows who it is."""
+
+_EVENTS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "Events, for as long as anybody reads.",
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "example": 'id: 0-17\nevent: match\ndata: {"match_id":"4232d89a","query":"p","kind":"match"}\n\n',
+            }
+        },
+    }
+}
+
+
+def router(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    everything = APIRouter(prefix="/api/v1", route_class=StrictRoute)
+    routes = APIRouter(prefix="/patterns/{name}", tags=["matches"], route_class=StrictRoute)
+    sees = [Depends(parts.requires(READ_MATCHES))]
+    bounds = parts.bounds
+    streams = EventStreams(bounds.most_event_streams, bounds.most_event_streams_a_caller, bounds.heartbeat_seconds)
+
+    @routes.get("/matches", dependencies=sees)
+    def list_matches(
+        name: str,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+        cursor: CursorQuery = None,
+        since: Annotated[
+            Ticks | SkipJsonSchema[None], Query(alias="from", description="Detected at this time or later.")
+        ] = None,
+        until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Detected before this time.")] = None,
+    ) -> MatchesOut:
+        """Return matches and retractions, the newest first; of all versions of the pattern. Times are ticks of the stream."""
+        parts.patterns.get(name)
+        begin = begin_of(cursor)
+        if begin is None and since is None and until is None:
+            page = parts.recent.page(name, limit)
+        else:
+            page = older(parts.log, parts.topics.matches, Wanted(name, since, until), begin, limit)
+        return MatchesOut(
+            matches=[MatchOut(place=str(each.place), match=msgspec.json.decode(each.body)) for each in page.found],
+            next=None if page.following is None else str(page.following),
+        )
+
+    @routes.get("/matches/{place}", dependencies=sees)
+    def get_match(name: str, place: PlacePath) -> MatchDetails:
+        """Return the match at a place, `partition-offset`, with its edges: all that it takes to draw it."""
+        record, _ = parts.patterns.get(name)
+        try:
+            found = parts.edges.match(record.stream, name, Place.of(place))
+        except ValueError as error:
+            raise ProblemError(400, "bad-place", str(error)) from error
+        if found is None:
+            raise ProblemError(404, "not-found", f"pattern {name!r} has no match at {place}")
+        edges = {each: None if edge is None else EdgeOut.of(edge) for each, edge in found.edges.items()}
+        return MatchDetails(place=place, match=msgspec.json.decode(found.body), edges=edges)
+
+    @routes.get(
+        "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=_BY_TICKET
+    )
+    def follow_matches(
+        name: str,
+        last_event_id: LastEventId = None,
+        after: AfterQuery = None,
+        last: LastQuery = 0,
+        ticket: TicketQuery = None,  # noqa: ARG001 - looked at before anything else
+    ) -> EventsResponse:
+        """Send matches and retractions as they are reported, as server-sent events; ids are `partition-offset`.
+
+        With Last-Event-ID, or `after`, it goes on after that event. Without one it begins with the last matches, if some are
+        asked for, and goes on with what is reported from then on.
+        """
+        parts.patterns.get(name)
+        seen = last_event_id or after
+        try:
+            begin = Place.of(seen) if seen else parts.recent.before_newest(name, last)
+        except ValueError as error:
+            raise ProblemError(400, "bad-event-id", str(error)) from error
+        return EventsResponse(streams, Following(parts.log, parts.topics.matches, parts.recent, name, begin))
+
+    @everything.get(
+        "/matches:stream",
+        tags=["matches"],
+        dependencies=sees,
+        response_class=StreamingResponse,
+        responses=_EVENTS,
+        openapi_extra=_BY_TICKET,
+    )
+    def follow_all_matches(
+        last_event_id: LastEventId = None,
+        after: AfterQuery = None,
+        last: LastQuery = 0,
+        ticket: TicketQuery = None,  # noqa: ARG001 - looked at before anything else
+    ) -> EventsResponse:
+        """Send matches and retractions of all patterns, as those of one are sent; `query` in a record names its pattern.
+
+        An id is a place in each partition of the topic of matches, with dots between them: `0-17` where there is one.
+        """
+        seen = last_event_id or after
+        try:
+            begin = Places.of(seen) if seen else parts.recent.last_of_all(last)
+        except ValueError as error:
+            raise ProblemError(400, "bad-event-id", str(error)) from error
+        return EventsResponse(streams, FollowingAll(parts.log, parts.topics.matches, parts.recent, begin))
+
+    @everything.post("/tickets", tags=["matches"], status_code=201, dependencies=sees)
+    def make_ticket(request: Request, response: Response) -> TicketOut:
+        """Make a ticket with which a browser may follow matches: `?ticket=` in place of a header, for a minute."""
+        caller = caller_of(request.scope)
+        if caller is None:
+            raise ProblemError(401, "unauthenticated", "nobody knows for whom the ticket would be")
+        response.headers["Cache-Control"] = "no-store"
+        ticket, end = parts.tickets.new(caller)
+        return TicketOut(ticket=ticket, expires_at=end)
+
+    everything.include_router(routes)
+    return everything

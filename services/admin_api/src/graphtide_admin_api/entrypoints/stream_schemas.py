@@ -1,0 +1,44 @@
+"""Routes about what attributes of streams are."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends
+from graphtide_core.predicate import RECORD_FIELDS
+from graphtide_runtime.access.callers import ADMIN, READ_PATTERNS
+from graphtide_runtime.routes import JsonRoute
+
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.entrypoints.forms import AttributeOut, SchemaIn, SchemaOut, StreamPath
+from graphtide_admin_api.entrypoints.parts import Parts
+from graphtide_admin_api.entrypoints.streams import checked
+
+
+def router(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api/v1", tags=["streams"], route_class=JsonRoute)
+    reads = [Depends(parts.requires(READ_PATTERNS))]
+    administers = [Depends(parts.requires(ADMIN))]
+
+    @routes.get("/streams/{stream}/schema", dependencies=reads)
+    def get_schema(stream: StreamPath) -> SchemaOut:
+        """Return what is known of a stream's attributes: what was declared, and what edges showed."""
+        return _schema(parts, checked(stream))
+
+    @routes.put("/streams/{stream}/schema", dependencies=administers)
+    def declare_schema(stream: StreamPath, schema: SchemaIn) -> SchemaOut:
+        """Declare types of attributes: an edge with a value of another type becomes a dead letter. None takes them back."""
+        reserved = sorted(name for name in schema.attributes if name in {*RECORD_FIELDS, "op"})
+        if reserved:
+            detail = f"{reserved[0]!r} is no attribute: a record's own fields have their types"
+            raise ProblemError(422, "reserved-attribute", detail)
+        parts.schemas.declare(checked(stream), schema.attributes)
+        return _schema(parts, stream)
+
+    return routes
+
+
+def _schema(parts: Parts, stream: str) -> SchemaOut:
+    declared, seen = parts.view.schema(stream, "declared"), parts.view.schema(stream, "seen")
+    attributes = [AttributeOut(name=name, type=kind, source="declared") for name, kind in declared.items()]
+    attributes += [AttributeOut(name=name, type=kind, source="seen") for name, kind in seen.items() if name not in declared]
+    return SchemaOut(stream=stream, attributes=sorted(attributes, key=lambda each: each.name))

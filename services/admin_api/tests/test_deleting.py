@@ -1,0 +1,119 @@
+"""Streams are deleted with all that is kept of them, and only where nobody reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.errors import FencedError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message, Position, TopicPartition
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot
+from graphtide_runtime.sequencing.standing import sequencer_of
+from graphtide_wire import statistics
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+
+    from conftest import Deployment
+
+TOPICS = Topics()
+S = StreamName("s")
+TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10"
+RAW = TopicPartition(TOPICS.raw(S), 0)
+
+
+def problem(answer: Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+def fill(deployment: Deployment) -> None:
+    """Put something into everything that is kept of a stream."""
+    deployment.log.admin().ensure(TOPICS.of_stream(S))
+    for topic in (TOPICS.raw(S), TOPICS.ordered(S), TOPICS.dead_letters(S)):
+        deployment.writer.write([Message(topic, None, b"x", partition=0)])
+    transactor = deployment.log.transactor(sequencer_of(TOPICS, S))
+    transactor.open()
+    transactor.begin()
+    transactor.commit(sequencer_of(TOPICS, S), {RAW: Position(1)})
+    snapshot = StatisticsSnapshot(3, edges=5, vertices=2, types={EdgeType(None, "pays", None): 5})
+    record = statistics.StatisticsRecord("s", 3, snapshot, 0.5)
+    deployment.write(TOPICS.statistics, b"s", statistics.encode_statistics(record))
+    deployment.until(lambda: deployment.http.get("/api/v1/statistics/s").status_code == 200)
+    deployment.http.put("/api/v1/streams/s/schema", json={"attributes": {"n": "integer"}})
+
+
+def test_a_deleted_stream_is_gone_with_all_that_was_kept_of_it(deployment: Deployment) -> None:
+    fill(deployment)
+    deployment.report(1)
+    assert deployment.http.delete("/api/v1/streams/s").status_code == 204
+    assert deployment.http.get("/api/v1/streams").json() == {"streams": []}
+    assert problem(deployment.http.get("/api/v1/streams/s")) == (404, "not-found")
+    deployment.until(lambda: deployment.http.get("/api/v1/statistics/s").status_code == 404)
+    deployment.until(lambda: deployment.http.get("/api/v1/streams/s/schema").json()["attributes"] == [])
+    assert problem(deployment.http.delete("/api/v1/streams/s")) == (404, "not-found")
+    deployment.log.admin().ensure(TOPICS.of_stream(S))
+    reader = deployment.log.reader(sequencer_of(TOPICS, S))
+    assert reader.committed([RAW]) == {RAW: None}
+    assert reader.ends([RAW]) == {RAW: (0, 0)}
+    place = TopicPartition(TOPICS.matches, 0)
+    assert reader.ends([place]) == {place: (0, 1)}, "what was reported stays"
+
+
+def test_a_stream_that_is_read_is_not_deleted(deployment: Deployment) -> None:
+    fill(deployment)
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    refused = deployment.http.delete("/api/v1/streams/s")
+    assert (problem(refused), refused.json()["patterns"]) == ((409, "stream-in-use"), ["p"])
+    deployment.publish()
+    operation = deployment.http.post("/api/v1/patterns/p:backfill", json={}).json()["id"]
+    deployment.http.delete("/api/v1/patterns/p", headers={"If-Match": "*"})
+    refused = deployment.http.delete("/api/v1/streams/s")
+    assert problem(refused) == (409, "stream-in-use")
+    assert operation in refused.json()["detail"]
+    assert deployment.end() == 1, "nothing was lost by asking"
+
+
+def test_a_stream_whose_patterns_are_being_stopped_is_not_deleted_yet(deployment: Deployment) -> None:
+    fill(deployment)
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    deployment.publish()
+    deployment.until(lambda: deployment.http.get("/api/v1/patterns/p").json()["placement"] is not None)
+    deployment.http.delete("/api/v1/patterns/p", headers={"If-Match": "*"})
+    refused = deployment.http.delete("/api/v1/streams/s")
+    assert (problem(refused), refused.headers["Retry-After"]) == ((409, "stream-in-use"), "1")
+    deployment.write(TOPICS.plans, b"p", None)
+    deployment.until(lambda: deployment.http.delete("/api/v1/streams/s").status_code == 204)
+
+
+def test_who_put_the_stream_in_order_writes_no_more(deployment: Deployment) -> None:
+    fill(deployment)
+    sequencer = deployment.log.transactor(sequencer_of(TOPICS, S))
+    sequencer.open()
+    sequencer.begin()
+    sequencer.write([Message(TOPICS.ordered(S), None, b"of the old stream", partition=0)])
+    deployment.http.delete("/api/v1/streams/s")
+    registered = deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    assert registered.json()["start"] == 0, "a stream of the same name begins anew"
+    with pytest.raises(FencedError):
+        sequencer.commit(sequencer_of(TOPICS, S), {RAW: Position(7)})
+    assert deployment.end() == 0
+
+
+def test_a_deletion_that_broke_off_is_completed_by_another(deployment: Deployment) -> None:
+    fill(deployment)
+    topics = sorted(spec.name for spec in TOPICS.of_stream(S))
+    for gone in (topics[:1], topics):
+        deployment.log.admin().delete(gone)
+        assert deployment.http.delete("/api/v1/streams/s").status_code == 204
+        deployment.until(lambda: deployment.http.get("/api/v1/statistics/s").status_code == 404)
+        assert deployment.http.get("/api/v1/streams").json() == {"streams": []}
+        fill(deployment)
+
+
+def test_only_who_administers_deletes_streams(deployment: Deployment) -> None:
+    fill(deployment)
+    for key, status in (("", 401), ("reader", 403), ("writer", 403)):
+        assert deployment.http.delete("/api/v1/streams/s", headers={"X-API-Key": key}).status_code == status
+    assert problem(deployment.http.delete("/api/v1/streams/S")) == (400, "bad-stream")

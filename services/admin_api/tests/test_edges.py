@@ -1,0 +1,160 @@
+"""Edges are found by their ids, so that a match can be drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_admin_api.application.edges import Edges
+from graphtide_core.ids import StreamName
+from graphtide_core.time import EventTime, TimeUnit
+from graphtide_runtime.memory import MemoryLog
+from graphtide_wire import matches, ordered, ordered_body
+from graphtide_wire.place import Place
+from graphtide_wire.topics import Topics
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.edge import Value
+    from graphtide_core.ports.log import Log
+
+    from conftest import Deployment
+
+TOPICS = Topics()
+S = StreamName("s")
+TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10"
+
+
+class Stream:
+    """Writes ordered edges, each record in a transaction of its own, as a sequencer does."""
+
+    def __init__(self, log: Log) -> None:
+        self._transactor = log.transactor("sequencer")
+        self._transactor.open()
+        self._ordinal = self.epoch = 0
+
+    def write(self, *edges: tuple[int, str], **more: Sequence[Value]) -> None:
+        """Write a record of edges, each a time and an id; `more` are further columns."""
+        count = len(edges)
+        columns: dict[str, Sequence[Value]] = {
+            "ts": [ts for ts, _ in edges],
+            "src": [f"from {id}" for _, id in edges],
+            "dst": [f"to {id}" for _, id in edges],
+            "label": ["pays"] * count,
+            "src_label": [None] * count,
+            "dst_label": ["shop"] * count,
+            "id": [id for _, id in edges],
+            **more,
+        }
+        first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
+        figures = ordered.OrderedFigures(first, last, count, self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
+        self._ordinal += count
+        self._transactor.begin()
+        self._transactor.write([ordered.encode(TOPICS.ordered(S), figures, ordered_body.encode(columns))])
+        self._transactor.commit("g", {})
+
+
+@pytest.fixture
+def stream(deployment: Deployment) -> Stream:
+    deployment.log.admin().ensure(TOPICS.of_stream(S))
+    return Stream(deployment.log)
+
+
+def test_a_match_is_shown_with_its_edges(deployment: Deployment, stream: Stream) -> None:
+    stream.write((1, "e1"), (2, "e2"), amount=[7, None], note=[float("nan"), 0.5], **{ordered_body.MADE: [False, True]})
+    stream.write((3, "e3"))
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    for edges in ('{"x":"e1","y":"e3"}', '{"x":"e2","y":"gone"}'):
+        body = f'{{"match_id":"m","query":"p","kind":"match","detected_at":3,"first_ts":1,"last_ts":3,"edges":{edges}}}'
+        deployment.writer.write([matches.encode(TOPICS.matches, body.encode(), 1, None)])
+    shown = deployment.http.get("/api/v1/patterns/p/matches/0-0").json()
+    common = {"label": "pays", "src_label": None, "dst_label": "shop"}
+    one = {"id": "e1", "ts": 1, "src": "from e1", "dst": "to e1", "made": False, "attributes": {"amount": 7, "note": "nan"}}
+    three = {"id": "e3", "ts": 3, "src": "from e3", "dst": "to e3", "made": False, "attributes": {}}
+    assert shown["edges"] == {"x": {**common, **one}, "y": {**common, **three}}
+    assert (shown["place"], shown["match"]["match_id"]) == ("0-0", "m")
+    partly = deployment.http.get("/api/v1/patterns/p/matches/0-1").json()["edges"]
+    assert (partly["x"]["made"], partly["x"]["attributes"], partly["y"]) == (True, {"note": 0.5}, None)
+    deployment.report(1, name="other")
+    for place, answer in (
+        ("0-2", (404, "not-found")),
+        ("0-9", (404, "not-found")),
+        ("9-0", (404, "not-found")),
+        ("0", (400, "bad-place")),
+    ):
+        refused = deployment.http.get(f"/api/v1/patterns/p/matches/{place}")
+        assert (refused.status_code, refused.json()["code"]) == answer
+
+
+def test_edges_are_found_by_id_and_by_time_in_the_newest_epoch_that_has_them(deployment: Deployment, stream: Stream) -> None:
+    stream.write((1, "a"), (5, "b"))
+    stream.write((5, "a"), op=["delete"])
+    stream.write((9, "a"))
+    stream.epoch = 1
+    stream.write((2, "b"))
+
+    def found(query: str) -> list[tuple[str, int]]:
+        answer = deployment.http.get(f"/api/v1/streams/s/edges:find?{query}").json()
+        assert answer["truncated"] is False
+        return [(each["id"], each["ts"]) for each in answer["edges"]]
+
+    assert found("id=a") == [("a", 9), ("a", 1)], "a deletion is no edge"
+    assert found("id=b") == [("b", 2)]
+    assert found("id=b&from=5&to=6") == [("b", 5)]
+    assert found("id=a&id=b&to=9&from=1") == [("b", 2)], "edges of two epochs are of no match"
+    assert found("id=c") == found("id=a&from=10") == found("id=a&to=1") == []
+    for query, status in (("", 422), ("ids=a", 422), ("id=a&from=x", 422)):
+        assert deployment.http.get(f"/api/v1/streams/s/edges:find?{query}").status_code == status
+    assert deployment.http.get("/api/v1/streams/nowhere/edges:find?id=a").status_code == 404
+    assert deployment.http.get("/api/v1/streams/s/edges:find?id=a", headers={"X-API-Key": "writer"}).status_code == 403
+
+
+def test_what_is_not_looked_at_is_said() -> None:
+    log = MemoryLog()
+    log.admin().ensure(TOPICS.of_stream(S))
+    stream = Stream(log)
+    for ts in range(5):
+        stream.write((ts, str(ts)))
+    edges = Edges(log, TOPICS, most_edges=2)
+    assert (edges.find("s", ["4"], None, None).is_whole, edges.find("s", ["0"], None, None).is_whole) == (False, False)
+    near = edges.find("s", ["0"], 0, 1)
+    assert ([each.id for each in near.edges], near.is_whole) == (["0"], True)
+
+
+@given(
+    records=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=4), max_size=8),
+    epochs=st.sets(st.integers(0, 8)),
+    ids=st.sets(st.integers(0, 20), min_size=1),
+    since=st.none() | st.integers(-1, 12),
+    until=st.none() | st.integers(-1, 12),
+)
+def test_all_edges_of_the_times_are_found(
+    records: list[list[int]], epochs: set[int], ids: set[int], since: int | None, until: int | None
+) -> None:
+    log = MemoryLog()
+    log.admin().ensure([*TOPICS.of_stream(S), *TOPICS.of_deployment()])
+    stream, now = Stream(log), 0
+    written: list[tuple[int, int, str]] = []
+    for number, steps in enumerate(records):
+        if number in epochs:
+            stream.epoch, now = stream.epoch + 1, 0
+        edges: list[tuple[int, str]] = []
+        for step in steps:
+            now += step
+            edges.append((now, str((len(written) + len(edges)) % 13)))
+        stream.write(*edges)
+        written += [(stream.epoch, ts, id) for ts, id in edges]
+    asked = {str(each) for each in ids}
+    is_in = [
+        each
+        for each in written
+        if each[2] in asked and (since is None or each[1] >= since) and (until is None or each[1] < until)
+    ]
+    newest = max((epoch for epoch, _, _ in is_in), default=0)
+    found = Edges(log, TOPICS).find("s", asked, since, until)
+    assert [(each.ts, each.id) for each in found.edges] == [(ts, id) for epoch, ts, id in reversed(is_in) if epoch == newest]
+    assert found.is_whole
+    assert Edges(log, TOPICS).match("s", "p", Place(0, 0)) is None

@@ -1,0 +1,47 @@
+"""What attributes of a stream are, declared or seen, is told and can be declared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_wire.stream_schema import SchemaRecord, encode_schema, schema_key
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from conftest import Deployment
+
+SCHEMA = "/api/v1/streams/s/schema"
+
+
+def test_what_is_declared_and_what_was_seen_are_told_together(deployment: Deployment) -> None:
+    assert deployment.http.get(SCHEMA).json() == {"stream": "s", "attributes": []}
+    seen = SchemaRecord("s", "seen", {"zip": "integer", "n": "any"})
+    deployment.write(Topics().schemas, schema_key("s", "seen"), encode_schema(seen))
+    answer = deployment.http.put(SCHEMA, json={"attributes": {"zip": "string", "amount": "number"}})
+    deployment.until(lambda: len(deployment.http.get(SCHEMA).json()["attributes"]) == 3)
+    assert answer.status_code == 200
+    assert deployment.http.get(SCHEMA).json()["attributes"] == [
+        {"name": "amount", "type": "number", "source": "declared"},
+        {"name": "n", "type": "any", "source": "seen"},
+        {"name": "zip", "type": "string", "source": "declared"},
+    ]
+    # None declared is none left.
+    told = deployment.http.put(SCHEMA, json={"attributes": {}}).json()["attributes"]
+    assert [(each["name"], each["source"]) for each in told] == [("n", "seen"), ("zip", "seen")]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [{"zip": "text"}, {"zip": "any"}, {"": "string"}, {"src": "string"}, {"op": "string"}, {"x" * 201: "string"}, []],
+)
+def test_what_is_no_declaration_is_refused(deployment: Deployment, attributes: list[str] | dict[str, str]) -> None:
+    answer = deployment.http.put(SCHEMA, json={"attributes": attributes})
+    assert answer.status_code == 422
+    assert answer.json()["code"] == ("reserved-attribute" if {*attributes} & {"src", "op"} else "invalid-request")
+    assert deployment.http.get(SCHEMA).json()["attributes"] == []
+
+
+def test_a_schema_of_what_is_no_stream_is_refused(deployment: Deployment) -> None:
+    assert deployment.http.get("/api/v1/streams/No/schema").json()["code"] == "bad-stream"
+    assert deployment.http.put("/api/v1/streams/No/schema", json={"attributes": {}}).json()["code"] == "bad-stream"

@@ -1,0 +1,114 @@
+"""A request is taken as it is written or refused by name: types of bodies, parameters, methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Deployment
+
+TEXT = '{"text":"PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10"}'
+JSON = {"Content-Type": "application/json"}
+
+BODIES = [
+    ("POST", "/patterns", TEXT),
+    ("PUT", "/patterns/p", TEXT),
+    ("PATCH", "/patterns/p", '{"engine":"auto"}'),
+    ("POST", "/patterns:validate", TEXT),
+    ("POST", "/patterns:simulate", '{"text":"PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10","edges":[]}'),
+    ("POST", "/patterns/p:backfill", "{}"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), BODIES)
+@pytest.mark.parametrize(
+    "given",
+    [
+        ({"Content-Type": "text/plain"}, "unsupported-media-type"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, "unsupported-media-type"),
+        ({}, "unsupported-media-type"),
+        ({"Content-Type": "application/json; charset=iso-8859-1"}, "unsupported-media-type"),
+        ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, "unsupported-encoding"),
+    ],
+)
+def test_a_body_that_is_no_json_is_refused_by_its_type(
+    deployment: Deployment, method: str, path: str, body: str, given: tuple[dict[str, str], str]
+) -> None:
+    headers, code = given
+    answer = deployment.http.request(method, f"/api/v1{path}", content=body, headers={"If-Match": "*", **headers})
+    assert (answer.status_code, answer.json()["code"]) == (415, code)
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.headers["Accept"] == "application/json"
+    assert ("Accept-Patch" in answer.headers) == (method == "PATCH")
+    if code == "unsupported-media-type" and "charset" not in headers.get("Content-Type", ""):
+        assert "application/json" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), BODIES)
+@pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=UTF-8", "application/merge-patch+json"])
+def test_json_is_taken_under_its_names(deployment: Deployment, method: str, path: str, body: str, kind: str) -> None:
+    if path != "/patterns":
+        deployment.http.post("/api/v1/patterns", content=TEXT, headers=JSON)
+    headers = {"If-Match": "*", "Content-Type": kind}
+    assert deployment.http.request(method, f"/api/v1{path}", content=body, headers=headers).status_code < 300
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "hint"),
+    [
+        ("GET", "/patterns?steam=s", "did you mean stream?"),
+        ("GET", "/patterns/p?limit=1", None),
+        ("GET", "/patterns/p/matches?limt=1", "did you mean limit?"),
+        ("GET", "/patterns/p/matches:stream?lasst=1", "did you mean last?"),
+        ("GET", "/patterns/p/plan?Format=json", "did you mean format?"),
+        ("GET", "/streams?x=%ED%A0%80", None),
+        ("GET", "/dead-letters?strem=s", "did you mean stream?"),
+        ("GET", "/operations?state=done", None),
+        ("POST", "/patterns?dry_run=true", None),
+        ("DELETE", "/patterns/p?force=true", None),
+    ],
+)
+def test_a_parameter_that_nobody_knows_is_refused(deployment: Deployment, method: str, path: str, hint: str | None) -> None:
+    answer = deployment.http.request(method, f"/api/v1{path}", content=TEXT if method == "POST" else None, headers=JSON)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown-parameter")
+    assert answer.json().get("hint") == hint
+    assert answer.json()["parameter"]
+    assert deployment.http.get("/api/v1/patterns").json()["patterns"] == []
+
+
+def test_head_is_get_without_the_body_wherever_get_is(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", content=TEXT, headers=JSON)
+    deployment.report(1)
+    deployment.until(lambda: deployment.http.get("/api/v1/patterns/p/matches").json()["matches"] != [])
+    described = deployment.http.get("/openapi.json").json()["paths"]
+    for path in [path for path, operations in described.items() if "get" in operations] + ["/livez", "/readyz", "/metrics"]:
+        address = path.format(name="p", stream="s", place="0-0", id="0")
+        head = deployment.http.head(address)
+        assert head.content == b""
+        if not address.endswith(":stream"):
+            got = deployment.http.get(address)
+            assert (head.status_code, head.headers["Content-Type"]) == (got.status_code, got.headers["Content-Type"])
+    head = deployment.http.head("/api/v1/patterns/p/matches:stream")
+    assert (head.status_code, head.headers["Content-Type"].partition(";")[0]) == (200, "text/event-stream")
+    refused = deployment.http.head("/api/v1/patterns:validate")
+    assert (refused.status_code, refused.headers["Allow"]) == (405, "POST")
+    assert deployment.http.head("/api/v1/patterns", headers={"X-API-Key": ""}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"partial_matches": True}}),
+        ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"work": "7"}}),
+        ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"state_bytes": 1.0}}),
+        ("/patterns/p:backfill", {"from": False}),
+        ("/patterns/p:backfill", {"to": "7"}),
+    ],
+)
+def test_a_value_of_another_type_is_no_number(deployment: Deployment, path: str, body: dict[str, object]) -> None:
+    if path != "/patterns":
+        deployment.http.post("/api/v1/patterns", content=TEXT, headers=JSON)
+    answer = deployment.http.post(f"/api/v1{path}", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")

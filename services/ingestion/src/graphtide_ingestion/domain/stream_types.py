@@ -1,0 +1,103 @@
+"""Types of a stream's attributes: what holds for a body of edges, and what its beginning shows.
+
+What was declared holds for every edge. What edges showed before holds for CSV alone, which has no types: a column of texts
+stays one. The rest is told to whoever asks, and refuses nothing. Cost: the first edges of a body are read twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.errors import UnreadableStreamError
+from graphtide_native.records import CsvDecoder, Symbols
+from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from graphtide_wire.stream_schema import Kind
+
+RECORD_COLUMNS: Final = frozenset({"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"})
+
+_LOOKED_AT: Final = 8
+"""Edges of JSON that are looked at."""
+
+_MOST_BYTES: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTypes:
+    """What is known of a stream's attributes.
+
+    Attributes:
+        declared: by somebody: an edge with another value is refused.
+        seen: in edges that came before.
+    """
+
+    declared: Mapping[str, Kind] = field(default_factory=dict)
+    seen: Mapping[str, Kind] = field(default_factory=dict)
+
+    @property
+    def refusing(self) -> dict[str, str]:
+        """What refuses edges."""
+        return {name: kind for name, kind in self.declared.items() if kind != "any"}
+
+    @property
+    def of_csv(self) -> dict[str, str]:
+        """What decides how a field of CSV is read."""
+        texts = {name: "string" for name, kind in self.seen.items() if kind == "string" and name not in self.declared}
+        return {**texts, **self.refusing}
+
+    def know(self, names: Iterable[str]) -> bool:
+        """Whether nothing is to be found out of these columns."""
+        return all(name in self.declared or name in self.seen or name in RECORD_COLUMNS for name in names)
+
+
+def seen_in_json(block: bytes) -> dict[str, Kind]:
+    """Return the attributes of the first edges of a block of JSON Lines."""
+    found: dict[str, Kind] = {}
+    lines = block[:_MOST_BYTES].split(b"\n", _LOOKED_AT)
+    # The last one may be cut.
+    for line in lines[:-1] if len(lines) > 1 else lines:
+        try:
+            edge = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        if isinstance(edge, dict):
+            nested = edge.pop("attributes", None)
+            _note(found, [edge, nested] if isinstance(nested, dict) else [edge])
+    return found
+
+
+def seen_in_csv(
+    beginning: bytes, names: Sequence[str], columns: Mapping[str, str], types: Mapping[str, str]
+) -> dict[str, Kind]:
+    """Return what the first fields of some columns of CSV are; `any` where they are missing."""
+    fields = RECORD_COLUMNS.union(columns.values())
+    attributes = [name for name in dict.fromkeys(names) if name not in fields][:MOST_ATTRIBUTES]
+    decoder = CsvDecoder(Symbols(), attributes, dict(columns), types=types)
+    found: dict[str, Kind] = {}
+    try:
+        records = decoder.decode(beginning[:_MOST_BYTES]).to_records()
+    except UnreadableStreamError:
+        return found
+    _note(found, [record["attributes"] for record in records])
+    return {name: found.get(name, "any") for name in attributes if 0 < len(name) <= LONGEST_ATTRIBUTE}
+
+
+def _note(found: dict[str, Kind], edges: Iterable[Mapping[str, object]]) -> None:
+    for edge in edges:
+        for name, value in edge.items():
+            kind = _KINDS.get(type(value))
+            if kind is None or name in RECORD_COLUMNS or not 0 < len(name) <= LONGEST_ATTRIBUTE:
+                continue
+            known = found.get(name, kind)
+            if known != kind:
+                kind = "number" if {known, kind} == {"integer", "number"} else "any"
+            if name in found or len(found) < MOST_ATTRIBUTES:
+                found[name] = kind
+
+
+_KINDS: Final[dict[type, Kind]] = {bool: "boolean", int: "integer", float: "number", str: "string"}

@@ -1,0 +1,37 @@
+"""The stream that an address names, which is not made for the request."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidQueryError
+from graphtide_core.ids import StreamName
+from graphtide_runtime.http import ProblemError
+
+from graphtide_ingestion.application.streams import UnknownStreamError
+
+if TYPE_CHECKING:
+    from graphtide_ingestion.application.streams import Streams
+
+
+async def known_stream(streams: Streams, name: str) -> StreamName:
+    """Return a stream that is there.
+
+    Raises:
+        ProblemError: there is none of this name.
+        TransientError: the log does not answer.
+    """
+    try:
+        if not streams.knows(name):
+            await asyncio.to_thread(streams.require, name)
+    except InvalidQueryError as error:
+        raise no_stream(error) from error
+    return StreamName(name)
+
+
+def no_stream(error: InvalidQueryError) -> ProblemError:
+    """Return the problem that a stream is not there, or that none can be called so."""
+    code = "unknown-stream" if isinstance(error, UnknownStreamError) else "invalid-stream-name"
+    return ProblemError(HTTPStatus.NOT_FOUND, code, str(error))

@@ -1,0 +1,286 @@
+"""A client of a server: patterns are registered, edges go in, matches come out.
+
+Everything is of the server's own words: states, places, codes of problems stand in docs/reference/http.md and ingestion.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from graphtide_core.pattern import SubgraphPattern
+from graphtide_core.time import TimeUnit
+from graphtide_query import print_pattern
+
+from graphtide.sending import Sending
+from graphtide.server import Access, Server
+from graphtide.server_errors import NOT_FOUND, NotFoundError
+from graphtide.server_types import MatchAt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from graphtide_native.spec import Limits
+
+    from graphtide.sending import Edges, Sent
+    from graphtide.server import Json
+    from graphtide.server_types import DeadLetterAt, Pattern, Stream, StreamDetails
+
+URL: Final = "http://localhost:8080"
+"""Where `graphtide dev up` serves."""
+
+_BETWEEN_LOOKS: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All that a server says of a pattern.
+
+    Attributes:
+        pattern: what was asked, and how it stands.
+        plan: the plan as text; None if it has none yet.
+        stream: its stream, and how far that was put in order; None if there is none yet.
+        behind: edges that wait for it; None if nobody runs it.
+    """
+
+    pattern: Pattern
+    plan: str | None
+    stream: StreamDetails | None
+    behind: int | None
+
+
+class Client:
+    """A server's client. A context manager: leaving its block closes it. Several threads may use it.
+
+    What the server refuses is a `ServerError` with its `code`; see `graphtide.server_errors` for the kinds. A server that is
+    not reached, or cannot serve now, is an `UnavailableError`.
+    """
+
+    def __init__(
+        self,
+        url: str = URL,
+        *,
+        api_key: str | None = None,
+        token: str | None = None,
+        edges_url: str | None = None,
+        time_unit: TimeUnit | str = TimeUnit.MILLISECOND,
+    ) -> None:
+        """Prepare; nothing is sent yet.
+
+        Args:
+            url: of the control plane.
+            api_key: shows who calls.
+            token: the same, of an OpenID Connect provider.
+            edges_url: of ingestion, where that is another address; `graphtide dev up` has both under one.
+            time_unit: what times of streams count, for edges whose time is a `datetime` or a text.
+
+        Raises:
+            FatalError: that is no URL.
+            ValueError: there is no such unit.
+        """
+        self._unit = TimeUnit(time_unit)
+        self._server = Server(Access(url, api_key, token))
+        self._edges = self._server if edges_url is None else Server(Access(edges_url, api_key, token))
+
+    def __enter__(self) -> Self:
+        """Return the client itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        """Close."""
+        self.close()
+
+    def close(self) -> None:
+        """Give back its connections."""
+        self._server.close()
+        self._edges.close()
+
+    def register(
+        self,
+        pattern: str | SubgraphPattern,
+        *,
+        engine: str | None = None,
+        limits: Limits | None = None,
+        state: str | None = None,
+    ) -> Pattern:
+        """Register a pattern; its matches are reported from the end of its stream on.
+
+        Args:
+            pattern: text of one pattern, or a parsed one.
+            engine: name of an engine; the server's choice if not given.
+            limits: bounds on its state and work; the server's if not given.
+            state: `active` or `paused`.
+
+        Raises:
+            RefusedPatternError: the text is wrong.
+            RefusedError: there is a pattern of this name (`exists`), or it cannot be as asked.
+        """
+        return self._server.register(_body(pattern, engine, limits, state))
+
+    def change(
+        self,
+        pattern: str | Pattern,
+        *,
+        text: str | SubgraphPattern | None = None,
+        engine: str | None = None,
+        limits: Limits | None = None,
+        state: str | None = None,
+    ) -> Pattern:
+        """Change what is given of a pattern: of one as it was seen, or by its name, whatever it is by now.
+
+        Raises:
+            NotFoundError: there is none.
+            RefusedPatternError: the text is wrong.
+            RefusedError: it has changed since it was seen (`precondition-failed`), or it cannot be as asked.
+        """
+        body = _body(text, engine, limits, state)
+        return self._server.change_any(pattern, body) if isinstance(pattern, str) else self._server.change(pattern, body)
+
+    def patterns(self, stream: str | None = None) -> list[Pattern]:
+        """Return all patterns, or those on one stream, by their names."""
+        return self._server.patterns(stream)
+
+    def get(self, name: str) -> Pattern:
+        """Return a pattern and how it stands.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        found = self._server.pattern(name)
+        if found is None:
+            raise NotFoundError(NOT_FOUND, f"the server has no pattern {name!r}")
+        return found
+
+    def describe(self, name: str) -> Description:
+        """Return all that the server says of a pattern. Raises as `get`."""
+        pattern = self.get(name)
+        return Description(pattern, self._server.plan(name), self._server.stream(pattern.stream), self._server.behind(name))
+
+    def plan(self, name: str, format: str = "text") -> str | None:
+        """Return the plan that a pattern has, as `text`, `json` or `dot`; None if it has none. Raises as `get`."""
+        self.get(name)
+        return self._server.plan(name, format)
+
+    def pause(self, name: str) -> Pattern:
+        """Let a pattern rest; what completes meanwhile is never reported. Raises as `get`."""
+        return self._server.act(name, "pause")
+
+    def resume(self, name: str) -> Pattern:
+        """Let a pattern go on from now. Raises as `get`."""
+        return self._server.act(name, "resume")
+
+    def delete(self, pattern: str | Pattern) -> None:
+        """Delete a pattern: as it was seen, or by its name, whatever it is by now; matches that were reported stay.
+
+        Raises:
+            NotFoundError: there is none.
+            RefusedError: it has changed since it was seen (`precondition-failed`).
+        """
+        if isinstance(pattern, str):
+            self._server.delete(pattern)
+        else:
+            self._server.delete(pattern.name, pattern.etag)
+
+    def wait(self, name: str, state: str = "running", seconds: float = 60.0) -> Pattern:
+        """Return a pattern as soon as it is in a state. Raises as `get`, and TimeoutError where it is not in time."""
+        deadline = time.monotonic() + seconds
+        while (pattern := self.get(name)).state != state:
+            if pattern.state == "failed" or time.monotonic() > deadline:
+                reason = "" if pattern.reason is None else f": {pattern.reason}"
+                message = f"{name} is {pattern.state}{reason}, not {state}"
+                raise TimeoutError(message)
+            time.sleep(_BETWEEN_LOOKS)
+        return pattern
+
+    def streams(self) -> list[Stream]:
+        """Return all streams, by their names."""
+        return self._server.streams()
+
+    def stream(self, name: str) -> StreamDetails:
+        """Return a stream, and how far it was put in order.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        found = self._server.stream(name)
+        if found is None:
+            raise NotFoundError(NOT_FOUND, f"the server has no stream {name!r}")
+        return found
+
+    def matches(self, name: str, *, after: str | None = None, last: int = 0) -> Iterator[MatchAt]:
+        """Return matches as they are reported, without end; after a break of the connection it goes on where it was.
+
+        Args:
+            name: the pattern's.
+            after: place of a match seen before, after which to begin.
+            last: without a place, how many of the newest matches come first, up to 1,000.
+
+        Raises:
+            NotFoundError: there is no such pattern.
+            RefusedError: that is no place, or the like; while iterating.
+            UnavailableError: the server is not reached before the first match.
+        """
+        self.get(name)
+        return self._followed(name, after, last)
+
+    def newest_matches(self, name: str, most: int = 100) -> list[MatchAt]:
+        """Return the newest matches and retractions of all versions of a pattern, the newest first. Raises as `get`."""
+        return list(self._server.matches(name, most))
+
+    def dead_letters(self, stream: str | None = None, most: int = 100) -> list[DeadLetterAt]:
+        """Return the newest records that could not be used, of one stream or of each, the newest of each stream first."""
+        return list(self._server.dead_letters(stream, most))
+
+    def send(
+        self,
+        stream: str,
+        edges: Edges,
+        *,
+        producer: str | None = None,
+        idempotency_key: str | None = None,
+        patience: float = 30.0,
+    ) -> Sent:
+        """Send edges, or one, in requests of some thousand; return when the log keeps them.
+
+        A request is sent when its edges are there: of a source that is slow, send what there is. An edge that could not be used
+        costs its neighbours nothing. Where an error ends it, edges that have ids may all be sent
+        again, for those that the log has are dropped; others with the `idempotency_key` that they were sent with.
+
+        Args:
+            stream: its name.
+            edges: edges, dictionaries, named tuples or dataclasses, as `graphtide.match` takes them.
+            producer: name of the sender; its edges keep their order, and have a watermark of their own.
+            idempotency_key: a name for these edges in this order; requests that were answered within the last ten minutes are
+                not done again.
+            patience: seconds to go on trying where the server says that it gets too much at once and took nothing.
+
+        Raises:
+            EdgesRejectedError: there were edges, and none could be used.
+            ServerError: a request was not done, those before it were; a note of the error says how many edges were kept.
+            TypeError: those are no edges.
+        """
+        headers = {} if producer is None else {"Graphtide-Producer": producer}
+        sending = Sending(self._edges, stream, self._unit, headers=headers, key=idempotency_key, patience=patience)
+        return sending.send_all(edges)
+
+    def _followed(self, name: str, after: str | None, last: int) -> Iterator[MatchAt]:
+        with contextlib.closing(self._server.follow(name, after, last)) as events:
+            for event in events:
+                yield MatchAt(event.place, event.match)
+
+
+def _body(text: str | SubgraphPattern | None, engine: str | None, limits: Limits | None, state: str | None) -> dict[str, Json]:
+    body: dict[str, Json] = {}
+    if text is not None:
+        body["text"] = print_pattern(text) if isinstance(text, SubgraphPattern) else text
+    if engine is not None:
+        body["engine"] = engine
+    if limits is not None:
+        bounds = {name: getattr(limits, name) for name in ("partial_matches", "state_bytes", "policy", "work")}
+        body["limits"] = {name: value for name, value in bounds.items() if value is not None}
+    if state is not None:
+        body["state"] = state
+    return body

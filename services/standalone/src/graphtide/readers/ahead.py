@@ -1,0 +1,177 @@
+"""A reader in a thread of its own: while one batch is matched, the next is read and decoded.
+
+Decoders and engines let go of Python's lock, so that two cores work at once. What a reader tells of itself goes with its
+batches: whoever takes a batch sees the reader as it was then, and never while it works. Cost: up to three more batches in
+memory.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide.readers.reader import Reader, Settled, Unfit
+
+_MOST_WAITING: Final = 2
+
+
+class _Told(NamedTuple):
+    """What a reader says of itself."""
+
+    records: int
+    columns: list[str] | None
+    has_ids: bool
+    has_operations: bool
+    unfit: list[Unfit]
+    settled: list[Settled]
+    bytes_read: int
+
+
+class _Handed(NamedTuple):
+    """What the thread hands over: a batch, or the end, or what broke it off."""
+
+    batch: EdgeBatch | None
+    letters: list[DeadLetter]
+    told: _Told
+    error: BaseException | None = None
+
+
+def read_ahead(reader: Reader) -> Reader:
+    """Return a reader of the same stream that works ahead, where that is a file: no other is read before it is asked for."""
+    return reader if reader.bytes_total is None else AheadReader(reader)
+
+
+class AheadReader:
+    """A reader that works while nobody asks; see `Reader`."""
+
+    def __init__(self, reader: Reader) -> None:
+        """Prepare; the thread starts with the first batch that is asked for."""
+        self._reader = reader
+        self._waiting: Queue[_Handed] = Queue(_MOST_WAITING)
+        self._is_closed = Event()
+        self._thread = Thread(target=self._work, name="reader", daemon=True)
+        self._told: _Told | None = None
+        self._letters: list[DeadLetter] = []
+
+    def batches(self) -> Iterator[EdgeBatch]:
+        """Yield batches; see `Reader.batches`."""
+        self._told = _told(self._reader)
+        self._thread.start()
+        try:
+            while (handed := self._next()).batch is not None:
+                yield handed.batch
+        finally:
+            self.close()
+
+    def _next(self) -> _Handed:
+        handed = self._waiting.get()
+        self._told = handed.told
+        self._letters += handed.letters
+        if handed.error is not None:
+            raise handed.error
+        return handed
+
+    def _work(self) -> None:
+        error: BaseException | None = None
+        try:
+            for batch in self._reader.batches():
+                self._hand(batch)
+                if self._is_closed.is_set():
+                    return
+        except BaseException as broken:
+            error = broken
+        self._hand(None, error)
+
+    def _hand(self, batch: EdgeBatch | None, error: BaseException | None = None) -> None:
+        self._waiting.put(_Handed(batch, self._reader.take_dead_letters(), _told(self._reader), error))
+
+    def close(self) -> None:
+        """Let go of the stream, and wait for the thread, which ends after the batch that it is at."""
+        self._is_closed.set()
+        while self._thread.is_alive():
+            with suppress(Empty):
+                self._waiting.get(timeout=0.01)
+        self._reader.close()
+
+    def take_dead_letters(self) -> list[DeadLetter]:
+        """Return the records put aside since the last call, up to the batch that was taken last."""
+        letters, self._letters = self._letters, []
+        return letters
+
+    def start_at(self, ordinal: int) -> None:
+        """Go on counting from an ordinal; before the first batch."""
+        self._reader.start_at(ordinal)
+
+    @property
+    def records(self) -> int:
+        """Ordinal that the next record will have."""
+        return self._now.records
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The stream's columns, once known."""
+        return self._now.columns
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the stream gives ids."""
+        return self._now.has_ids
+
+    @property
+    def has_operations(self) -> bool:
+        """Whether the stream gives operations."""
+        return self._now.has_operations
+
+    @property
+    def is_live(self) -> bool:
+        """Whether records are handed on as they come; see `Reader.is_live`."""
+        return self._reader.is_live
+
+    @property
+    def unfit(self) -> list[Unfit]:
+        """Wanted attributes whose values are missing because none can have them; see `Reader.unfit`."""
+        return self._now.unfit
+
+    @property
+    def settled(self) -> list[Settled]:
+        """Columns of CSV that were found to hold texts; see `Reader.settled`."""
+        return self._now.settled
+
+    @property
+    def place(self) -> str:
+        """What the line of a dead letter counts; see `Reader.place`."""
+        return self._reader.place
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the source read up to the batch that was taken last."""
+        return self._now.bytes_read
+
+    @property
+    def bytes_total(self) -> int | None:
+        """Size of the source."""
+        return self._reader.bytes_total
+
+    @property
+    def _now(self) -> _Told:
+        return self._told or _told(self._reader)
+
+
+def _told(reader: Reader) -> _Told:
+    return _Told(
+        reader.records,
+        reader.columns,
+        reader.has_ids,
+        reader.has_operations,
+        reader.unfit,
+        reader.settled,
+        reader.bytes_read,
+    )

@@ -1,0 +1,183 @@
+"""The matches of one stream as they come, for loops and for event loops."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Self
+
+from graphtide.matches import MatchList, to_pandas, to_polars
+from graphtide.put_aside import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import TracebackType
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from graphtide_core.match import SubgraphMatch
+    from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_native.matcher import MatchBatch
+
+    from graphtide.asynchronous import Bridge, Steps
+    from graphtide.readers import Reader
+    from graphtide.session import Session
+
+
+class Matches(Iterator["SubgraphMatch"], AsyncIterator["SubgraphMatch"]):
+    """The matches of one stream, which is read as they are asked for; see `graphtide.match`.
+
+    To be iterated by `for` or, in an event loop, by `async for`: then the stream is read and matched in a thread of its own,
+    and an asynchronous source in the event loop, up to some hundred records ahead. A wait that is cancelled loses nothing.
+
+    A context manager, of both kinds: leaving its block closes it. To be used by one thread at a time.
+    """
+
+    def __init__(self, session: Session, reader: Reader, source: Bridge | None = None) -> None:
+        """Prepare; nothing is matched yet."""
+        self._session = session
+        self._source = source
+        self._waiting = _Waiting(session._run(reader))  # noqa: SLF001 - a part of the session
+        self._found = self._waiting.each()
+        self._steps: Steps[MatchBatch | None] | None = None
+        # A stream that was opened and is never iterated is closed, too.
+        self._forgotten = weakref.finalize(self, reader.close)
+
+    def __next__(self) -> SubgraphMatch:
+        """Return the next match.
+
+        Raises as `match`, RuntimeError where another thread is using it or its session, and TypeError where the source is
+        asynchronous.
+        """
+        if self._source is not None:
+            message = "the source is asynchronous: iterate over its matches by async for"
+            raise TypeError(message)
+        with self._session._alone:  # noqa: SLF001 - a part of the session
+            return next(self._found)
+
+    async def __anext__(self) -> SubgraphMatch:
+        """Return the next match. Raises as `match`, and RuntimeError where another task waits for it."""
+        while (found := self._waiting.take()) is None:
+            if self._steps is None:
+                from graphtide.asynchronous import Steps  # noqa: PLC0415 - whoever has no event loop does not wait for asyncio
+
+                self._steps = Steps(_Step(self._session, self._waiting), self._source)
+                weakref.finalize(self, _forget, self._steps, self._source)
+            try:
+                batch = await self._steps.next()
+            finally:
+                # Told here, where whoever waits can be named.
+                for text in self._session._take_told():  # noqa: SLF001 - a part of the session
+                    warn(text)
+            if batch is None:
+                self._steps.end()
+                raise StopAsyncIteration
+        return found
+
+    async def collect(self) -> MatchList:
+        """Return the matches that are left as a list, which can be made a table; for a source that is asynchronous."""
+        return MatchList([found async for found in self], self._session.patterns, self._session.time_unit)
+
+    def __enter__(self) -> Self:
+        """Return the matches themselves."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        """Close."""
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        """Return the matches themselves."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        await self.aclose()
+
+    def to_arrow(self) -> pa.Table:
+        """Return the matches that are left as a table of pyarrow, a row a match; see `graphtide.matches` for its columns."""
+        return self._session.table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the same as a data frame of pandas. Raises ImportError where pandas is not installed."""
+        return to_pandas(self.to_arrow())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the same as a data frame of polars. Raises as `graphtide.matches.to_polars`."""
+        return to_polars(self.to_arrow())
+
+    def take_dead_letters(self) -> list[DeadLetter]:
+        """Return the records put aside since the last call; see `Session.take_dead_letters`."""
+        return self._session.take_dead_letters()
+
+    def close(self) -> None:
+        """Let go of the stream; done by itself at its end. Nothing comes after it."""
+        self._let_go()
+        if self._steps is not None:
+            _forget(self._steps, self._source)
+
+    async def aclose(self) -> None:
+        """Do the same in an event loop: after what is under way there, for which it waits unless its source blocks."""
+        if self._steps is None:
+            self._let_go()
+        else:
+            await self._steps.close(self._let_go)
+
+    def _let_go(self) -> None:
+        with self._session._alone:  # noqa: SLF001 - a part of the session
+            self._waiting.close()
+            self._found.close()
+            self._forgotten()
+
+
+class _Waiting:
+    """Matches that are to be handed on: those of a batch, and the batches to come. It does not know whose they are."""
+
+    def __init__(self, batches: Generator[MatchBatch, None, None]) -> None:
+        self._batches = batches
+        self._at_hand: Iterator[SubgraphMatch] = iter(())
+
+    def each(self) -> Generator[SubgraphMatch, None, None]:
+        """Yield all matches; a batch that another thread has taken meanwhile, too."""
+        while True:
+            at_hand = self._at_hand
+            yield from at_hand
+            if self._at_hand is at_hand and self.load() is None:
+                return
+
+    def load(self) -> MatchBatch | None:
+        """Take the next batch; None if there is none."""
+        batch = next(self._batches, None)
+        if batch is not None:
+            self._at_hand = iter(batch)
+        return batch
+
+    def take(self) -> SubgraphMatch | None:
+        """Return the next match of the batch; None if there is none."""
+        return next(self._at_hand, None)
+
+    def close(self) -> None:
+        """Give nothing more."""
+        self._at_hand = iter(())
+        self._batches.close()
+
+
+class _Step:
+    """Takes the next batch, in a thread; what it has to say waits in the session."""
+
+    def __init__(self, session: Session, waiting: _Waiting) -> None:
+        self._session = session
+        self._waiting = waiting
+
+    def __call__(self) -> MatchBatch | None:
+        with self._session._alone, self._session._telling_later():  # noqa: SLF001 - a part of the session
+            return self._waiting.load()
+
+
+def _forget(steps: Steps[MatchBatch | None], source: Bridge | None) -> None:
+    if source is not None:
+        source.forget()
+    steps.end()

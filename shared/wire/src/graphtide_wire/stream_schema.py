@@ -1,0 +1,86 @@
+"""Schemas of streams: what their attributes are, as somebody declared it, and as edges showed it.
+
+Each has a record of its own in the topic, so that who declares and who looks never overwrite one another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import msgspec
+from graphtide_core.errors import PoisonRecordError
+from msgspec import Meta
+
+from graphtide_wire.json_form import Name, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_ATTRIBUTES: Final = 1_000
+"""Attributes of a schema."""
+
+LONGEST_ATTRIBUTE: Final = 200
+"""Characters of an attribute's name."""
+
+AttributeName = Annotated[str, Meta(min_length=1, max_length=LONGEST_ATTRIBUTE)]
+Kind = Literal["any", "string", "integer", "number", "boolean"]
+Source = Literal["declared", "seen"]
+SOURCES: Final[tuple[Source, ...]] = ("declared", "seen")
+
+
+class SchemaRecord(msgspec.Struct, frozen=True):
+    """What is known of a stream's attributes from one source; `any` are values of several types."""
+
+    stream: Name
+    source: Source
+    attributes: Annotated[dict[AttributeName, Kind], Meta(max_length=MOST_ATTRIBUTES)]
+
+
+def schema_key(stream: str, source: Source) -> bytes:
+    """Return the key of a record."""
+    return f"{stream}@{source}".encode()
+
+
+def encode_schema(record: SchemaRecord) -> bytes:
+    """Return a record's value."""
+    return encode(record)
+
+
+def decode_schema(key: bytes | None, value: bytes | None) -> SchemaRecord:
+    """Return a record.
+
+    Raises:
+        PoisonRecordError: it is no schema, or not under its key.
+    """
+    record = decode(value, SchemaRecord, "schema of a stream")
+    if schema_key(record.stream, record.source) != key:
+        reason = f"the schema of {record.stream} is not under its key"
+        raise PoisonRecordError(reason, value or b"")
+    return record
+
+
+def source_of(key: bytes | None) -> tuple[str, Source] | None:
+    """Return the stream and the source that a key names; None if it is no schema's."""
+    stream, _, source = (key or b"").decode(errors="replace").rpartition("@")
+    match source:
+        case "declared" | "seen":
+            return stream, source
+        case _:
+            return None
+
+
+def merged(one: Mapping[str, Kind], other: Mapping[str, Kind]) -> dict[str, Kind]:
+    """Return what two schemas say together: of an attribute of two types the one that has both values, or `any`."""
+    together = dict(one)
+    for name, kind in other.items():
+        if name not in together and len(together) < MOST_ATTRIBUTES:
+            together[name] = kind
+        elif name in together:
+            together[name] = _wider(together[name], kind)
+    return together
+
+
+def _wider(one: Kind, other: Kind) -> Kind:
+    if one == other:
+        return one
+    return "number" if {one, other} == {"integer", "number"} else "any"
