@@ -16,7 +16,7 @@ from graphtide.cli.app import VERBS, app, loaded
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 HEAVY = (
     "asyncio",
@@ -61,7 +61,21 @@ def after(*arguments: object, given: Mapping[str, str] | None = None) -> tuple[i
         [sys.executable, "-c", AFTER, line], capture_output=True, text=True, timeout=300, check=True, env=given
     )
     status, modules = json.loads(ended.stderr.rpartition("\n")[2])
-    return status or 0, {part for part in HEAVY if any(each == part or each.startswith(f"{part}.") for each in modules)}
+    return status or 0, heavy(modules)
+
+
+def loaded_by(lines: str) -> tuple[str, set[str]]:
+    """Return what a Python program prints, and the heavy parts that were loaded when it ended."""
+    program = f"{lines}; print(json.dumps(sorted(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
+    printed, _, modules = ended.stdout.rstrip().rpartition("\n")
+    return printed, heavy(json.loads(modules))
+
+
+def heavy(modules: Iterable[str]) -> set[str]:
+    """Return the heavy parts that these modules belong to."""
+    loaded = tuple(modules)
+    return {part for part in HEAVY if any(each == part or each.startswith(f"{part}.") for each in loaded)}
 
 
 @pytest.fixture
@@ -89,6 +103,44 @@ def test_match_over_a_text_loads_what_it_matches_with(files: Path) -> None:
     assert (status, len((files / "found.jsonl").read_text().splitlines())) == (0, 1)
     # typer reads arguments with pydantic, patterns are parsed with lark.
     assert parts == {"graphtide_native", "graphtide_query", "lark", "msgspec", "pydantic"}
+
+
+def test_types_of_attributes_and_statistics_of_a_text_load_no_arrow(files: Path) -> None:
+    (files / "payments.csv").write_text("ts,src,dst,label,zip,amount\n1,ann,bob,pay,01,5\n2,bob,eve,pay,02,6\n")
+    (files / "schema.json").write_text('{"attributes": {"zip": "string"}}')
+    stream, declared = files / "payments.csv", ("--schema", files / "schema.json", "--type", "amount:number")
+    matched, parts = after(
+        "match", files / "p.gtp", stream, *declared, "--statistics-from", stream, "--explain", files / "plan.txt"
+    )
+    assert matched == 0
+    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+    analyzed, parts = after("explain", files / "p.gtp", "--analyze", stream)
+    assert analyzed == 0
+    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+    validated, parts = after("validate", files / "p.gtp", "--stream", stream, *declared)
+    assert validated == 0
+    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide.bench", "graphtide.explaining", "graphtide_runtime"}
+
+
+@pytest.mark.parametrize("form", ["json", "plot"])
+def test_statistics_draw_no_table_that_nobody_sees(form: str, files: Path) -> None:
+    status, parts = after("statistics", files / "payments.csv", "--window", "1s", "--format", form, "--output", files / "drawn")
+    assert status == 0
+    assert not parts & {"asyncio", "httpx2", "lark", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+
+
+def test_python_over_records_loads_no_arrow_and_no_event_loop() -> None:
+    records = [{"ts": 1, "src": "a", "dst": "b", "label": "pay"}, {"ts": 2, "src": "b", "dst": "c", "label": "pay"}]
+    lines = f"import json, sys, graphtide; found = list(graphtide.match({PATTERN!r}, {records!r})); print(len(found))"
+    count, parts = loaded_by(lines)
+    assert count == "1"
+    assert not parts & {"asyncio", "httpx2", "numpy", "pandas", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+
+
+def test_a_client_loads_no_arrow() -> None:
+    _, parts = loaded_by("import json, sys, graphtide; print(graphtide.Client.__name__)")
+    assert "httpx2" in parts
+    assert not parts & {"numpy", "pandas", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
 
 
 def test_generate_of_a_text_loads_no_arrow(tmp_path: Path) -> None:
