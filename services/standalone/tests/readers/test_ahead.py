@@ -6,8 +6,9 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide.readers import ReaderOptions, StreamFormat, open_stream
+from graphtide.readers import ReaderOptions, open_stream
 from graphtide.readers.ahead import AheadReader, read_ahead
+from graphtide.readers.memory import from_edges
 from graphtide_core.errors import UnreadableStreamError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,5 +56,5 @@ def test_closing_it_early_ends_its_thread(tmp_path: Path) -> None:
 
 
 def test_only_files_are_read_ahead() -> None:
-    reader = open_stream("/dev/null", ReaderOptions(format=StreamFormat.CSV))
+    reader = from_edges([])
     assert read_ahead(reader) is reader

@@ -1,8 +1,7 @@
 """A reader in a thread of its own: while one batch is matched, the next is read and decoded.
 
 Decoders and engines let go of Python's lock, so that two cores work at once. What a reader tells of itself goes with its
-batches: whoever takes a batch sees the reader as it was then, and never while it works. Cost: up to three more batches in
-memory.
+batches: whoever takes a batch sees the reader as it was then, and never while it works. Cost: three more batches in memory.
 """
 
 from __future__ import annotations
