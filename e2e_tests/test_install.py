@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,6 +106,13 @@ def test_the_packages_are_the_installed_ones(base: Installed) -> None:
     assert len(found) == 3
     assert all(each.startswith(str(base.prefix)) for each in found)
     assert found[2].endswith(".abi3.so")
+
+
+@pytest.mark.usefixtures("base")
+def test_a_wheel_holds_nothing_that_runs_left_behind() -> None:
+    for wheel in (ROOT / "dist").glob("*.whl"):
+        with zipfile.ZipFile(wheel) as packed:
+            assert not [name for name in packed.namelist() if "__pycache__" in name or name.endswith(".pyc")]
 
 
 def test_the_base_finds_matches_and_makes_streams(base: Installed) -> None:
