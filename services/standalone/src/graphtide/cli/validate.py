@@ -46,7 +46,9 @@ def validate(
     With --stream, which is read as `match` reads it, also that the stream's first records have what the patterns read.
     """
     patterns = read_patterns(pattern_file)
-    said = (unit, lateness, delimiter) != _AS_THEY_ARE or any((max_ahead, column, format, type, schema))
+    said = (unit, lateness, delimiter) != _AS_THEY_ARE or any(
+        each not in (None, []) for each in (max_ahead, column, format, type, schema)
+    )
     if stream is not None or said:
         # What is said of a stream is to make sense, even if it is not looked at.
         options = of_stream(lateness, column, time_unit(unit), type, schema)
