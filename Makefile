@@ -6,8 +6,13 @@ BIN := $(VENV)/bin
 STAMPS := .stamps
 NATIVE := shared/native
 CARGO := cd $(NATIVE) && cargo
+EXTENSION := $(NATIVE)/crates/graphtide-py/Cargo.toml
+STEP := $(PYTHON) packaging/step.py
 PYPROJECTS := $(wildcard pyproject.toml shared/*/pyproject.toml services/*/pyproject.toml)
 RUST_SOURCES := $(shell find $(NATIVE)/crates -name '*.rs' -o -name Cargo.toml) $(NATIVE)/Cargo.toml
+NATIVE_PYTHON := $(shell find $(NATIVE)/python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+PURE_SOURCES := $(shell find shared/*/src services/*/src -name '*.py' -o -name '*.lark') $(wildcard packaging/graphtide/*)
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' packaging/graphtide/pyproject.toml)
 SOURCES := shared services e2e_tests
 # Tests take the cores there are; override with `make test WORKERS=1`.
 WORKERS ?= auto
@@ -17,7 +22,8 @@ help:  ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 
 .PHONY: demo
-demo: setup  ## generate a day of network flows with planted attacks, and find them
+# Where nothing is set up yet, with less than `setup` does: no Spark, no tools of tests, the extension built in a hurry.
+demo: $(if $(wildcard $(STAMPS)/native),setup,prerequisites $(STAMPS)/demo)  ## generate a day of network flows with planted attacks, and find them
 	@$(BIN)/graphtide demo
 
 .PHONY: test
@@ -82,7 +88,7 @@ lint: setup  ## check style: ruff, rustfmt, clippy
 
 .PHONY: types
 types: setup  ## check types: mypy, and the stub of the extension against the extension
-	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests) e2e_tests
+	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests) e2e_tests packaging
 	$(BIN)/python -m mypy.stubtest graphtide_native._native --ignore-disjoint-bases
 
 .PHONY: imports
@@ -134,10 +140,43 @@ prerequisites:
 	@command -v cargo >/dev/null \
 	  || { echo 'missing: cargo, Rust 1.93 or newer. Install it with rustup (https://rustup.rs)'; exit 1; }
 
-$(STAMPS)/python: constraints.txt $(PYPROJECTS)
+# Where Python has a pip of its own the environment needs none, which saves seconds.
+GET_UV := install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt uv
+$(STAMPS)/tools: constraints.txt
 	@mkdir -p $(STAMPS)
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	@test -x $(BIN)/uv || $(STEP) 'making the environment $(VENV)' $(SHELL) -c '$(PYTHON) -m pip --version && \
+	    { test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV); } && $(PYTHON) -m pip --python $(BIN)/python $(GET_UV) || \
+	  { $(PYTHON) -m venv $(VENV) && $(BIN)/pip $(GET_UV); }'
+	@touch $@
+
+# The wheel of the extension for a first look stays for as long as its sources and the compiler are the same.
+QUICK = $(CURDIR)/.cache/wheels/$(shell { cat $(sort $(RUST_SOURCES) $(NATIVE_PYTHON)) $(NATIVE)/pyproject.toml; cargo --version; } \
+  | sha256sum | cut -c1-16)
+$(STAMPS)/demo: $(STAMPS)/tools $(RUST_SOURCES) $(PURE_SOURCES)
+	@ls $(QUICK)/graphtide_native-*.whl >/dev/null 2>&1 || { rm -rf $(QUICK).part && \
+	  VIRTUAL_ENV=$(VENV) $(STEP) 'getting the build tool' \
+	    $(BIN)/uv pip install --quiet --constraint constraints.txt maturin && \
+	  $(STEP) 'compiling the native extension, the longest step' \
+	    $(BIN)/maturin build --quiet --profile demo --manifest-path $(EXTENSION) --out $(QUICK).part && \
+	  rm -rf $(QUICK) && mv $(QUICK).part $(QUICK); }
+	@$(STEP) 'packing the Python packages' \
+	  $(BIN)/uv build --quiet --wheel --build-constraint constraints.txt packaging/graphtide --out-dir $(CURDIR)/.cache/wheels
+	@VIRTUAL_ENV=$(VENV) $(STEP) 'installing them with the libraries they need' \
+	  $(BIN)/uv pip install --quiet --constraint constraints.txt --reinstall-package graphtide --reinstall-package graphtide-native \
+	    $(QUICK)/graphtide_native-*.whl '$(CURDIR)/.cache/wheels/graphtide-$(VERSION)-py3-none-any.whl[server]'
+	@touch $@
+
+.PHONY: wheels
+wheels: prerequisites $(STAMPS)/tools  ## build what is published, into dist/: graphtide, and graphtide-native for this machine's kind
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt maturin
+	@rm -rf dist
+	@$(STEP) 'compiling the native extension' $(BIN)/maturin build --quiet --release --manifest-path $(EXTENSION) --out dist
+	@$(STEP) 'packing the Python packages' \
+	  $(BIN)/uv build --quiet --wheel --build-constraint constraints.txt packaging/graphtide --out-dir dist
+	@ls -l dist/*.whl
+
+$(STAMPS)/python: $(STAMPS)/tools $(PYPROJECTS)
+	@test ! -e $(STAMPS)/demo || { VIRTUAL_ENV=$(VENV) $(BIN)/uv pip uninstall --quiet graphtide graphtide-native && rm $(STAMPS)/demo; }
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --requirement development.txt
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt \
 	  --editable shared/core --editable shared/query --editable shared/wire --editable shared/testing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -33,3 +34,36 @@ with open(sys.argv[2]) as told:
 def test_a_service_has_one_arena_and_no_large_library(service: str, tmp_path: Path) -> None:
     program = [sys.executable, "-c", STARTED, f"graphtide_{service}.__main__", str(tmp_path / "arenas")]
     assert json.loads(subprocess.run(program, capture_output=True, text=True, check=True).stdout) == [[], 1]
+
+
+PAUSED = """
+import os, runpy, sys, time
+from importlib.abc import MetaPathFinder
+
+class Paused(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "graphtide_runtime.telemetry":
+            os.write(1, b"importing")
+            time.sleep(60)
+
+sys.meta_path.insert(0, Paused())
+package = sys.argv.pop(1)
+runpy.run_module(package, run_name="__main__")
+"""
+"""A service, which stops for long where it imports a module that all of them need."""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("service", [*SERVICES, "backfill", "preprocess"])
+def test_a_signal_during_the_start_ends_a_service_without_a_word(service: str, number: int, status: int) -> None:
+    program = [sys.executable, "-c", PAUSED, f"graphtide_{service}"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.read(9) == b"importing"
+            process.send_signal(number)
+            assert process.wait(60) == status
+            assert process.stderr.read() == b""
+        finally:
+            process.kill()

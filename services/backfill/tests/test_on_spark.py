@@ -144,7 +144,7 @@ def until(folder: Path, slices: int, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, 130)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_run_that_was_ended_goes_on_from_its_finished_slices(flows: Path, tmp_path: Path, number: int, status: int) -> None:
     run_folder, output = tmp_path / "run", tmp_path / "matches.jsonl"
     more = ["--resume", str(run_folder), "--slice", "5m", "--master", "local[1]"]

@@ -209,9 +209,9 @@ def check_statistics(stage: SparkStage, expected: Log, window: int, unit: TimeUn
     """What was published last is what the statistics service counts of the expected ordered stream."""
     counting = ServiceCounting(FLOWS, window, unit, deletions=True)
     for record in records_of(expected, stage.topics.ordered(FLOWS)):
-        epoch = ordered.epoch_of(record.headers)
-        counting = counting if counting.epoch == epoch else counting.anew(epoch)
-        counting.take(record.value or b"")
+        figures = ordered.figures(record.headers)
+        counting = counting if counting.epoch == figures.epoch else counting.anew(figures.epoch)
+        counting.take(record.value or b"", figures.last_ts)
     counted, published = counting.publish(None), last_statistics(stage.log, stage.topics, FLOWS)
     assert counted is not None
     assert published is not None

@@ -8,7 +8,8 @@ import graphtide
 from graphtide import MatchOptions, Session
 from graphtide.adaptation import AdaptationPolicy, Watch
 from graphtide.bench.stream import StreamRecipe, generate
-from graphtide.readers import ReaderOptions, from_edges
+from graphtide.readers import ReaderOptions
+from graphtide.readers.memory import from_edges
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.statistics import DriftPolicy

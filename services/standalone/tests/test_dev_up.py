@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -137,3 +139,87 @@ def refused(max_ahead: str) -> str:
     ended = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert ended.returncode == 2
     return ended.stderr.decode()
+
+
+def dev_up(*options: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "graphtide", "dev", "up", *options]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_address_it_says_answers_at_once_and_a_signal_is_a_good_end(number: int) -> None:
+    process = dev_up("--port", "0")
+    try:
+        assert process.stderr is not None
+        lines = iter(process.stderr.readline, b"")
+        said = next(line.decode() for line in lines if line.startswith(b"serving at "))
+        url = said.split()[2]
+        shown = httpx2.get(url)
+        assert (shown.status_code, shown.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+        assert f"{url}/api/v1/patterns" in shown.text
+        assert f"graphtide apply FILE --server {url}" in shown.text
+        assert httpx2.get(f"{url}/api/v1").text == shown.text
+        process.send_signal(number)
+        assert process.wait(60) == 0
+        assert b"Traceback" not in process.stderr.read()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_what_the_address_answers_names_paths_that_are_there(http: httpx2.Client) -> None:
+    told = [line.split()[:2] for line in http.get("/").text.splitlines() if line.startswith("GET ")]
+    assert len(told) >= 5
+    for _, url in told:
+        path = url.removeprefix(str(http.base_url).rstrip("/")).replace("NAME", "p").replace("STREAM", "s")
+        found = http.get(path)
+        # The pattern is not there, the path is.
+        assert found.status_code == 200 or "'p'" in found.json()["detail"], path
+
+
+def test_a_port_in_use_is_one_line_that_names_the_option() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = dev_up("--port", str(port))
+        _, said = process.communicate(timeout=60)
+    (line,) = said.decode().splitlines()
+    assert process.returncode == 1
+    assert (
+        line == f"graphtide: port {port} of 127.0.0.1 is in use: name another by --port NUMBER, or let --port 0 take a free one"
+    )
+
+
+def test_the_port_is_taken_before_the_services_are_loaded() -> None:
+    (port,) = free_ports(1)
+    process = dev_up("--port", str(port))
+    try:
+        # Who connects from then on waits for an answer, and is not refused.
+        wait_until(lambda: is_listening(port), 60, pause=0.01)
+        assert httpx2.get(f"http://127.0.0.1:{port}/livez", timeout=60).status_code in (200, 503)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def is_listening(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_services_are_loaded_ends_it_without_a_word(number: int, status: int) -> None:
+    (port,) = free_ports(1)
+    process = dev_up("--port", str(port))
+    try:
+        wait_until(lambda: is_listening(port), 60, pause=0.005)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    # On a machine that is fast enough it serves already.
+    assert process.returncode in (status, 0)
+    assert b"Traceback" not in said
+    assert process.returncode == 0 or said == b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -362,6 +363,48 @@ def test_a_signal_ends_the_process_though_a_request_hangs(number: signal.Signals
             assert process.wait(60) != 0
         finally:
             process.kill()
+
+
+SERVED = """
+import sys
+from fastapi import FastAPI
+from graphtide_runtime.serving.running import run
+app = FastAPI()
+
+@app.get("/")
+def answer() -> str:
+    return "here"
+
+run(app, "127.0.0.1", int(sys.argv[1]), on_started=lambda: print("serves", flush=True))
+print("drained", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_a_good_end_where_all_had_their_answers(number: signal.Signals, free_tcp_port: int) -> None:
+    command = [sys.executable, "-c", SERVED, str(free_tcp_port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.readline() == b"serves\n"
+            assert httpx2.get(f"http://127.0.0.1:{free_tcp_port}/").json() == "here"
+            process.send_signal(number)
+            assert process.wait(60) == 0
+            assert process.stdout.read() == b"drained\n"
+            assert b"Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
+
+
+def test_a_port_that_somebody_has_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = subprocess.run(
+            [sys.executable, "-c", SERVED, str(port)], capture_output=True, text=True, timeout=60, check=False
+        )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"port {port} of 127.0.0.1 cannot be listened to: Address already in use\n"
 
 
 def _asks(port: int) -> bool:

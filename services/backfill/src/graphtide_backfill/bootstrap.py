@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import signal
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import FatalError
@@ -20,10 +18,11 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire.topics import Topics
 
 from graphtide_backfill.adapters.files import Files
+from graphtide_backfill.adapters.java import refuse_without_java
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.adapters.result_folder import ResultFolder
-from graphtide_backfill.application.backfill import Asked, Backfill
+from graphtide_backfill.application.backfill import Asked, Backfill, refuse_missing_attributes
 from graphtide_backfill.application.publishing import Publisher, written
 from graphtide_backfill.application.serving import Operations
 from graphtide_backfill.domain.sizing import Machine
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
+    from threading import Event
 
     from graphtide_core.attribute_type import AttributeType
     from graphtide_core.ports.log import Log
@@ -54,13 +54,14 @@ def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
     """Give a cluster, and let go of it at the end.
 
     Raises:
-        FatalError: PySpark is not installed, or the cluster is not reached.
+        FatalError: PySpark or Java is not installed, or the cluster is not reached.
     """
     try:
         from graphtide_backfill.adapters.spark_cluster import SparkCluster  # noqa: PLC0415 - all but this works without Spark
     except ImportError as error:
-        message = "a backfill needs PySpark, which is not installed: pip install 'graphtide-backfill[spark]'"
+        message = "a backfill needs PySpark, which is not installed: pip install 'graphtide[spark]'"
         raise FatalError(message) from error
+    refuse_without_java()
     try:
         cluster = SparkCluster(request.master, request.executor_bytes, request.settings)
     except Exception as error:  # PySpark raises what its gateway does.
@@ -70,6 +71,17 @@ def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.close()
+
+
+def check(task: Task, history: History) -> None:
+    """Look at what can be known of history before a cluster is there.
+
+    Raises:
+        InvalidPatternError: a pattern can never match, since it reads an attribute that history does not have.
+        UnreadableStreamError: history is not there, or is not of its format.
+    """
+    history.fingerprint()
+    refuse_missing_attributes(task, history)
 
 
 def files(
@@ -248,15 +260,3 @@ class OverTheLog:
             )
             run.execute(run.backfill.prepare(), unit)
         shutil.rmtree(folder)
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[Event]:
-    """Give an event that SIGINT and SIGTERM set, instead of what they do; call it from the main thread."""
-    stop = Event()
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

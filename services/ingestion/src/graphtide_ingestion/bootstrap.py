@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
@@ -21,6 +20,7 @@ from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry import metrics
 from graphtide_runtime.telemetry.instruments import Gauges
 from graphtide_runtime.telemetry.requests import REQUESTS
+from graphtide_runtime.version import version_of
 from graphtide_wire.topics import Topics
 
 from graphtide_ingestion.application.answers import Answers
@@ -147,7 +147,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     app = FastAPI(
         title="graphtide ingestion",
         summary="Edges come into streams, and dead letters come again.",
-        version=version("graphtide-ingestion"),
+        version=version_of("graphtide-ingestion"),
         servers=SERVERS,
         openapi_tags=TAGS,
         generate_unique_id_function=operation_id,

@@ -1,6 +1,11 @@
 """`graphtide-preprocess`: the job over Kafka, until a signal ends it after the batch that runs."""
 
+# ruff: noqa: E402 - what is imported takes its time, in which a signal may come
 from __future__ import annotations
+
+from graphtide_runtime.starting import end_at_once
+
+end_at_once()
 
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.process import serve

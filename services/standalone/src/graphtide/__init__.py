@@ -6,36 +6,44 @@ for found in graphtide.match("PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) OR
     print(found.vertices)
 """
 
-from graphtide_core.edge import Edge, Operation
-from graphtide_core.errors import (
-    GraphtideError,
-    InvalidPatternError,
-    LimitExceededError,
-    UnreadableStreamError,
-)
-from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
-from graphtide_core.plan import Storage
-from graphtide_core.ports.dead_letter_sink import DeadLetter
-from graphtide_core.time import Duration, TimeUnit
-from graphtide_native.spec import Concurrency, Limits
-from graphtide_query import parse, print_pattern
+from __future__ import annotations
 
-from graphtide.client import Client
-from graphtide.explaining import explain
-from graphtide.explanations import Explanations
-from graphtide.matches import MatchList
-from graphtide.options import MatchOptions
-from graphtide.put_aside import StreamWarning
-from graphtide.server_errors import (
-    EdgesRejectedError,
-    NotFoundError,
-    RefusedError,
-    RefusedPatternError,
-    ServerError,
-    UnavailableError,
-)
-from graphtide.session import Session, match
-from graphtide.streaming import Matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from graphtide_core.edge import Edge, Operation
+    from graphtide_core.errors import (
+        GraphtideError,
+        InvalidPatternError,
+        LimitExceededError,
+        UnreadableStreamError,
+    )
+    from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
+    from graphtide_core.plan import Storage
+    from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_core.time import Duration, TimeUnit
+    from graphtide_native.spec import Concurrency, Limits
+    from graphtide_query import parse, print_pattern
+
+    from graphtide.client import Client
+    from graphtide.explaining import explain
+    from graphtide.explanations import Explanations
+    from graphtide.matches import MatchList
+    from graphtide.options import MatchOptions
+    from graphtide.put_aside import StreamWarning
+    from graphtide.server_errors import (
+        EdgesRejectedError,
+        NotFoundError,
+        RefusedError,
+        RefusedPatternError,
+        ServerError,
+        UnavailableError,
+    )
+    from graphtide.session import Session, match
+    from graphtide.streaming import Matches
+
+    __version__: str
 
 __all__ = [
     "Client",
@@ -66,8 +74,58 @@ __all__ = [
     "TimeUnit",
     "UnavailableError",
     "UnreadableStreamError",
+    "__version__",
     "explain",
     "match",
     "parse",
     "print_pattern",
 ]
+
+_MODULES: Final = {
+    "graphtide.client": ("Client",),
+    "graphtide.explaining": ("explain",),
+    "graphtide.explanations": ("Explanations",),
+    "graphtide.matches": ("MatchList",),
+    "graphtide.options": ("MatchOptions",),
+    "graphtide.put_aside": ("StreamWarning",),
+    "graphtide.server_errors": (
+        "EdgesRejectedError",
+        "NotFoundError",
+        "RefusedError",
+        "RefusedPatternError",
+        "ServerError",
+        "UnavailableError",
+    ),
+    "graphtide.session": ("Session", "match"),
+    "graphtide.streaming": ("Matches",),
+    "graphtide_core.edge": ("Edge", "Operation"),
+    "graphtide_core.errors": ("GraphtideError", "InvalidPatternError", "LimitExceededError", "UnreadableStreamError"),
+    "graphtide_core.match": ("Completeness", "MatchKind", "SubgraphMatch"),
+    "graphtide_core.plan": ("Storage",),
+    "graphtide_core.ports.dead_letter_sink": ("DeadLetter",),
+    "graphtide_core.time": ("Duration", "TimeUnit"),
+    "graphtide_native.spec": ("Concurrency", "Limits"),
+    "graphtide_query": ("parse", "print_pattern"),
+}
+"""Where each name is. It is imported when it is asked for: the command line, which is in this package, needs few of them."""
+
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        # Looking for the metadata takes longer than all else here.
+        from importlib.metadata import version  # noqa: PLC0415
+
+        found: Any = version("graphtide")
+    elif name in _MODULE_OF:
+        found = getattr(import_module(_MODULE_OF[name]), name)
+    else:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

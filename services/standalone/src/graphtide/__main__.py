@@ -1,6 +1,11 @@
 """The program `graphtide`."""
 
+# ruff: noqa: E402 - a signal that comes during imports is to end the program, and to show nothing of them
 from __future__ import annotations
+
+from graphtide.cli import signals
+
+signals.end_at_once()
 
 import sys
 
@@ -17,6 +22,8 @@ def main() -> None:
     except GraphtideError as error:
         say(str(error))
         sys.exit(status_of(error))
+    except KeyboardInterrupt as error:
+        sys.exit(signals.status_of_interrupt(error))
 
 
 if __name__ == "__main__":

@@ -116,6 +116,8 @@ def _explained(
         warn(text)
     if run.error is not None:
         raise run.error
+    if run.interrupt is not None:
+        raise run.interrupt
     return explained(run)
 
 

@@ -15,13 +15,11 @@ from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO, ENGINES
 
 from graphtide.adaptation import AdaptationPolicy
+from graphtide.record import RECORD_COLUMNS
 from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
-
-RECORD_COLUMNS: Final = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
-"""Fields of a record that a stream may call otherwise."""
 
 _POLICIES: Final = ("fail", "pause", "shed")
 _LOCKINGS: Final = ("fine", "all")

@@ -51,6 +51,7 @@ class Run:
         on_progress: told after every batch.
         error: what ended the run, if not the end of the stream.
         put_aside: the records that could not be used.
+        interrupt: what interrupted the run, if anything did.
     """
 
     pipeline: Pipeline
@@ -60,6 +61,7 @@ class Run:
     on_progress: Callable[[Progress], None] | None = None
     error: GraphtideError | None = None
     put_aside: PutAside = field(default_factory=PutAside)
+    interrupt: KeyboardInterrupt | None = None
     _found: int = 0
     _records: int = 0
     _outcome: str = field(default="done")
@@ -74,8 +76,8 @@ class Run:
         try:
             self._read()
             self.matches.flush()
-        except KeyboardInterrupt:
-            self._outcome = "interrupted"
+        except KeyboardInterrupt as error:
+            self._outcome, self.interrupt = "interrupted", error
             self._flush()
         except BrokenPipeError:
             self._outcome = "output closed"

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.statistics import Direction, drift
 from graphtide_core.time import iso_time
-from rich.console import Console
-from rich.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphtide_core.statistics import EdgeType, PathType, StatisticsSnapshot, TimeRange
     from graphtide_core.time import TimeUnit
+    from rich.table import Table
 
 _Counted = TypeVar("_Counted")
 
@@ -40,6 +39,8 @@ def path_text(path: PathType) -> str:
 
 def to_text(snapshots: Sequence[StatisticsSnapshot], total: StatisticsSnapshot, top: int, unit: TimeUnit) -> str:
     """Return tables: the windows, and the most frequent edge types and 2-edge paths of all of them together."""
+    from rich.console import Console  # noqa: PLC0415 - JSON, pictures and help do without tables
+
     console = Console(file=io.StringIO(), width=_TABLE_WIDTH)
     console.print(_windows(snapshots, unit))
     total_paths = total.paths or {}
@@ -52,6 +53,8 @@ def to_text(snapshots: Sequence[StatisticsSnapshot], total: StatisticsSnapshot, 
 
 
 def _windows(snapshots: Sequence[StatisticsSnapshot], unit: TimeUnit) -> Table:
+    from rich.table import Table  # noqa: PLC0415 - as above
+
     table = Table(title="Windows", title_justify="left")
     for name in ("from", "to", "edges", "edges/s", "vertices", "types", "path types", "out-degree", "in-degree", "drift"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -72,6 +75,8 @@ def _windows(snapshots: Sequence[StatisticsSnapshot], unit: TimeUnit) -> Table:
 
 
 def _counts(name: str, counts: Mapping[str, int], total: int) -> Table:
+    from rich.table import Table  # noqa: PLC0415 - as above
+
     table = Table()
     table.add_column(name, overflow="fold")
     table.add_column("count", justify="right")

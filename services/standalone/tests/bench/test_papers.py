@@ -136,7 +136,7 @@ def test_a_missing_networkx_is_named(cache: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "networkx", None)
     ended = RUNNER.invoke(app, ["from-scratch", "--edges", "100", "--window", "20", "--cache", str(cache)])
     assert ended.exit_code == 1
-    assert "pip install networkx" in ended.output
+    assert "needs networkx, which is not installed: pip install 'graphtide[bench]'" in ended.output
 
 
 def test_statistics_are_counted_over_every_kind_of_window(cache: Path, tmp_path: Path) -> None:

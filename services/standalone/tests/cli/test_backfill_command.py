@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import builtins
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from graphtide.cli.app import app
+from graphtide.cli.java import java_log
 from graphtide_backfill import bootstrap
 from graphtide_backfill.adapters.one_process import OneProcess
+from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.domain.sizing import Machine
-from graphtide_core.errors import FatalError, InvalidPatternError, InvalidQueryError
+from graphtide_core.errors import FatalError, InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -42,6 +50,7 @@ def run(*arguments: object) -> Result:
 # The second is what imports PySpark.
 @pytest.mark.parametrize("absent", ["graphtide_backfill", "graphtide_backfill.adapters.spark_cluster"])
 def test_without_spark_it_says_what_to_install(pattern: Path, monkeypatch: pytest.MonkeyPatch, absent: str) -> None:
+    (pattern.parent / "history.parquet").touch()
     real = builtins.__import__
 
     def without(name: str, *more: object, **named: object) -> object:
@@ -101,3 +110,92 @@ def test_records_put_aside_are_told_and_where_all_were_it_is_no_success(pattern:
     assert "graphtide: 1 record was put aside; " in some.stderr
     assert "graphtide: 2 records were put aside; " in none.stderr
     assert (pattern.parent / "some.jsonl").read_text().count("\n") == 1
+
+
+@pytest.fixture
+def without_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where Spark is started."""
+
+    def refuse(_: object) -> NoReturn:
+        pytest.fail("Spark was started")
+
+    monkeypatch.setattr(bootstrap, "spark_cluster", refuse)
+
+
+@pytest.mark.usefixtures("without_a_cluster")
+def test_what_is_not_there_is_told_before_spark_starts(pattern: Path) -> None:
+    (pattern.parent / "h.csv").write_text("ts,src,dst,label,amount\n1,a,b,pays,5\n")
+    with pytest.raises(UnreadableStreamError, match=r"none\.csv: there is no such file"):
+        run(pattern, "none.csv", "--source", "csv")
+    with pytest.raises(UnreadableStreamError, match="no such file"):
+        run(pattern.parent / "none.gtp", "h.csv", "--source", "csv")
+    for option in ("--output", "--summary"):
+        with pytest.raises(FatalError, match="none/x cannot be written: No such file or directory"):
+            run(pattern, "h.csv", "--source", "csv", option, "none/x")
+        with pytest.raises(FatalError, match=r"cannot be written: Is a directory"):
+            run(pattern, "h.csv", "--source", "csv", option, pattern.parent)
+    pattern.write_text(PATTERN.replace("ORDER", "WHERE x.amonut > 3 ORDER"))
+    with pytest.raises(InvalidPatternError, match="no attribute 'amonut'"):
+        run(pattern, "h.csv", "--source", "csv")
+    assert {path.name for path in pattern.parent.iterdir()} == {"p.gtp", "h.csv"}
+
+
+def test_java_that_is_not_there_is_told_with_what_is_looked_for(pattern: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (pattern.parent / "h.csv").write_text("ts,src,dst,label\n1,a,b,pays\n")
+    monkeypatch.setenv("JAVA_HOME", str(pattern.parent))
+    with pytest.raises(FatalError, match="Spark needs Java 17 or newer, and JAVA_HOME is"):
+        run(pattern, "h.csv", "--source", "csv")
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(pattern.parent))
+    with pytest.raises(FatalError, match="Spark needs Java 17 or newer, and it is not on PATH"):
+        run(pattern, "h.csv", "--source", "csv")
+
+
+@pytest.mark.usefixtures("in_one_process")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_end_that_was_asked_for_is_told_and_the_summary_is_true(
+    pattern: Path, monkeypatch: pytest.MonkeyPatch, number: int, status: int
+) -> None:
+    (pattern.parent / "h.csv").write_text("ts,src,dst,label\n1,a,b,pays\n2,b,c,pays\n")
+    whole = OneProcess.match
+
+    def interrupted(*arguments: Any) -> None:
+        whole(*arguments)
+        os.kill(os.getpid(), number)
+        raise CancelledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(OneProcess, "match", interrupted)
+        ended = run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl", "--summary", "s.json")
+    assert ended.exit_code == status
+    assert "interrupted; finished slices are in m.jsonl.run: --resume m.jsonl.run goes on" in ended.stderr
+    told = json.loads((pattern.parent / "s.json").read_text())
+    assert (told["outcome"], told["matches"]) == ("interrupted", 1)
+    again = run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl", "--summary", "s.json", "--resume", "m.jsonl.run")
+    assert again.exit_code == 0
+    told = json.loads((pattern.parent / "s.json").read_text())
+    assert (told["outcome"], told["matches"]) == ("done", 1)
+
+
+def test_what_java_says_goes_to_a_log_that_stays_where_spark_fails(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    noise = [sys.executable, "-c", "import os; os.write(1, b'out '); os.write(2, b'WARN')"]
+    with java_log() as log, log.taken():
+        subprocess.run(noise, check=True)
+    assert capfd.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
+
+    def fail() -> None:
+        with java_log() as log:
+            with log.taken():
+                subprocess.run(noise, check=True)
+            message = "no Spark at local[1]"
+            raise FatalError(message)
+
+    with pytest.raises(FatalError):
+        fail()
+    (kept,) = tmp_path.iterdir()
+    assert kept.read_text() == "out WARN"
+    assert capfd.readouterr() == ("", f"graphtide: what Java said is in {kept}\n")

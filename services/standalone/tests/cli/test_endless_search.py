@@ -49,7 +49,18 @@ def test_an_interrupt_ends_it_at_once(files: tuple[Path, Path], tmp_path: Path, 
 
 def test_an_interrupt_shows_what_was_seen_so_far(files: tuple[Path, Path]) -> None:
     patterns, stream = files
-    assert interrupted("explain", patterns, "--engine", "re-search", "--analyze", stream) == 0
+    status, shown = ended("explain", patterns, "--engine", "re-search", "--analyze", stream)
+    assert status == 130
+    assert "chain: engine re-search" in shown
+    assert "star: engine re-search" in shown
+
+
+def test_sigterm_ends_it_as_an_interrupt_does_and_says_which_it_was(files: tuple[Path, Path], tmp_path: Path) -> None:
+    written = ["--output", tmp_path / "found.jsonl", "--summary", tmp_path / "summary.json"]
+    status, _ = ended("match", *files, *written, number=signal.SIGTERM)
+    assert status == 143
+    assert json.loads((tmp_path / "summary.json").read_text())["outcome"] == "interrupted"
+    assert (tmp_path / "found.jsonl").read_text().count("\n") >= 1
 
 
 def cpu_seconds(process: int) -> float:
@@ -59,18 +70,23 @@ def cpu_seconds(process: int) -> float:
 
 def interrupted(*arguments: object) -> int:
     """Run the program, interrupt it in its search, and return how it ended."""
+    return ended(*arguments)[0]
+
+
+def ended(*arguments: object, number: int = signal.SIGINT) -> tuple[int, str]:
+    """Run the program, send a signal in its search, and return its status and what it wrote."""
     command = [sys.executable, "-m", "graphtide", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         # To start takes less; the search itself takes longer than anyone lives.
         wait_until(lambda: cpu_seconds(process.pid) > 5, seconds=100)
-        os.kill(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=15)
+        os.kill(process.pid, number)
+        shown, errors = process.communicate(timeout=15)
     finally:
         process.kill()
         process.communicate()
     assert b"Traceback" not in errors
-    return process.returncode
+    return process.returncode, shown.decode()
 
 
 def test_a_bound_on_work_lets_the_others_go_on(files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -55,6 +55,20 @@ def test_closing_it_early_ends_its_thread(tmp_path: Path) -> None:
     assert "reader" not in {thread.name for thread in threading.enumerate()}
 
 
+def test_it_waits_until_many_records_put_aside_were_taken(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("ts,src,dst,label\n" + ("1,a,b,x\n" + "a\n" * 100_000) * 8)
+    reader = open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18))
+    ahead = AheadReader(reader)
+    batches = ahead.batches()
+    next(batches)
+    seen = ahead.records
+    assert len(ahead.take_dead_letters()) > 100_000
+    ahead.close()
+    assert reader.records == seen
+    again = told(AheadReader(open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18))))
+    assert again == told(open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18)))
+
+
 def test_only_files_are_read_ahead() -> None:
     reader = from_edges([])
     assert read_ahead(reader) is reader

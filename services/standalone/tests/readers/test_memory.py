@@ -12,7 +12,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from graphtide.readers import Reader, ReaderOptions, from_edges, from_table
+from graphtide.readers import Reader, ReaderOptions
+from graphtide.readers.memory import from_edges, from_table
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import EdgeId, VertexId

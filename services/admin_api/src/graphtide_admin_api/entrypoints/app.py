@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI
@@ -13,6 +12,7 @@ from graphtide_runtime.routes import SERVERS, operation_id
 from graphtide_runtime.serving.bodies import WholeBodies
 from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry.requests import REQUESTS
+from graphtide_runtime.version import version_of
 
 from graphtide_admin_api.entrypoints import health, looking, matches, operations, patterns, stream_schemas, streams
 from graphtide_admin_api.entrypoints.problems import handle
@@ -77,7 +77,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
     app = FastAPI(
         title="graphtide",
         summary="Patterns in streams of graph edges: register them, look at them, follow their matches.",
-        version=version("graphtide-admin-api"),
+        version=version_of("graphtide-admin-api"),
         lifespan=lifespan,
         responses=_PROBLEMS,
         telemetry=REQUESTS,

@@ -142,6 +142,8 @@ class Backfill:
         self._started = time.perf_counter()
         self._before = 0
         self._also: Callable[[], None] = _nothing
+        self._rejected = 0
+        self._duplicates = 0
 
     def also(self, work: Callable[[], None]) -> None:
         """Do this, too, whenever progress is told."""
@@ -157,7 +159,7 @@ class Backfill:
             InvalidPatternError: a pattern can never match, since it reads an attribute that history does not have.
             FatalError: history cannot be read.
         """
-        self._refuse_unknown_attributes()
+        refuse_missing_attributes(self._task, self._history)
         asked, old = self._asked, self._results.manifest()
         this = manifest_of(self._task, self._history.fingerprint(), (asked.start, asked.end))
         if old is not None:
@@ -165,6 +167,7 @@ class Backfill:
         known = old.bounds if old is not None else self._cut_before and self._cut_before(this)
         pieces = self._history.pieces()
         reading = reading_plan(pieces, self._cluster.count(pieces, self._task.unit, self._is_wanted))
+        self._rejected = reading.rejected
         slices = slices_at(known) if known is not None else self._cut(reading)
         estimate = estimated(reading.profile, slices, self._task.window)
         check_memory(estimate, self._cluster.machine)
@@ -191,6 +194,7 @@ class Backfill:
             if self._history.may_repeat and reading.has_ids and not self._asked.unique_ids:
                 before = reading.within(-(2**63), end)
                 duplicates = self._cluster.duplicates(before, task.unit, task.window, tick)
+                self._duplicates = len(duplicates)
             pieces = reading.within(missing[0].start - task.window + 1, end)
             job = Job(task, missing, reading.deletions)
             self._cluster.match(pieces, job, duplicates, results.sink, tick)
@@ -198,19 +202,7 @@ class Backfill:
                 if each.number not in results.finished():
                     results.keep_empty(Outcome(each.number))
         self._tick(prepared)
-        return self._totals(reading, len(duplicates))
-
-    def _refuse_unknown_attributes(self) -> None:
-        wanted, headers = set(self._task.attributes), self._history.headers()
-        if not wanted or headers is None:
-            return
-        known: dict[str, None] = {}
-        for names in headers:
-            known.update(dict.fromkeys(names))
-            if wanted <= known.keys():
-                return
-        if known:
-            refuse_unknown_attributes(self._task.patterns, tuple(known))
+        return self.totals()
 
     def _rest(self, reading: ReadingPlan, slices: tuple[Slice, ...]) -> int | None:
         if self._asked.end is not None or not slices or reading.profile.last < slices[-1].end:
@@ -235,7 +227,8 @@ class Backfill:
         self._also()
         return self._is_wanted()
 
-    def _totals(self, reading: ReadingPlan, duplicates: int) -> Totals:
+    def totals(self) -> Totals:
+        """Return what is finished by now, however the run stands."""
         done = self._results.finished().values()
         return Totals(
             slices=len(done),
@@ -243,13 +236,32 @@ class Backfill:
             overlap=sum(each.overlap for each in done),
             matches=sum(each.matches for each in done),
             retractions=sum(each.retractions for each in done),
-            duplicates=duplicates,
-            rejected=reading.rejected,
+            duplicates=self._duplicates,
+            rejected=self._rejected,
             seconds=round(time.perf_counter() - self._started, 6),
             slice_seconds=round(sum(each.seconds for each in done), 6),
             is_exact=all(each.is_exact for each in done),
             unmatched=_unmatched(done),
         )
+
+
+def refuse_missing_attributes(task: Task, history: History) -> None:
+    """Refuse patterns that read an attribute of which no column of history can be; looks at headers until all were seen.
+
+    Raises:
+        InvalidPatternError: a pattern can never match for that.
+        UnreadableStreamError: history cannot be read.
+    """
+    wanted, headers = set(task.attributes), history.headers()
+    if not wanted or headers is None:
+        return
+    known: dict[str, None] = {}
+    for names in headers:
+        known.update(dict.fromkeys(names))
+        if wanted <= known.keys():
+            return
+    if known:
+        refuse_unknown_attributes(task.patterns, tuple(known))
 
 
 def _unmatched(done: Iterable[Outcome]) -> dict[str, list[str]]:

@@ -32,7 +32,7 @@ def running() -> Iterator[Callable[[str], None]]:
         with console.status("starting") as status:
             yield status.update
     except FatalError as error:
-        console.print(f"failed: {error}", style="red", highlight=False)
+        console.print(f"failed: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
         raise typer.Exit(1) from error
 
 

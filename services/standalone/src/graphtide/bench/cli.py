@@ -34,7 +34,9 @@ from graphtide.bench.report import Report, read, this_machine
 from graphtide.bench.summary import by_pattern
 from graphtide.bench.workload import WORKLOADS
 
-app = typer.Typer(help="Measure the engines over seeded workloads; every run checks its matches.", no_args_is_help=True)
+app = typer.Typer(
+    help="Measure the engines over seeded workloads; every run checks its matches.", no_args_is_help=True, rich_markup_mode=None
+)
 app.command("adaptation")(adaptation_command)
 app.command("selectivity")(selectivity_command)
 app.command("from-scratch")(from_scratch_command)

@@ -2,7 +2,7 @@
 
 After each edge the whole window is searched by VF2 for the pattern as a graph, and the matches that hold the new edge are kept:
 those without it were found before. VF2 is networkx's, which is written in Python; the ratio to our engines holds that, too.
-networkx is a tool of development: where it is missing, the benchmark says so.
+networkx is in the extra `bench`: where it is missing, the benchmark says so.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from graphtide.bench.stream import generate
 from graphtide.bench.table import Table, rate, ratio
 from graphtide.bench.typed import SHAPES, draw_group
 from graphtide.bench.workload import FLOWS
+from graphtide.extras import needing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -130,11 +131,8 @@ def vf2_anew(pattern: SubgraphPattern, records: Iterable[LabelledEdge]) -> Itera
     Raises:
         FatalError: networkx is missing.
     """
-    try:
-        import networkx as nx  # noqa: PLC0415 - a tool of development, not a dependency
-    except ImportError as error:
-        message = "VF2 is networkx's, which is not installed: pip install networkx"
-        raise FatalError(message) from error
+    with needing("bench", "the comparison with VF2"):
+        import networkx as nx  # noqa: PLC0415 - nothing else needs it
     graph, query = nx.MultiDiGraph(), _as_graph(nx.MultiDiGraph(), pattern)
     window: deque[tuple[int, int, LabelledEdge]] = deque()
     for ordinal, record in enumerate(records):

@@ -22,7 +22,8 @@ from graphtide.bench.table import Table, ratio
 from graphtide.bench.typed import SHAPES, draw_group
 from graphtide.generate import GENERATORS
 from graphtide.generate.stream import Recipe
-from graphtide.readers import ReaderOptions, from_edges
+from graphtide.readers import ReaderOptions
+from graphtide.readers.memory import from_edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -1,35 +1,200 @@
-"""The commands and what they are called."""
+"""The commands and what they are called.
+
+A verb's module is imported when the verb is used, and no earlier: help, completion and every other verb do without it and the
+libraries that it needs.
+"""
 
 from __future__ import annotations
 
-import typer
+from collections import defaultdict
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from graphtide.bench.cli import app as bench
-from graphtide.cli.backfill import backfill
-from graphtide.cli.demo import demo
-from graphtide.cli.dev import app as dev
-from graphtide.cli.explain import explain
-from graphtide.cli.generate import generate
-from graphtide.cli.match import match
-from graphtide.cli.server import apply, delete, describe, get, pause, resume, tail, wait
-from graphtide.cli.statistics import statistics
-from graphtide.cli.validate import validate
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from graphtide.cli.signals import starting, status_of_interrupt
+
+if TYPE_CHECKING:
+    # typer's own copy of click.
+    from typer._click import Command, Context, HelpFormatter
+
+_ON_STREAMS: Final = "Commands"
+_WITH_A_SERVER: Final = "With a server"
+
+
+class Verb(NamedTuple):
+    """A command before it is loaded.
+
+    Attributes:
+        module: where its function, or its `typer.Typer`, is.
+        attribute: the function's name there.
+        help: what the list of commands says: the first paragraph of its own help.
+        panel: the list it stands in.
+    """
+
+    module: str
+    attribute: str
+    help: str
+    panel: str = _ON_STREAMS
+
+
+VERBS: Final = {
+    "match": Verb(
+        "graphtide.cli.match",
+        "match",
+        "Find every match of the patterns in a stream, each when its last edge arrives.",
+    ),
+    "explain": Verb(
+        "graphtide.cli.explain",
+        "explain",
+        "Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities.",
+    ),
+    "validate": Verb(
+        "graphtide.cli.validate",
+        "validate",
+        "Check a pattern file; status 2 and the place of the first error if it is invalid.",
+    ),
+    "generate": Verb(
+        "graphtide.cli.generate",
+        "generate",
+        "Write a seeded stream with planted instances of a pattern, near misses, and what was planted.",
+    ),
+    "statistics": Verb(
+        "graphtide.cli.statistics",
+        "statistics",
+        "Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time.",
+    ),
+    "backfill": Verb(
+        "graphtide.cli.backfill",
+        "backfill",
+        "Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.",
+    ),
+    "demo": Verb(
+        "graphtide.cli.demo",
+        "demo",
+        "Generate a day of network flows with planted exfiltrations and near misses, find them, and check what was found.",
+    ),
+    "dev": Verb("graphtide.cli.dev", "app", "Run all services in one process, to try things."),
+    "bench": Verb("graphtide.bench.cli", "app", "Measure the engines over seeded workloads; every run checks its matches."),
+    "apply": Verb(
+        "graphtide.cli.server",
+        "apply",
+        "Register the patterns of a file, or bring those that are registered in line with it.",
+        _WITH_A_SERVER,
+    ),
+    "get": Verb("graphtide.cli.server", "get", "List patterns and how they stand.", _WITH_A_SERVER),
+    "describe": Verb(
+        "graphtide.cli.server",
+        "describe",
+        "Show all of a pattern: its text, how it stands, who runs it, its plan.",
+        _WITH_A_SERVER,
+    ),
+    "wait": Verb(
+        "graphtide.cli.server",
+        "wait",
+        "Return when patterns are in a state; status 1 if one fails, or is not in time.",
+        _WITH_A_SERVER,
+    ),
+    "tail": Verb(
+        "graphtide.cli.server",
+        "tail",
+        "Write the last matches of a pattern, and then new ones as they are reported, one JSON object a line.",
+        _WITH_A_SERVER,
+    ),
+    "pause": Verb(
+        "graphtide.cli.server",
+        "pause",
+        "Let patterns rest; what completes meanwhile is never reported.",
+        _WITH_A_SERVER,
+    ),
+    "resume": Verb(
+        "graphtide.cli.server",
+        "resume",
+        "Let patterns go on from now; one that a limit ended goes on as its next version.",
+        _WITH_A_SERVER,
+    ),
+    "delete": Verb("graphtide.cli.server", "delete", "Delete patterns.", _WITH_A_SERVER),
+}
+"""Every command by its name, in the order of the list."""
+
+
+@cache
+def loaded(name: str) -> Command:
+    """Return the command of a verb, its module imported."""
+    verb = VERBS[name]
+    made = getattr(import_module(verb.module), verb.attribute)
+    if not isinstance(made, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name)(made)
+        made = alone
+    return get_command(made)
+
+
+class _Unloaded(TyperCommand):
+    """Stands for a command in lists; who uses it gets a context of the command itself."""
+
+    def __init__(self, name: str, verb: Verb) -> None:
+        """Know what the list of commands says."""
+        super().__init__(name, help=verb.help, rich_help_panel=verb.panel, rich_markup_mode=None)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any) -> Context:
+        """Load the command, and let it make the context."""
+        with starting():
+            return loaded(str(self.name)).make_context(info_name, args, parent, **extra)
+
+
+class _Commands(TyperGroup):
+    """All commands; a signal ends each of them with the status that tells which it was."""
+
+    def __init__(self, **settings: Any) -> None:
+        """Fill the list; nothing is loaded yet."""
+        super().__init__(**settings)
+        for name, verb in VERBS.items():
+            self.add_command(_Unloaded(name, verb))
+
+    def invoke(self, ctx: Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise typer.Exit(status_of_interrupt(error)) from error
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the lists of commands."""
+        panels: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for name in self.list_commands(ctx):
+            panels[VERBS[name].panel].append((name, VERBS[name].help))
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
 
 app = typer.Typer(
     name="graphtide",
-    help="Find patterns in streams of graph edges the moment they complete.",
+    cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    # Panels and colours of help would cost more time than the longest verb takes to start.
+    rich_markup_mode=None,
 )
-app.command()(match)
-app.command()(explain)
-app.command()(validate)
-app.command()(generate)
-app.command()(statistics)
-app.command()(backfill)
-app.command()(demo)
-for verb in (apply, get, describe, wait, tail, pause, resume, delete):
-    app.command(rich_help_panel="With a server")(verb)
-app.add_typer(dev, name="dev", help="Run all services in one process, to try things.")
-app.add_typer(bench, name="bench", help="Measure the engines on seeded workloads.")
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from graphtide import __version__  # noqa: PLC0415 - it looks for the package's metadata
+
+        typer.echo(f"graphtide {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def graphtide(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Find patterns in streams of graph edges the moment they complete."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
-import msgspec
 import typer
 from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
@@ -16,7 +15,7 @@ from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse
 from graphtide_query.planner import AUTO, ENGINES
 
-from graphtide.options import RECORD_COLUMNS
+from graphtide.record import RECORD_COLUMNS
 from graphtide.wording import refuse_unless_one_of
 
 PatternFile = Annotated[Path, typer.Argument(help="File with one or several patterns.", show_default=False)]
@@ -46,6 +45,8 @@ SchemaFile = Annotated[
 StatisticsFrom = Annotated[
     Path | None, typer.Option("--statistics-from", help="Stream whose statistics the planner uses.", show_default=False)
 ]
+ApiKey = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_API_KEY", help="API key.", show_default=False)]
+Token = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_TOKEN", help="Token of the OpenID provider.", show_default=False)]
 
 STANDARD: Final = "-"
 """What stands for standard input or output in place of a path."""
@@ -163,27 +164,11 @@ def attribute_types(pairs: list[str] | None, schema: Path | None) -> dict[str, A
         types = declared_types(declared)
     except InvalidQueryError as error:
         raise typer.BadParameter(str(error), param_hint="--type") from error
-    return types if schema is None else {**_schema(schema), **types}
+    if schema is None:
+        return types
+    from graphtide.cli.schema_file import read_schema  # noqa: PLC0415 - other lines do without msgspec
 
-
-def _schema(path: Path) -> dict[str, AttributeType]:
-    try:
-        return declared_types(msgspec.json.decode(path.read_bytes(), type=_Schema).attributes)
-    except FileNotFoundError as error:
-        message = f"{path}: no such file"
-        raise UnreadableStreamError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror or error})"
-        raise UnreadableStreamError(message) from error
-    except (msgspec.MsgspecError, UnicodeDecodeError, InvalidQueryError) as error:
-        message = f"{path}: this is not a schema: {error}"
-        raise UnreadableStreamError(message) from error
-
-
-class _Schema(msgspec.Struct, forbid_unknown_fields=True):
-    """What a schema file holds: types by the names of attributes."""
-
-    attributes: dict[str, str]
+    return {**read_schema(schema), **types}
 
 
 def delimiter_of(text: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -13,7 +15,6 @@ from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternErro
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.planner import AUTO
-from rich.console import Console
 
 from graphtide.cli.arguments import (
     MOST,
@@ -33,8 +34,11 @@ from graphtide.cli.arguments import (
     time_unit,
     with_source,
 )
-from graphtide.cli.output import write_text
-from graphtide.cli.status import INTERRUPTED, UNREADABLE_STREAM, say
+from graphtide.cli.java import java_log
+from graphtide.cli.output import refuse_unwritable, write_text
+from graphtide.cli.signals import Ending, starting
+from graphtide.cli.status import UNREADABLE_STREAM, say
+from graphtide.extras import needing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,9 +47,9 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.backfill import Prepared, Progress, Totals
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.bootstrap import Run
+    from graphtide_backfill.domain.task import Task
 
 _FORMATS = {name: name for name in ("parquet", "arrow", "csv", "jsonl", "kafka")}
-_MISSING = "a backfill needs Spark, which is not installed: pip install 'graphtide[spark]'"
 
 
 def backfill(
@@ -85,21 +89,24 @@ def backfill(
     """Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.
 
     Finished slices stay when the run ends early, and `--resume` goes on from them. Exit status: 0 done, 2 a pattern is invalid,
-    3 history is unreadable or all its records were put aside, 130 interrupted.
+    3 history is unreadable or all its records were put aside, 130 interrupted, 143 ended by SIGTERM.
     """
-    try:
+    with starting(), needing("spark", "a backfill"):
         from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is there for those who need it
         from graphtide_backfill.application.backfill import Asked  # noqa: PLC0415
         from graphtide_backfill.application.ports import CancelledError  # noqa: PLC0415
         from graphtide_backfill.domain.task import Task  # noqa: PLC0415
         from graphtide_backfill.entrypoints.request import SparkRequest, instant, pairs, size  # noqa: PLC0415
-    except ImportError as error:
-        raise FatalError(_MISSING) from error
     refuse_shared_files({"PATTERN_FILE": pattern_file, "LOCATION": location}, {"--output": output, "--summary": summary})
+    refuse_unwritable([output, summary])
     ticks = time_unit(unit)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
-    limits = Limits(limit_partial_matches, limit_state_bytes, policy, limit_work)
-    task = Task(read_patterns(pattern_file), engine_name(engine), ticks, limits=limits)
+    task = Task(
+        read_patterns(pattern_file),
+        engine_name(engine),
+        ticks,
+        limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
+    )
     kind = choice(source, _FORMATS, "--source")
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
@@ -113,19 +120,21 @@ def backfill(
     )
     by = _ticks(summary_by, "--summary-by", ticks)
     folder = resume or Path(f"{output or 'backfill'}.run")
-    if resume is None and folder.exists():
-        message = f"{folder} is left of a run that ended early: --resume {folder} goes on, or remove it"
-        raise FatalError(message)
+    _refuse_left(folder, is_new=resume is None)
     request = SparkRequest(master, size(executor_memory), pairs(spark or []))
+    if kind != "kafka":
+        _check(task, history, pattern_file)
     to = None if to_kafka is None else bootstrap.published(*_topic(to_kafka, "--to-kafka"), prefix)
-    show = _Shown()
-    with bootstrap.spark_cluster(request) as cluster, bootstrap.stopped_by_signals() as stop:
-        run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=show.update, stop=stop, to=to)
+    stop = Event()
+    with Ending(stop) as ending, java_log() as log, contextlib.ExitStack() as stack:
+        with log.taken():
+            cluster = stack.enter_context(bootstrap.spark_cluster(request))
+        ending.listen()
+        run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=_Shown().update, stop=stop, to=to)
         try:
             prepared = _prepared(run, pattern_file, is_new=resume is None)
             is_useless = _say_rejected(prepared)
-            if prepared.rest is not None:
-                say(f"note: history has grown since this run was cut; --from {prepared.rest} finds what came later")
+            _say_rest(prepared)
             if dry_run:
                 _say_plan(prepared)
                 if resume is None:
@@ -134,12 +143,35 @@ def backfill(
             totals = run.execute(prepared, ticks)
         except CancelledError as error:
             say(f"interrupted; finished slices are in {folder}: --resume {folder} goes on")
-            raise typer.Exit(INTERRUPTED) from error
-    _finish(run.results, totals, output, summary, by, is_published=to is not None)
+            _write_summary(summary, "interrupted", run, by)
+            raise typer.Exit(ending.status) from error
+    _write_summary(summary, "done", run, by)
+    _finish(run.results, totals, output, is_published=to is not None)
     if resume is None:
         shutil.rmtree(folder)
     if is_useless:
         raise typer.Exit(UNREADABLE_STREAM)
+
+
+def _refuse_left(folder: Path, *, is_new: bool) -> None:
+    if is_new and folder.exists():
+        message = f"{folder} is left of a run that ended early: --resume {folder} goes on, or remove it"
+        raise FatalError(message)
+
+
+def _check(task: Task, history: History, pattern_file: Path) -> None:
+    """Refuse what can be seen to be wrong before Spark, which takes its time, is started."""
+    from graphtide_backfill import bootstrap  # noqa: PLC0415 - see above
+
+    try:
+        bootstrap.check(task, history)
+    except InvalidPatternError as error:
+        raise with_source(error, pattern_file) from error
+
+
+def _say_rest(prepared: Prepared) -> None:
+    if prepared.rest is not None:
+        say(f"note: history has grown since this run was cut; --from {prepared.rest} finds what came later")
 
 
 def _say_rejected(prepared: Prepared) -> bool:
@@ -164,15 +196,20 @@ def _prepared(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:
         raise
 
 
-def _finish(
-    results: ResultFolder, totals: Totals, output: Path | None, summary: Path | None, by: int, *, is_published: bool
-) -> None:
-    from graphtide_backfill.adapters.output import counted_by_time, write_all  # noqa: PLC0415 - see above
+def _write_summary(summary: Path | None, outcome: str, run: Run, by: int) -> None:
+    if summary is None:
+        return
+    from graphtide_backfill.adapters.output import counted_by_time  # noqa: PLC0415 - see above
+
+    by_time = counted_by_time(run.results, list(run.results.finished()), by)
+    figures = {"outcome": outcome, **msgspec.to_builtins(run.backfill.totals()), "by_time": by_time}
+    write_text(summary, msgspec.json.encode(figures).decode() + "\n")
+
+
+def _finish(results: ResultFolder, totals: Totals, output: Path | None, *, is_published: bool) -> None:
+    from graphtide_backfill.adapters.output import write_all  # noqa: PLC0415 - see above
 
     slices = list(results.finished())
-    if summary is not None:
-        figures = {**msgspec.to_builtins(totals), "by_time": counted_by_time(results, slices, by)}
-        write_text(summary, msgspec.json.encode(figures).decode() + "\n")
     if output is not None or not is_published:
         write_all(results, slices, output)
     if not totals.is_exact:
@@ -186,7 +223,7 @@ class _Shown:
     """Progress on standard error: one line that changes on a terminal, else a line for every tenth of the slices."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        self._is_terminal = sys.stderr.isatty()
         self._tenths = 0
 
     def update(self, progress: Progress) -> None:
@@ -195,9 +232,11 @@ class _Shown:
             f"{progress.slices_done} of {progress.slices} slices, {progress.edges:,} edges "
             f"({progress.edges_per_second:,.0f}/s), {progress.matches:,} matches"
         )
-        if self._console.is_terminal:
+        if self._is_terminal:
             end = "\n" if progress.slices_done == progress.slices else "\r"
-            self._console.print(line, end=end, highlight=False)
+            # What is left of a longer line goes.
+            sys.stderr.write(f"{line}\x1b[K{end}")
+            sys.stderr.flush()
             return
         tenths = 10 * progress.slices_done // max(1, progress.slices)
         if tenths > self._tenths:

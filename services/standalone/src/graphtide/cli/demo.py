@@ -68,6 +68,8 @@ def demo(
         )
         run.on_progress = bar.update
         summary = run.execute()
+    if run.interrupt is not None:
+        raise run.interrupt
     found = msgspec.json.Decoder(SubgraphRecord).decode_lines(match_file.read_bytes())
     console.print(_table(found))
     _verdict(

@@ -1,15 +1,22 @@
 """`graphtide dev`: a deployment on this machine, to try things."""
 
+import errno
+import os
+import socket
 from math import inf
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit
 
 from graphtide.cli.arguments import MOST, bounded_duration
+from graphtide.cli.signals import starting
+from graphtide.extras import needing
 
-app = typer.Typer(help="Run all services in one process, to try things.", no_args_is_help=True)
+_HOST: Final = "127.0.0.1"
+
+app = typer.Typer(help="Run all services in one process, to try things.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
@@ -31,24 +38,40 @@ def up(
 ) -> None:
     """Serve patterns, edges and matches over HTTP until interrupted; nothing else has to run, and everyone may do everything.
 
-    Without --kafka everything is gone when it ends.
+    Without --kafka everything is gone when it ends. It ends with status 0 on SIGINT (Ctrl-C) and SIGTERM.
     """
-    try:
-        # Only this verb needs the services.
-        from graphtide_runtime.serving.running import run  # noqa: PLC0415
-        from graphtide_runtime.telemetry.logs import to_standard_error  # noqa: PLC0415
-        from graphtide_runtime.telemetry.settings import TelemetrySettings  # noqa: PLC0415
-        from graphtide_runtime.telemetry.setup import set_up  # noqa: PLC0415
+    ahead = None if max_ahead is None else _seconds(max_ahead)
+    with _listening(port) as bound:
+        # The port is ours before anything is loaded that takes its time; who connects meanwhile waits.
+        with starting(), needing("server", "dev up"):
+            from graphtide_runtime.serving.running import run  # noqa: PLC0415 - only this verb needs the services
+            from graphtide_runtime.telemetry.logs import to_standard_error  # noqa: PLC0415
+            from graphtide_runtime.telemetry.settings import TelemetrySettings  # noqa: PLC0415
+            from graphtide_runtime.telemetry.setup import set_up  # noqa: PLC0415
 
-        from graphtide.dev.deployment import DevOptions, application  # noqa: PLC0415
-    except ImportError as error:
-        message = f"the services are not installed ({error}): install graphtide[server]"
+            from graphtide.dev.deployment import DevOptions, application  # noqa: PLC0415
+        to_standard_error()
+        set_up("graphtide-dev", TelemetrySettings())
+        own = bound.getsockname()[1]
+        run(
+            application(DevOptions(kafka, redis, lateness, low_latency, ahead)),
+            _HOST,
+            own,
+            bound=bound,
+            on_started=lambda: typer.echo(
+                f"serving at http://{_HOST}:{own}  (no authentication: for development alone)", err=True
+            ),
+        )
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server((_HOST, port))
+    except OSError as error:
+        is_used = error.errno == errno.EADDRINUSE
+        reason = "is in use" if is_used else f"cannot be listened to ({os.strerror(error.errno or 0)})"
+        message = f"port {port} of {_HOST} {reason}: name another by --port NUMBER, or let --port 0 take a free one"
         raise FatalError(message) from error
-    options = DevOptions(kafka, redis, lateness, low_latency, None if max_ahead is None else _seconds(max_ahead))
-    typer.echo(f"http://127.0.0.1:{port}/api/v1  (no authentication: for development alone)", err=True)
-    to_standard_error()
-    set_up("graphtide-dev", TelemetrySettings())
-    run(application(options), "127.0.0.1", port)
 
 
 def _seconds(max_ahead: str) -> float:

@@ -13,11 +13,13 @@ from graphtide_query.planner import AUTO
 
 from graphtide.cli.arguments import (
     MOST_AT_ONCE,
+    ApiKey,
     Engine,
     Plan,
     SchemaFile,
     StatisticsFrom,
     TimeUnitOption,
+    Token,
     Type,
     choice,
     engine_name,
@@ -27,7 +29,7 @@ from graphtide.cli.arguments import (
     variant,
     with_source,
 )
-from graphtide.cli.server import ApiKey, Token
+from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
 from graphtide.cli.streams import (
     Columns,
@@ -42,7 +44,6 @@ from graphtide.cli.streams import (
 from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, statistics_of
 from graphtide.explanations import FORMATS
 from graphtide.readers import DeadLetterFile
-from graphtide.server import Access, Server
 
 _OF_SERVERS: Final = ("text", "json", "dot")
 """Formats that a server writes."""
@@ -82,13 +83,13 @@ def explain(
     """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities.
 
     With --analyze also the match funnel, what each step of the plan looked at and why it refused it, and why there was no
-    match or not one more; status 3 if no record of the stream could be used. With --server the plan that a server runs, with
-    the partial matches alive in every item.
+    match or not one more; status 3 if no record of the stream could be used; an interrupt shows what was seen so far, status
+    130. With --server the plan that a server runs, with the partial matches alive in every item.
     """
     formats = FORMATS if server is None else _OF_SERVERS
     form = choice(format, {name: name for name in formats}, "--format")
     if server is not None:
-        typer.echo(_running(str(patterns), form, Access(server, api_key, token)).rstrip())
+        typer.echo(_running(str(patterns), form, server, api_key, token).rstrip())
         return
     chosen = variant(plan, engine_name(engine))
     options = replace(
@@ -125,12 +126,16 @@ def explain(
     if run.error is not None:
         raise run.error
     typer.echo(FORMATS[form](explained(run)))
+    if run.interrupt is not None:
+        raise typer.Exit(status_of_interrupt(run.interrupt))
     if run.put_aside.is_all(run.reader.records):
         raise typer.Exit(UNREADABLE_STREAM)
 
 
-def _running(name: str, form: str, access: Access) -> str:
-    with Server(access) as there:
+def _running(name: str, form: str, url: str, api_key: str | None, token: str | None) -> str:
+    from graphtide.server import Access, Server  # noqa: PLC0415 - without a server nothing of HTTP is needed
+
+    with Server(Access(url, api_key, token)) as there:
         found = there.plan(name, form)
     if found is None:
         message = f"the server has no pattern {name!r}, or no plan for it yet"

@@ -9,6 +9,7 @@ import typer
 from graphtide_core.errors import FatalError
 
 from graphtide.cli.arguments import MOST_AT_ONCE, choice, refuse_shared_files
+from graphtide.cli.output import refuse_unwritable
 from graphtide.generate import GENERATORS
 from graphtide.generate.stream import Recipe
 from graphtide.generate.writer import write_ground_truth, write_patterns, write_stream
@@ -30,6 +31,7 @@ def generate(
 ) -> None:
     """Write a seeded stream with planted instances of a pattern, near misses, and what was planted."""
     refuse_shared_files({}, {"--output": output, "--ground-truth": ground_truth, "--pattern": pattern})
+    refuse_unwritable([output, ground_truth, pattern])
     make = choice(kind, dict(GENERATORS), "KIND")
     try:
         stream = make(Recipe(seed=seed, records=records, planted=planted, decoys=decoys, swap_labels=swap_labels))

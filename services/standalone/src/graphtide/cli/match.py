@@ -32,9 +32,10 @@ from graphtide.cli.arguments import (
     variant,
     with_source,
 )
-from graphtide.cli.output import MatchFile, write_text
+from graphtide.cli.output import MatchFile, refuse_unwritable, write_text
 from graphtide.cli.progress import ProgressBar
-from graphtide.cli.status import DONE, INTERRUPTED, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
+from graphtide.cli.signals import status_of_interrupt
+from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
 from graphtide.cli.streams import (
     Columns,
     Delimiter,
@@ -45,11 +46,10 @@ from graphtide.cli.streams import (
     of_stream,
     reading_of,
 )
-from graphtide.explaining import explained, statistics_of
 from graphtide.readers import DeadLetterFile
 from graphtide.run import Run, prepare
 
-_OUTCOMES = {"done": DONE, "interrupted": INTERRUPTED, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
+_OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
 
 def match(
@@ -85,13 +85,14 @@ def match(
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
     Matches go out as JSON Lines. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is unreadable or all its
-    records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed; whatever the end, matches so
-    far are written and the summary is true. What was put aside is said on standard error.
+    records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed, 143 ended by SIGTERM; whatever
+    the end, matches so far are written and the summary is true. What was put aside is said on standard error.
     """
     refuse_shared_files(
         {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from, "--schema": schema},
         {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
     )
+    refuse_unwritable([summary, explain])
     patterns = read_patterns(pattern_file)
     chosen = variant(plan, engine_name(engine))
     options = replace(
@@ -109,6 +110,8 @@ def match(
     )
     reading = reading_of(options, format, delimiter, max_ahead, keep_raw=dead_letters is not None)
     if statistics_from is not None:
+        from graphtide.explaining import statistics_of  # noqa: PLC0415 - other runs do without
+
         sampled = of_another(reading, is_same=str(statistics_from) == stream_file)
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     with contextlib.ExitStack() as stack:
@@ -131,6 +134,8 @@ def match(
         if summary is not None:
             write_text(summary, result.to_json().decode() + "\n")
         if explain is not None:
+            from graphtide.explaining import explained  # noqa: PLC0415 - as above
+
             write_text(explain, explained(run).to_text() + "\n")
     except BrokenPipeError:
         outcome = "output closed"
@@ -149,4 +154,4 @@ def _end(run: Run, outcome: str) -> None:
     if outcome == "output closed":
         # Nobody reads on: what is still buffered must not be tried again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise typer.Exit(_OUTCOMES[outcome])
+    raise typer.Exit(_OUTCOMES[outcome] if run.interrupt is None else status_of_interrupt(run.interrupt))

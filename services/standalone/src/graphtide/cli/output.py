@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
@@ -11,6 +13,7 @@ from graphtide_core.errors import FatalError
 from graphtide.cli.arguments import STANDARD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
 
@@ -32,6 +35,38 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror or error}"
         raise FatalError(message) from error
+
+
+def refuse_unwritable(paths: Iterable[Path | None]) -> None:
+    """Look before work begins whether what it will give can be written; what is told later by who opens it stays so.
+
+    Raises:
+        FatalError: a path cannot be written.
+    """
+    for path in paths:
+        if path is None or str(path) == STANDARD:
+            continue
+        try:
+            reason = _hindrance(path)
+        except (OSError, ValueError):
+            # Whoever opens it says what is wrong with it.
+            continue
+        if reason is not None:
+            message = f"{path} cannot be written: {os.strerror(reason)}"
+            raise FatalError(message)
+
+
+def _hindrance(path: Path) -> int | None:
+    """Return the number of the error that opening a path for writing would give, as far as can be seen."""
+    if path.is_dir():
+        return errno.EISDIR
+    if path.exists():
+        return None if os.access(path, os.W_OK) else errno.EACCES
+    if not path.parent.exists():
+        return errno.ENOENT
+    if not path.parent.is_dir():
+        return errno.ENOTDIR
+    return None if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
 
 
 class MatchFile:

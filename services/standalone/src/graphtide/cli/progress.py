@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from rich.progress import Progress
 
     from graphtide.run import Progress as Step
 
@@ -19,20 +19,7 @@ class ProgressBar:
 
     def __init__(self) -> None:
         """Prepare the bar; it appears on entering."""
-        console = Console(stderr=True)
-        self._bar: Progress | None = None
-        if console.is_terminal:
-            self._bar = Progress(
-                SpinnerColumn(),
-                BarColumn(),
-                TextColumn("{task.percentage:>3.0f}%"),
-                TextColumn("{task.fields[records]:,} records"),
-                TextColumn("{task.fields[rate]:,.0f}/s"),
-                TextColumn("[bold]{task.fields[matches]:,} matches"),
-                TimeElapsedColumn(),
-                console=console,
-                transient=True,
-            )
+        self._bar: Progress | None = _bar() if sys.stderr.isatty() else None
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -60,3 +47,21 @@ class ProgressBar:
             rate=rate,
             matches=step.matches,
         )
+
+
+def _bar() -> Progress:
+    # A run that shows nothing does without the library.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    return Progress(
+        SpinnerColumn(),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[records]:,} records"),
+        TextColumn("{task.fields[rate]:,.0f}/s"),
+        TextColumn("[bold]{task.fields[matches]:,} matches"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

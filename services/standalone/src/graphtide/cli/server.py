@@ -12,16 +12,12 @@ from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query import parse, print_pattern
 from graphtide_query.planner import AUTO, ENGINES
-from rich.console import Console
-from rich.table import Table
 
-from graphtide.cli.arguments import MOST, PatternFile, TimeUnitOption, engine_name, read_patterns, time_unit
+from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_patterns, time_unit
 from graphtide.server import Access, Json, Server
 from graphtide.server_types import Limits, Pattern
 
 Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
-ApiKey = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_API_KEY", help="API key.", show_default=False)]
-Token = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_TOKEN", help="Token of the OpenID provider.", show_default=False)]
 Name = Annotated[str, typer.Argument(help="Name of a pattern.", show_default=False)]
 Names = Annotated[list[str], typer.Argument(help="Names of patterns.", show_default=False)]
 
@@ -204,6 +200,10 @@ def _there(server: Server, name: str) -> Pattern:
 
 
 def _write_table(patterns: Iterable[Pattern]) -> None:
+    # Only this verb shows a table.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "version", "state", "engine", "stream", "matches", "partial"):
         right = column in {"version", "matches", "partial"}

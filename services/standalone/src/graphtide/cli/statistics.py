@@ -22,7 +22,7 @@ from graphtide.cli.arguments import (
     refuse_shared_files,
     time_unit,
 )
-from graphtide.cli.output import write_text
+from graphtide.cli.output import refuse_unwritable, write_text
 from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
 from graphtide.cli.streams import Columns, Delimiter, FormatOfStream, Lateness, MaxAhead, of_stream, reading_of
 from graphtide.counting import Counting
@@ -66,6 +66,7 @@ def statistics(
     Bad and late records do not count, which is said on standard error; status 3 if no record could be used.
     """
     refuse_shared_files({"STREAM_FILE": stream_file}, {"--output": output, "--dead-letters": dead_letters})
+    refuse_unwritable([output])
     form = choice(format, {name: name for name in ("table", "json", "plot")}, "--format")
     ticks = None if window is None else duration(window, "--window").ticks_at_least(time_unit(unit))
     if ticks is None and (tumbling or form == "plot"):

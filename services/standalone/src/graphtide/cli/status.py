@@ -16,7 +16,6 @@ INVALID_PATTERN: Final = 2
 UNREADABLE_STREAM: Final = 3
 """Or no record of it could be used."""
 LIMIT_REACHED: Final = 4
-INTERRUPTED: Final = 130
 OUTPUT_CLOSED: Final = 141
 
 _STATUS: Final[tuple[tuple[type[GraphtideError], int], ...]] = (

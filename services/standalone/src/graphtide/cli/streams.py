@@ -8,14 +8,16 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 
 from graphtide.cli.arguments import attribute_types, bounded_duration, choice, columns, delimiter_of, duration
-from graphtide.options import MatchOptions
-from graphtide.readers import ReaderOptions, StreamFormat
+
+if TYPE_CHECKING:
+    from graphtide.options import MatchOptions
+    from graphtide.readers import ReaderOptions
 
 _FORMATS: Final = "csv, jsonl, parquet or arrow; by the name if not given."
 
@@ -31,6 +33,8 @@ def of_stream(
     lateness: str, column: list[str] | None, unit: TimeUnit, type: list[str] | None = None, schema: Path | None = None
 ) -> MatchOptions:
     """Return the options of a run that follow from how its stream is."""
+    from graphtide.options import MatchOptions  # noqa: PLC0415 - help, and checks of patterns alone, do without the engine
+
     return MatchOptions(
         time_unit=unit,
         lateness=bounded_duration(lateness, "--lateness", unit),
@@ -49,6 +53,8 @@ def reading_of(
     option: str = "--format",
 ) -> ReaderOptions:
     """Return how to read a stream for a run with these options; `option` is what the verb calls the stream's format."""
+    from graphtide.readers import ReaderOptions, StreamFormat  # noqa: PLC0415 - as above
+
     return ReaderOptions(
         columns=options.columns,
         format=None if format is None else choice(format, {each.value: each for each in StreamFormat}, option),

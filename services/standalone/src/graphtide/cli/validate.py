@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.pattern import SubgraphPattern
-from graphtide_native.records import Sequencer, take_dead_letters
 from graphtide_query import print_pattern
-from graphtide_query.known_attributes import refuse_unknown_attributes
 
 from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_patterns, time_unit, with_source
 from graphtide.cli.status import say
 from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, of_stream, reading_of
-from graphtide.options import MatchOptions
-from graphtide.pipeline import Pipeline
-from graphtide.put_aside import PutAside
-from graphtide.readers import ReaderOptions, open_stream
-from graphtide.run import tuned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from graphtide_core.pattern import SubgraphPattern
+
+    from graphtide.options import MatchOptions
+    from graphtide.readers import ReaderOptions
+
+_AS_THEY_ARE: Final = ("ms", "0", ",")
+"""Unit, lateness and delimiter where nobody says otherwise."""
 
 
 def validate(
@@ -43,18 +46,29 @@ def validate(
     With --stream, which is read as `match` reads it, also that the stream's first records have what the patterns read.
     """
     patterns = read_patterns(pattern_file)
-    options = of_stream(lateness, column, time_unit(unit), type, schema)
-    reading = reading_of(options, format, delimiter, max_ahead)
-    if stream is not None:
-        try:
-            _refuse_unfit(patterns, stream, options, reading)
-        except InvalidPatternError as error:
-            raise with_source(error, pattern_file) from error
+    said = (unit, lateness, delimiter) != _AS_THEY_ARE or any(
+        each not in (None, []) for each in (max_ahead, column, format, type, schema)
+    )
+    if stream is not None or said:
+        # What is said of a stream is to make sense, even if it is not looked at.
+        options = of_stream(lateness, column, time_unit(unit), type, schema)
+        reading = reading_of(options, format, delimiter, max_ahead)
+        if stream is not None:
+            _check(patterns, pattern_file, stream, options, reading)
     if show:
         typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
         return
     names = ", ".join(pattern.name for pattern in patterns)
     typer.echo(f"{pattern_file}: {len(patterns)} valid pattern{'s' if len(patterns) != 1 else ''}: {names}")
+
+
+def _check(
+    patterns: Sequence[SubgraphPattern], pattern_file: Path, stream: str, options: MatchOptions, reading: ReaderOptions
+) -> None:
+    try:
+        _refuse_unfit(patterns, stream, options, reading)
+    except InvalidPatternError as error:
+        raise with_source(error, pattern_file) from error
 
 
 def _refuse_unfit(patterns: Sequence[SubgraphPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
@@ -64,6 +78,15 @@ def _refuse_unfit(patterns: Sequence[SubgraphPattern], stream: str, options: Mat
         InvalidPatternError: a pattern reads an attribute that the stream does not have.
         UnreadableStreamError: it cannot be read.
     """
+    # Without a stream nothing of this is needed.
+    from graphtide_native.records import Sequencer, take_dead_letters  # noqa: PLC0415
+    from graphtide_query.known_attributes import refuse_unknown_attributes  # noqa: PLC0415
+
+    from graphtide.pipeline import Pipeline  # noqa: PLC0415
+    from graphtide.put_aside import PutAside  # noqa: PLC0415
+    from graphtide.readers import open_stream  # noqa: PLC0415
+    from graphtide.run import tuned  # noqa: PLC0415
+
     reader = open_stream(stream, tuned(reading, Pipeline(patterns, options), options))
     put_aside = PutAside()
     try:

@@ -40,13 +40,18 @@ from graphtide_runtime.serving.hosts import Hosts, KnownHosts
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+
+from graphtide import __version__
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import Log
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -122,8 +127,33 @@ def application(options: DevOptions) -> FastAPI:
     )
     for path in edges.paths():
         everything.router.routes.append(Route(path, _Whole(edges.app)))
+    for path in ("/", "/api/v1"):
+        everything.router.routes.append(Route(path, _signpost))
     everything.mount("/", control.app)
     return everything
+
+
+async def _signpost(request: Request) -> Response:
+    """Answer whoever follows the address that the command shows: what is here, and a first request."""
+    base = str(request.base_url).rstrip("/")
+    return PlainTextResponse(
+        f"""graphtide {__version__}: all services in one process, for development alone; everyone may do everything.
+
+GET  {base}/api/v1/patterns                    patterns, and how they stand
+POST {base}/api/v1/patterns                    register one: {{"text": "PATTERN …"}}
+POST {base}/api/v1/streams/STREAM/edges        edges as JSON Lines
+GET  {base}/api/v1/patterns/NAME/matches       what was found
+GET  {base}/api/v1/streams                     streams
+GET  {base}/docs                               all of the interface, as a page; /openapi.json for programs
+GET  {base}/readyz                             is it ready
+GET  {base}/metrics                            figures, for Prometheus
+
+graphtide apply FILE --server {base}           the same from the command line: apply, get, describe, tail
+
+curl --header 'content-type: application/x-ndjson' {base}/api/v1/streams/payments/edges \\
+  --data-binary '{{"ts": 1000, "src": "ann", "dst": "bob", "label": "pay"}}'
+"""
+    )
 
 
 def description() -> str:

@@ -14,15 +14,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
-import pyarrow as pa
 from graphtide_core.edge import Operation
-from pyarrow import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import IO
 
+    import pyarrow as pa
     from graphtide_core.edge import Edge, Value
 
     from graphtide.generate.stream import GeneratedStream
@@ -105,10 +104,14 @@ def _write_json_lines(file: _File, edges: Sequence[Edge]) -> None:
 
 
 def _write_parquet(file: _File, edges: Sequence[Edge]) -> None:
+    from pyarrow import parquet  # noqa: PLC0415 - texts do without
+
     parquet.write_table(_table(edges), file)
 
 
 def _write_arrow(file: _File, edges: Sequence[Edge]) -> None:
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
     table = _table(edges)
     with pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table, max_chunksize=_CHUNK)
@@ -124,6 +127,8 @@ _WRITERS: dict[str, Callable[[_File, Sequence[Edge]], None]] = {
 
 
 def _table(edges: Sequence[Edge]) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
     columns = dict(zip(_COLUMNS, zip(*map(_fields, edges), strict=True), strict=True)) if edges else dict.fromkeys(_COLUMNS, ())
     types = dict.fromkeys(_COLUMNS, pa.string()) | {"ts": pa.int64()}
     arrays = {name: pa.array(columns[name], types[name]) for name in _columns(edges)}

@@ -1,14 +1,15 @@
 """A reader in a thread of its own: while one batch is matched, the next is read and decoded.
 
 Decoders and engines let go of Python's lock, so that two cores work at once. What a reader tells of itself goes with its
-batches: whoever takes a batch sees the reader as it was then, and never while it works. Cost: three more batches in memory.
+batches: whoever takes a batch sees the reader as it was then, and never while it works. Cost: three more batches in memory;
+where much of a batch was put aside, nothing is read until that was taken.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from queue import Empty, Queue
-from threading import Event, Thread
+from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from graphtide.readers.reader import Reader, Settled, Unfit
 
 _MOST_WAITING: Final = 2
+
+_MOST_LETTERS: Final = 1 << 16
+"""Records put aside with one batch, past which the reader waits until they were taken: each is larger than its bytes."""
 
 
 class _Told(NamedTuple):
@@ -56,6 +60,9 @@ class AheadReader:
         self._reader = reader
         self._waiting: Queue[_Handed] = Queue(_MOST_WAITING)
         self._is_closed = Event()
+        self._turn = Condition()
+        self._asked = 0
+        self._handed = 0
         self._thread = Thread(target=self._work, name="reader", daemon=True)
         self._told: _Told | None = None
         self._letters: list[DeadLetter] = []
@@ -65,18 +72,21 @@ class AheadReader:
         self._told = _told(self._reader)
         self._thread.start()
         try:
-            while (handed := self._next()).batch is not None:
-                yield handed.batch
+            while (batch := self._next()) is not None:
+                yield batch
         finally:
             self.close()
 
-    def _next(self) -> _Handed:
+    def _next(self) -> EdgeBatch | None:
+        with self._turn:
+            self._asked += 1
+            self._turn.notify()
         handed = self._waiting.get()
         self._told = handed.told
         self._letters += handed.letters
         if handed.error is not None:
             raise handed.error
-        return handed
+        return handed.batch
 
     def _work(self) -> None:
         error: BaseException | None = None
@@ -90,11 +100,20 @@ class AheadReader:
         self._hand(None, error)
 
     def _hand(self, batch: EdgeBatch | None, error: BaseException | None = None) -> None:
-        self._waiting.put(_Handed(batch, self._reader.take_dead_letters(), _told(self._reader), error))
+        letters = self._reader.take_dead_letters()
+        self._waiting.put(_Handed(batch, letters, _told(self._reader), error))
+        self._handed += 1
+        if len(letters) > _MOST_LETTERS:
+            del letters
+            with self._turn:
+                # Whoever asks for the next batch has done with this one.
+                self._turn.wait_for(lambda: self._asked > self._handed or self._is_closed.is_set())
 
     def close(self) -> None:
         """Let go of the stream, and wait for the thread, which ends after the batch that it is at."""
-        self._is_closed.set()
+        with self._turn:
+            self._is_closed.set()
+            self._turn.notify()
         while self._thread.is_alive():
             with suppress(Empty):
                 self._waiting.get(timeout=0.01)

@@ -16,6 +16,8 @@ from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
+from graphtide.readers.source import ARROW_FILE_MAGIC, PARQUET_MAGIC
+from graphtide.record import RECORD_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,10 +25,7 @@ if TYPE_CHECKING:
     from graphtide.readers.reader import ReaderOptions
     from graphtide.readers.source import ByteSource
 
-PARQUET_MAGIC = b"PAR1"
-ARROW_FILE_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
-_NAMES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
 _LABELS = ("label", "src_label", "dst_label", "op")
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError, NotImplementedError, LookupError)
 """What pyarrow raises, by where the damage is."""
@@ -144,7 +143,7 @@ def _reader(
 
 
 def _wanted(schema: pa.Schema, options: ReaderOptions) -> list[str]:
-    names = {options.columns.get(name, name) for name in _NAMES} | {*options.attributes, *options.types}
+    names = {options.columns.get(name, name) for name in RECORD_COLUMNS} | {*options.attributes, *options.types}
     return [name for name in schema.names if name in names]
 
 

@@ -11,28 +11,27 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 from graphtide_core.edge import Edge
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ports.dead_letter_sink import DeadLetter
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import SUBSTITUTE, JsonLinesDecoder
 
-from graphtide.readers.columnar import read_batches
 from graphtide.readers.decoding import DecodingReader
 from graphtide.readers.pacing import paced, whole
 from graphtide.readers.reader import Reader, ReaderOptions
 from graphtide.readers.times import ticks
+from graphtide.record import RECORD_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
 
 _CHUNK = 4096
 """Edges that are decoded at once, unless the options want them as they come."""
 
 _TABLE = "the table"
-_NAMES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
 
 
 def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
@@ -43,6 +42,10 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
     Raises:
         UnreadableStreamError: it is no table, or a column of it has values that no Arrow type holds.
     """
+    import pyarrow as pa  # noqa: PLC0415 - records by themselves do without
+
+    from graphtide.readers.columnar import read_batches  # noqa: PLC0415 - as above
+
     options = options or ReaderOptions()
     if isinstance(table, pa.RecordBatchReader):
         return read_batches(table, table.schema, options, _TABLE)
@@ -62,6 +65,9 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
 
 def _is_ordered(table: pa.Table, name: str) -> bool:
     """Return whether the times of a table ascend. Where they are no times, whoever reads them says so."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415
+
     if table.schema.names.count(name) != 1:
         return True
     times = table.column(name).drop_null()
@@ -111,7 +117,7 @@ class Lines:
     def __init__(self, options: ReaderOptions) -> None:
         """Write for a reader with these options."""
         self.refused: list[DeadLetter] = []
-        self._names = {name: options.columns.get(name, name) for name in _NAMES}
+        self._names = {name: options.columns.get(name, name) for name in RECORD_COLUMNS}
         self._ts = self._names["ts"]
         self._unit = options.time_unit
         self._written = 0

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder
 
-from graphtide.readers.columnar import ARROW_FILE_MAGIC, PARQUET_MAGIC, read_arrow, read_parquet
 from graphtide.readers.decoding import DecodingReader
 from graphtide.readers.reader import Reader, ReaderOptions, StreamFormat
-from graphtide.readers.source import STANDARD_INPUT, ByteSource, open_source
+from graphtide.readers.source import ARROW_FILE_MAGIC, PARQUET_MAGIC, STANDARD_INPUT, ByteSource, open_source
 
 if TYPE_CHECKING:
     import os
@@ -42,11 +41,11 @@ def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = No
     try:
         kind = options.format or _tell(source, text)
         _check(source, kind, explicit=options.format is not None)
-        if kind is StreamFormat.PARQUET:
-            return read_parquet(source, options)
-        if kind is StreamFormat.ARROW:
-            return read_arrow(source, options)
-        return _read_text(source, kind, options)
+        if kind in _TEXTS:
+            return _read_text(source, kind, options)
+        from graphtide.readers.columnar import read_arrow, read_parquet  # noqa: PLC0415 - texts do without pyarrow
+
+        return (read_parquet if kind is StreamFormat.PARQUET else read_arrow)(source, options)
     except BaseException:
         source.close()
         raise

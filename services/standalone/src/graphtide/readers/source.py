@@ -14,7 +14,6 @@ import sys
 import zlib
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
 
 if TYPE_CHECKING:
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 """The name that means standard input."""
+
+PARQUET_MAGIC = b"PAR1"
+ARROW_FILE_MAGIC = b"ARROW1"
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -108,6 +110,8 @@ class ByteSource:
             raise UnreadableStreamError(message)
 
     def _unzstd(self, size: int) -> Iterator[bytes]:
+        import pyarrow as pa  # noqa: PLC0415 - other streams of bytes do without
+
         # Of a file, the first block is as long as that of others: it settles the types of columns.
         first, rest = min(size, _FIRST_BLOCK), min(size, _ZSTD_STEP)
         step = rest if self.total is None else first

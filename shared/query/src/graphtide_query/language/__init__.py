@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
 
-from graphtide_query.language.parser import parse_text
 from graphtide_query.language.printer import print_pattern
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ def parse(text: str) -> tuple[SubgraphPattern, ...]:
         InvalidPatternError: the text is not valid; with line, column, the line itself, what was expected and a hint.
     Complexity: linear in the text; a few hundred kilobytes a second.
     """
+    from graphtide_query.language.parser import parse_text  # noqa: PLC0415 - who reads no text does without the grammar's library
+
     try:
         return parse_text(text)
     except InvalidPatternError as error:

@@ -43,7 +43,8 @@ def to_standard_error(*, least: int = logging.INFO) -> None:
             structlog.dev.ConsoleRenderer() if for_people else structlog.processors.JSONRenderer(sort_keys=True),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # A line is written at once: threads write side by side.
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import resource as rusage
 import threading
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +30,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from graphtide_runtime.telemetry.instruments import observe
 from graphtide_runtime.telemetry.metrics import PROCESS_CPU, PROCESS_MEMORY
+from graphtide_runtime.version import version_of
 
 if TYPE_CHECKING:
     from graphtide_runtime.telemetry.settings import TelemetrySettings
@@ -52,7 +52,7 @@ def set_up(service: str, settings: TelemetrySettings) -> None:
         return
     _DONE.set()
     name = os.environ.get("OTEL_SERVICE_NAME") or service
-    resource = Resource.create({"service.name": name, "service.version": version("graphtide-runtime")})
+    resource = Resource.create({"service.name": name, "service.version": version_of("graphtide-runtime")})
     if _is_exported("TRACES"):
         sampler = None if "OTEL_TRACES_SAMPLER" in os.environ else ParentBased(TraceIdRatioBased(settings.trace_ratio))
         traces = TracerProvider(sampler, resource)
