@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
+from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.planner import AUTO
@@ -52,7 +52,10 @@ def backfill(
     pattern_file: PatternFile,
     location: Annotated[str, typer.Argument(help="File, folder or names of history; for kafka brokers/topic.")],
     *,
-    source: Annotated[str, typer.Option(help="parquet, arrow, csv, jsonl, or kafka: an ordered topic.")] = "parquet",
+    source: Annotated[
+        str | None,
+        typer.Option(help="parquet, arrow, csv, jsonl, or kafka: an ordered topic; the names of files tell if not given."),
+    ] = None,
     start: Annotated[str | None, typer.Option("--from", help="First time of detection: ticks, or a date.")] = None,
     end: Annotated[str | None, typer.Option("--to", help="Time before which matches are detected.")] = None,
     master: Annotated[str, typer.Option(help="local[2], spark://…, k8s://…")] = "local[*]",
@@ -100,7 +103,7 @@ def backfill(
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     limits = Limits(limit_partial_matches, limit_state_bytes, policy, limit_work)
     task = Task(read_patterns(pattern_file), engine_name(engine), ticks, limits=limits)
-    kind = choice(source, _FORMATS, "--source")
+    kind = _told_by_names(location) if source is None else choice(source, _FORMATS, "--source")
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
     else:
@@ -140,6 +143,30 @@ def backfill(
         shutil.rmtree(folder)
     if is_useless:
         raise typer.Exit(UNREADABLE_STREAM)
+
+
+def _told_by_names(location: str) -> str:
+    """Return the format of files, as their names tell.
+
+    Raises:
+        UnreadableStreamError: there are no files, a name does not tell, or they tell different ones.
+    """
+    from graphtide_backfill import bootstrap  # noqa: PLC0415 - see above
+
+    from graphtide.readers.opening import format_by_name, format_of  # noqa: PLC0415 - not where the format is said
+
+    if not Path(location).is_dir() and (told := format_by_name(location)) is not None:
+        return told.value
+    first, *others = bootstrap.paths(location)
+    kind = format_of(first)
+    for path in others:
+        if (other := format_of(path)) is not kind:
+            message = (
+                f"{first} is {kind.value}, but {path} is {other.value}: history is of one format; "
+                f"name its files, such as '*.{kind.value}', or say it with --source"
+            )
+            raise UnreadableStreamError(message)
+    return kind.value
 
 
 def _say_rejected(prepared: Prepared) -> bool:
