@@ -34,6 +34,7 @@ from graphtide_testing.documents.blocks import Block, blocks_of, codes_of, headi
 from graphtide_testing.documents.exchanges import Answer, Request, exchanges
 from graphtide_testing.documents.outputs import ANY, difference, is_shown, is_shown_json
 from graphtide_testing.documents.shells import Shell
+from graphtide_testing.orphans import VARIABLE
 from graphtide_testing.servers.process import free_ports
 from graphtide_testing.serving import served
 from graphtide_testing.waiting import wait_until
@@ -44,10 +45,13 @@ if TYPE_CHECKING:
 
     from pydantic_settings import BaseSettings
 
+pytestmark = pytest.mark.timeout(900)
+
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = {str(page.relative_to(ROOT)): page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
 WRITES: Final = os.environ.get("GRAPHTIDE_WRITE_DOCUMENTS") == "1"
 DEMO: Final = "$ .venv/bin/graphtide demo\n"
+WITHOUT_SPARK: Final = (sys.executable, str(Path(__file__).with_name("without_spark.py")))
 
 LEFT_OUT: Final = {
     ("README.md", "make demo "): "sets up all that the repository needs; the demo itself is run below it",
@@ -102,6 +106,13 @@ class Story:
         self._names: dict[str, object] = {"print": lambda *what: self._said.append(" ".join(map(str, what)))}
         self._said: list[str] = []
         self._answer: httpx2.Response | None = None
+        self._lacks = ""
+
+    def end(self) -> None:
+        """Say what could not be told."""
+        assert self._answer is None, "no answer is shown to the last request"
+        if self._lacks:
+            pytest.skip(f"all ran but what needs {self._lacks}")
 
     def tell(self, block: Block, below: Block | None) -> None:
         """Run a block; below stands what it prints, if it is a `text`."""
@@ -150,6 +161,7 @@ class Story:
         if isinstance(each, Request) and each.is_pattern:
             assert_route(each.method, each.target, block)
         elif isinstance(each, Request):
+            assert self._answer is None, f"{block.place}: no answer is shown to what was asked for before"
             body = f"{each.body}\n" if each.body else None
             self._answer = httpx2.request(
                 each.method, self._server() + each.target, headers=dict(each.headers), content=body, timeout=60
@@ -166,7 +178,8 @@ class Story:
         for address in re.findall(r"""["'`](/api/[^"'`?]*)""", block.text):
             assert address in described()["paths"], f"{block.place}: {address}"
         if shutil.which("node") is None:
-            pytest.skip("there is no Node.js to run what is for browsers")
+            self._lacks = "Node.js, to run what is for browsers"
+            return
         script = BROWSER.replace("URL_OF_SERVER", json.dumps(self._server())) + block.text
         done = subprocess.run(
             ["node", "--input-type=module", "--eval", script], capture_output=True, text=True, check=False, timeout=60
@@ -207,16 +220,21 @@ def described() -> dict[str, Any]:
 
 
 def assert_settings(environment: Mapping[str, str], block: Block) -> None:
-    """Check that variables of a service are settings of it, and have values that it takes."""
+    """Check that variables of services are settings of theirs, and have values that they take."""
+    given = {name for name in environment if name.startswith("GRAPHTIDE_")} - {"GRAPHTIDE_SERVER", VARIABLE}
     for prefix, settings in SETTINGS.items():
-        own = {name: value for name, value in environment.items() if name.startswith(prefix)}
-        known = {f"{prefix}{field.upper()}" for field in settings.model_fields}
-        assert {name.partition("__")[0] for name in own} <= known, block.place
-        if own:
-            with pytest.MonkeyPatch.context() as patch:
-                for name, value in own.items():
-                    patch.setenv(name, value)
-                settings()
+        own = sorted(name for name in given if name.startswith(prefix))
+        given.difference_update(own)
+        with pytest.MonkeyPatch.context() as patch:
+            for name in own:
+                patch.setenv(name, environment[name])
+            read: object = settings() if own else None
+        for name in own:
+            value = read
+            for field in name.removeprefix(prefix).lower().split("__"):
+                assert hasattr(value, field), f"{block.place}: {name}"
+                value = getattr(value, field)
+    assert not given, f"{block.place}: no service reads {given}"
 
 
 def parsed(arguments: list[str]) -> Any:
@@ -308,7 +326,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """What the demo leaves, and what it says."""
     folder = tmp_path_factory.mktemp("demo") / "reader"
     folder.mkdir()
-    programs(folder, sys.executable, str(Path(__file__).with_name("without_spark.py")))
+    programs(folder, *WITHOUT_SPARK)
     return folder / "demo", Shell(folder, []).transcript(DEMO)
 
 
@@ -330,7 +348,7 @@ def server() -> Iterator[Callable[[], str]]:
         def url() -> str:
             if not started:
                 started.append(stack.enter_context(served(application(DevOptions(low_latency=True)))))
-                wait_until(lambda: httpx2.get(f"{started[0]}/readyz").status_code == 200, 60)
+                wait_until(lambda: httpx2.get(f"{started[0]}/readyz").status_code == 200, 120)
             return started[0]
 
         yield url
@@ -348,11 +366,10 @@ def test_the_list_of_what_is_left_out_is_no_longer_than_it_must_be() -> None:
 def test_every_block_does_what_the_page_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: tuple[Path, str], server: Callable[[], str]
 ) -> None:
-    tell(PAGES[name], tmp_path, monkeypatch, demo, server, sys.executable, str(Path(__file__).with_name("without_spark.py")))
+    tell(PAGES[name], tmp_path, monkeypatch, demo, server, *WITHOUT_SPARK)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["README.md", "docs/reference/backfill.md"])
 def test_blocks_run_on_spark(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: tuple[Path, str], server: Callable[[], str]
@@ -361,7 +378,6 @@ def test_blocks_run_on_spark(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_windows_of_a_notebook_are_made_on_spark() -> None:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - it is slow to load
 
@@ -388,15 +404,17 @@ def tell(
     monkeypatch.chdir(reader)
     story = Story(reader, demo[1], server, programs(reader, *program))
     blocks = blocks_of(page)
-    for block, below in zip(blocks, [*blocks[1:], None], strict=True):
+    for above, block, below in zip([None, *blocks], blocks, [*blocks[1:], None], strict=False):
+        if block.language == "text":
+            is_output = above is not None and above.language in {"sh", "python"} and not is_left_out(above)
+            assert is_output, f"{block.place} is nobody's output"
         if not is_left_out(block):
             story.tell(block, below)
         elif block.language == "python":
             assert_imports(block)
         else:
             assert_can_be_run(block)
-        if block.language == "text":
-            assert blocks[blocks.index(block) - 1].language in {"sh", "python"}, f"{block.place} is nobody's output"
+    story.end()
 
 
 @pytest.mark.parametrize("name", PAGES)
