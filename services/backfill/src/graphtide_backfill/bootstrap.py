@@ -19,7 +19,7 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire.topics import Topics
 
-from graphtide_backfill.adapters.files import Files, paths_of
+from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.adapters.result_folder import ResultFolder
@@ -70,15 +70,6 @@ def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.close()
-
-
-def paths(location: str) -> list[str]:
-    """Return the files of a place in their order: a file, all of a folder, or those of a pattern of names.
-
-    Raises:
-        UnreadableStreamError: there are none.
-    """
-    return [str(path) for path in paths_of(location)]
 
 
 def files(

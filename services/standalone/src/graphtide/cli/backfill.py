@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, UnreadableStreamError
+from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.planner import AUTO
@@ -33,6 +33,7 @@ from graphtide.cli.arguments import (
     time_unit,
     with_source,
 )
+from graphtide.cli.history_format import told_by_names
 from graphtide.cli.output import write_text
 from graphtide.cli.status import INTERRUPTED, UNREADABLE_STREAM, say
 
@@ -103,7 +104,7 @@ def backfill(
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     limits = Limits(limit_partial_matches, limit_state_bytes, policy, limit_work)
     task = Task(read_patterns(pattern_file), engine_name(engine), ticks, limits=limits)
-    kind = _told_by_names(location) if source is None else choice(source, _FORMATS, "--source")
+    kind = told_by_names(location) if source is None else choice(source, _FORMATS, "--source")
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
     else:
@@ -143,30 +144,6 @@ def backfill(
         shutil.rmtree(folder)
     if is_useless:
         raise typer.Exit(UNREADABLE_STREAM)
-
-
-def _told_by_names(location: str) -> str:
-    """Return the format of files, as their names tell.
-
-    Raises:
-        UnreadableStreamError: there are no files, a name does not tell, or they tell different ones.
-    """
-    from graphtide_backfill import bootstrap  # noqa: PLC0415 - see above
-
-    from graphtide.readers.opening import format_by_name, format_of  # noqa: PLC0415 - not where the format is said
-
-    if not Path(location).is_dir() and (told := format_by_name(location)) is not None:
-        return told.value
-    first, *others = bootstrap.paths(location)
-    kind = format_of(first)
-    for path in others:
-        if (other := format_of(path)) is not kind:
-            message = (
-                f"{first} is {kind.value}, but {path} is {other.value}: history is of one format; "
-                f"name its files, such as '*.{kind.value}', or say it with --source"
-            )
-            raise UnreadableStreamError(message)
-    return kind.value
 
 
 def _say_rejected(prepared: Prepared) -> bool:
