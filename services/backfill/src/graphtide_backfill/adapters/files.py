@@ -7,6 +7,7 @@ same names.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.pieces import Piece
 
 FORMATS: Final = ("parquet", "arrow", "csv", "jsonl")
+_TOPIC: Final = re.compile(r"[^/]+:\d+(,[^/]+:\d+)*/[^/]+")
+"""Brokers and a topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Files:
 
     def pieces(self) -> list[Piece]:
         """See `History.pieces`."""
-        paths = [str(path) for path in self._paths()]
+        paths = [str(path) for path in paths_of(self.location)]
         types = dict(self.types)
         if self.format == "csv":
             # What one file shows holds for all: they are one stream.
@@ -56,12 +59,12 @@ class Files:
 
     def headers(self) -> Iterator[Sequence[str]] | None:
         """See `History.headers`."""
-        return None if self.format == "jsonl" else (self._columns_of(str(path)) for path in self._paths())
+        return None if self.format == "jsonl" else (self._columns_of(str(path)) for path in paths_of(self.location))
 
     def fingerprint(self) -> str:
         """Return a digest of names, sizes and times of change."""
         digest = hashlib.blake2b(digest_size=16)
-        for path in self._paths():
+        for path in paths_of(self.location):
             known = path.stat()
             digest.update(f"{path}\0{known.st_size}\0{known.st_mtime_ns}\0".encode())
         told = (self.format, sorted(self.columns.items()), self.delimiter, sorted(self.types.items()))
@@ -92,15 +95,24 @@ class Files:
             case _:
                 yield TextPiece(path, self.columns, types, None)
 
-    def _paths(self) -> list[Path]:
-        place = Path(self.location)
-        if place.is_dir():
-            # What begins like this is no data: engines leave such files beside it.
-            found = [path for path in place.rglob("*") if path.is_file() and not path.name.startswith(("_", "."))]
-        else:
-            found = [Path(path) for path in glob(self.location)] or [place]
-        missing = [path for path in found if not path.is_file()]
-        if missing or not found:
-            message = f"{self.location}: there is no such file"
-            raise UnreadableStreamError(message)
-        return sorted(path.resolve() for path in found)
+
+def paths_of(location: str) -> list[Path]:
+    """Return the files of a place in the order of their names.
+
+    Raises:
+        UnreadableStreamError: there are none.
+    """
+    place = Path(location)
+    if place.is_dir():
+        # What begins like this is no data: engines leave such files beside it.
+        found = [path for path in place.rglob("*") if path.is_file() and not path.name.startswith(("_", "."))]
+        absent = "there is no file in it"
+    else:
+        found = [Path(path) for path in glob(location)] or [place]
+        is_topic = _TOPIC.fullmatch(location) is not None
+        absent = "there is no such file" + ("; a topic is history with --source kafka" if is_topic else "")
+    missing = [path for path in found if not path.is_file()]
+    if missing or not found:
+        message = f"{location}: {absent}"
+        raise UnreadableStreamError(message)
+    return sorted(path.resolve() for path in found)

@@ -34,6 +34,7 @@ from graphtide.cli.arguments import (
     time_unit,
     with_source,
 )
+from graphtide.cli.history_format import told_by_names
 from graphtide.cli.java import java_log
 from graphtide.cli.output import refuse_unwritable, write_text
 from graphtide.cli.signals import Ending, starting
@@ -56,7 +57,10 @@ def backfill(
     pattern_file: PatternFile,
     location: Annotated[str, typer.Argument(help="File, folder or names of history; for kafka brokers/topic.")],
     *,
-    source: Annotated[str, typer.Option(help="parquet, arrow, csv, jsonl, or kafka: an ordered topic.")] = "parquet",
+    source: Annotated[
+        str | None,
+        typer.Option(help="parquet, arrow, csv, jsonl, or kafka: an ordered topic; the names of files tell if not given."),
+    ] = None,
     start: Annotated[str | None, typer.Option("--from", help="First time of detection: ticks, or a date.")] = None,
     end: Annotated[str | None, typer.Option("--to", help="Time before which matches are detected.")] = None,
     master: Annotated[str, typer.Option(help="local[2], spark://…, k8s://…")] = "local[*]",
@@ -107,7 +111,7 @@ def backfill(
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
     )
-    kind = choice(source, _FORMATS, "--source")
+    kind = told_by_names(location) if source is None else choice(source, _FORMATS, "--source")
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
     else:

@@ -51,6 +51,30 @@ def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = No
         raise
 
 
+def format_by_name(name: str) -> StreamFormat | None:
+    """Return how a file of this name is written; None if the name does not tell."""
+    path = PurePath(name)
+    suffix = path.suffix.lower()
+    if suffix in _COMPRESSED:
+        suffix = PurePath(path.stem).suffix.lower()
+    return _SUFFIXES.get(suffix)
+
+
+def format_of(name: str) -> StreamFormat:
+    """Return how a file is written, as its name or else its first bytes tell.
+
+    Raises:
+        UnreadableStreamError: there is no such file, or nothing tells.
+    """
+    if (found := format_by_name(name)) is not None:
+        return found
+    source = open_source(name)
+    try:
+        return _tell(source, name)
+    finally:
+        source.close()
+
+
 def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -> DecodingReader:
     columns = dict(options.columns)
     decoder: CsvDecoder | JsonLinesDecoder
@@ -77,11 +101,7 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
 def _tell(source: ByteSource, name: str) -> StreamFormat:
     if name == STANDARD_INPUT:
         return StreamFormat.JSON_LINES
-    path = PurePath(name)
-    suffix = path.suffix.lower()
-    if suffix in _COMPRESSED:
-        suffix = PurePath(path.stem).suffix.lower()
-    found = _SUFFIXES.get(suffix) or _by_magic(source)
+    found = format_by_name(name) or _by_magic(source)
     if found is None:
         message = f"{name}: its name does not tell its format; end it in one of {', '.join(_SUFFIXES)}, or say the format"
         raise UnreadableStreamError(message)

@@ -1,0 +1,31 @@
+"""The format of history, where the command line does not say it: names of files tell, or their first bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphtide_core.errors import UnreadableStreamError
+
+from graphtide.readers.opening import format_by_name, format_of
+
+
+def told_by_names(location: str) -> str:
+    """Return the format of a file, or of all files of a folder or a pattern of names.
+
+    Raises:
+        UnreadableStreamError: there are no files, a name does not tell, or they tell different ones.
+    """
+    from graphtide_backfill.adapters.files import paths_of  # noqa: PLC0415 - who has backfills has it
+
+    if not Path(location).is_dir() and (told := format_by_name(location)) is not None:
+        return told.value
+    first, *others = paths_of(location)
+    kind = format_of(str(first))
+    for path in others:
+        if (other := format_of(str(path))) is not kind:
+            message = (
+                f"{first} is {kind.value}, but {path} is {other.value}: history is of one format; "
+                f"name its files, such as '*.{kind.value}', or say it with --source"
+            )
+            raise UnreadableStreamError(message)
+    return kind.value
