@@ -11,6 +11,7 @@ from graphtide_core.ports.log import Message
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_query.known_names import AskedNames
 from graphtide_wire import statistics
+from graphtide_wire.match_counts import CountsRecord, encode_counts
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -140,6 +141,22 @@ def test_a_pause_ends_where_the_stream_ends_then(deployment: Deployment) -> None
     assert (resumed["wanted"], resumed["start"], resumed["version"]) == ("active", 1, 1)
 
 
+def test_matches_count_as_they_were_reported_since_the_name_was_registered(deployment: Deployment) -> None:
+    def shown() -> int:
+        return int(deployment.http.get("/api/v1/patterns/p").json()["figures"]["matches"])
+
+    registered = deployment.http.post("/api/v1/patterns", json={"text": TEXT}).json()
+    deployment.publish()
+    deployment.say("running")
+    deployment.until(lambda: deployment.state() == "running")
+    version = registered["version"]
+    counts = CountsRecord("p", {version - 1: 5, version: 2, version + 1: 4})
+    deployment.write(TOPICS.counts, b"p", encode_counts(counts))
+    deployment.until(lambda: shown() == 6)
+    deployment.write(TOPICS.counts, b"p", None)
+    deployment.until(lambda: shown() == 0)
+
+
 def test_a_pattern_says_how_it_stands(deployment: Deployment) -> None:
     deployment.http.post("/api/v1/patterns", json={"text": TEXT})
     assert deployment.state() == "pending"
@@ -148,7 +165,7 @@ def test_a_pattern_says_how_it_stands(deployment: Deployment) -> None:
     deployment.until(lambda: deployment.state() == "running")
     shown = deployment.http.get("/api/v1/patterns/p").json()
     assert shown["placement"] == {"engine": "timing", "service": "matcher_timing", "shard": 0, "epoch": 1}
-    assert (shown["figures"]["matches"], shown["figures"]["position"]) == (2, 3)
+    assert (shown["figures"]["matches"], shown["figures"]["position"]) == (0, 3), "what a host counts may not be reported"
     deployment.say("failed", reason="it reached a limit of its state")
     deployment.until(lambda: deployment.state() == "failed")
     assert deployment.http.get("/api/v1/patterns/p").json()["reason"] == "it reached a limit of its state"

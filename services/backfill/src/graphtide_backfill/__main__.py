@@ -23,7 +23,7 @@ def main() -> None:
         sys.stderr.write("graphtide-backfill: it serves; for one backfill see graphtide backfill --help\n")
         sys.exit(2)
     settings = BackfillSettings()
-    run_service("graphtide-backfill", settings, lambda log: operations(settings, log))
+    run_service("graphtide-backfill", settings, lambda log: [operations(settings, log)])
 
 
 if __name__ == "__main__":

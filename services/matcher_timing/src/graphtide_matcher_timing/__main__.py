@@ -18,7 +18,7 @@ from graphtide_matcher_timing.settings import Settings
 def main() -> None:
     """Match until a signal ends it."""
     settings = Settings()
-    run_service(f"graphtide-{SERVICE}-{settings.shard}", settings, lambda log: matcher(settings, log), settings.profile)
+    run_service(f"graphtide-{SERVICE}-{settings.shard}", settings, lambda log: [matcher(settings, log)], settings.profile)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from graphtide_planner.settings import PlannerSettings
 def main() -> None:
     """Plan until a signal ends it."""
     settings = PlannerSettings()
-    run_service("graphtide-planner", settings, lambda log: planner(settings, log))
+    run_service("graphtide-planner", settings, lambda log: [planner(settings, log)])
 
 
 if __name__ == "__main__":

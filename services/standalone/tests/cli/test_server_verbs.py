@@ -25,6 +25,7 @@ from graphtide_runtime.sequencing.standing import sequencer_of
 from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
 from graphtide_testing.serving import served
 from graphtide_wire import control, matches
+from graphtide_wire.match_counts import CountsRecord, encode_counts
 from graphtide_wire.plan_form import form_of
 from graphtide_wire.topics import Topics
 from typer.testing import CliRunner
@@ -74,11 +75,13 @@ class There:
             control.PatternText(TEXT), "running",
         )  # fmt: skip
         at = datetime(2024, 1, 1, tzinfo=UTC)
-        status = control.StatusRecord("p", 1, 1, "matcher_timing", 0, state, at, reason, matches=1234, items=(ITEM,))
+        status = control.StatusRecord("p", 1, 1, "matcher_timing", 0, state, at, reason, matches=9, items=(ITEM,))
+        counts = CountsRecord("p", {1: 1234})
         self.log.writer().write(
             [
                 Message(TOPICS.plans, b"p", control.encode_plan(record)),
                 Message(TOPICS.status, control.status_key(status), control.encode_status(status)),
+                Message(TOPICS.counts, b"p", encode_counts(counts)),
             ]
         )
 

@@ -11,14 +11,14 @@ end_at_once()
 
 from graphtide_runtime.service import run_service
 
-from graphtide_statistics.bootstrap import counter
+from graphtide_statistics.bootstrap import counter, match_counter
 from graphtide_statistics.settings import StatisticsSettings
 
 
 def main() -> None:
     """Count until a signal ends it."""
     settings = StatisticsSettings()
-    run_service("graphtide-statistics", settings, lambda log: counter(settings, log))
+    run_service("graphtide-statistics", settings, lambda log: [counter(settings, log), match_counter(settings, log)])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The one place where the counter is put together."""
+"""The one place where the counters are put together."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_wire.topics import Topics
 
 from graphtide_statistics.application.counter import Counter, CounterSettings
+from graphtide_statistics.application.match_counter import MatchCounter
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
 
     from graphtide_statistics.settings import StatisticsSettings
+
+
+def match_counter(settings: StatisticsSettings, log: Log) -> MatchCounter:
+    """Return the counter of reported matches on a log."""
+    return MatchCounter(log, Topics(settings.prefix), SystemClock())
 
 
 def counter(settings: StatisticsSettings, log: Log) -> Counter:

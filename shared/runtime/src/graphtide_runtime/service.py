@@ -18,7 +18,7 @@ from graphtide_runtime.telemetry.settings import TelemetrySettings
 from graphtide_runtime.telemetry.setup import set_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from graphtide_core.ports.log import Log
 
@@ -42,9 +42,9 @@ class ServiceSettings(BaseSettings):
 
 
 def run_service(
-    name: str, settings: ServiceSettings, worker: Callable[[Log], Worker], profile: Profile = Profile.THROUGHPUT
+    name: str, settings: ServiceSettings, workers: Callable[[Log], Sequence[Worker]], profile: Profile = Profile.THROUGHPUT
 ) -> None:
-    """Run the worker of a service until a signal ends it; `name` is what Kafka and traces call it.
+    """Run the workers of a service until a signal ends it; `name` is what Kafka and traces call it.
 
     Raises:
         SystemExit: the port of health cannot be had.
@@ -52,4 +52,4 @@ def run_service(
     to_standard_error()
     set_up(name, settings.telemetry)
     log = KafkaLog(settings.kafka.connection(name, profile))
-    serve([worker(log)], settings.health, log.ping)
+    serve(workers(log), settings.health, log.ping)

@@ -89,6 +89,11 @@ class Topics:
         return f"{self.prefix}.control.statistics.v1"
 
     @property
+    def counts(self) -> str:
+        """How many matches were reported; compacted, the key is the pattern's name."""
+        return f"{self.prefix}.control.counts.v1"
+
+    @property
     def schemas(self) -> str:
         """What attributes of streams are; compacted, the key is the stream's name, `@` and the source."""
         return f"{self.prefix}.control.schemas.v1"
@@ -122,7 +127,7 @@ class Topics:
 
     def of_deployment(self, *, partitions: int = 1, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
         """Return the topics that are there once: matches in `partitions`, kept for `retention_ms`, and what controls."""
-        control = (self.patterns, self.plans, self.statistics, self.schemas, self.status, self.operations)
+        control = (self.patterns, self.plans, self.statistics, self.schemas, self.counts, self.status, self.operations)
         return (
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             *(TopicSpec(name, 1, compacted=True, most_bytes=MOST_ENVELOPED_BYTES) for name in control),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from threading import Condition
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ from graphtide_query import parse
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
-from graphtide_wire import control, statistics, stream_schema
+from graphtide_wire import control, match_counts, statistics, stream_schema
 from graphtide_wire.control import PlanRecord
 
 from graphtide_admin_api.domain.standing import Standing, standing_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Record
     from graphtide_wire.control import PatternRecord, StatusRecord
+    from graphtide_wire.match_counts import CountsRecord
     from graphtide_wire.statistics import StatisticsRecord
     from graphtide_wire.stream_schema import Kind, SchemaRecord, Source
     from graphtide_wire.topics import Topics
@@ -75,6 +77,7 @@ class Known:
         self.said: dict[str, dict[str, StatusRecord]] = {}
         self.statistics: dict[str, StatisticsRecord] = {}
         self.schemas: dict[str, dict[Source, SchemaRecord]] = {}
+        self.counts: dict[str, CountsRecord] = {}
         self._names: dict[str, tuple[StatisticsRecord, SeenNames]] = {}
 
     def names(self, stream: str) -> SeenNames | None:
@@ -100,7 +103,9 @@ class Known:
         """Return how a pattern stands."""
         plan, said = self.plans.get(record.name), self.said.get(record.name, {})
         status = said.get(f"{plan.service}.{plan.shard}") if plan is not None else None
-        return standing_of(record, plan, status, said.get(f"{_PLANNER}.0"))
+        standing = standing_of(record, plan, status, said.get(f"{_PLANNER}.0"))
+        counts = self.counts.get(record.name)
+        return standing if counts is None else replace(standing, reported=counts.since(record.registration)[0])
 
     def _take(self, record: Record, name: str) -> None:
         topics = self._topics
@@ -123,6 +128,10 @@ class Known:
             said.pop(host, None)
             if record.value is not None:
                 said[host] = control.decode_status(record.value)
+        elif record.topic == topics.counts:
+            self.counts.pop(name, None)
+            if record.value is not None:
+                self.counts[name] = match_counts.decode_counts(record)
         elif record.topic == topics.schemas:
             self._take_schema(record)
         elif record.value is not None:
@@ -288,7 +297,7 @@ class Viewer:
         topics = self._topics
         self._log.admin().ensure(topics.of_deployment())
         known = self._view.anew()
-        for name in (topics.patterns, topics.plans, topics.status, topics.statistics, topics.schemas):
+        for name in (topics.patterns, topics.plans, topics.status, topics.statistics, topics.schemas, topics.counts):
             self._followers.append(Follower(self._log, name))
             for record in self._followers[-1].to_the_end():
                 known.take(record)

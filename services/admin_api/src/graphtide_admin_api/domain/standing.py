@@ -18,12 +18,14 @@ class Standing:
         reason: why, where it failed or a limit paused it.
         plan: the plan that was published last.
         status: what the plan's host said of this version last.
+        reported: how many matches were reported since the name was registered, whatever versions and hosts it had.
     """
 
     state: str
     reason: str | None = None
     plan: PlanRecord | None = None
     status: StatusRecord | None = None
+    reported: int = 0
 
     @property
     def is_ended(self) -> bool:

@@ -160,9 +160,9 @@ class Placement(BaseModel):
 
 
 class Figures(BaseModel):
-    """What a pattern's host counted since it took the pattern up; `position` is the offset it reads next."""
+    """What a pattern's host said of it last, but for `matches`; `position` is the offset it reads next."""
 
-    matches: int
+    matches: int = Field(description="matches reported since the name was registered, by all versions and hosts")
     partial_matches: int
     state_bytes: int
     work: int | None = Field(description="steps of work")
@@ -522,12 +522,12 @@ def begin_of(cursor: str | None) -> Places | None:
 
 
 def figures_of(standing: Standing) -> Figures | None:
-    """Return what the host counted."""
+    """Return what was counted."""
     status = standing.status
     if status is None:
         return None
     return Figures(
-        matches=status.matches,
+        matches=standing.reported,
         partial_matches=status.partial_matches,
         state_bytes=status.state_bytes,
         work=None if isinstance(status.work, msgspec.UnsetType) else status.work,

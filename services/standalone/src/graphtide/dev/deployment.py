@@ -38,7 +38,7 @@ from graphtide_runtime.profile import Profile
 from graphtide_runtime.serving.heads import HeadAsGet
 from graphtide_runtime.serving.hosts import Hosts, KnownHosts
 from graphtide_runtime.telemetry.requests import REQUESTS
-from graphtide_statistics.bootstrap import counter
+from graphtide_statistics.bootstrap import counter, match_counter
 from graphtide_statistics.settings import StatisticsSettings
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -95,6 +95,7 @@ def application(options: DevOptions) -> FastAPI:
         [
             planner(PlannerSettings(), log),
             counter(StatisticsSettings(), log),
+            match_counter(StatisticsSettings(), log),
             matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             matcher_sjtree(SjTreeSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             backfills(BackfillSettings(folder=Path(slices.name)), log),
