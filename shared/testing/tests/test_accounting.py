@@ -49,3 +49,12 @@ def test_a_pause_leaves_a_gap_and_a_deletion_ends_anywhere() -> None:
     assert made.flaws([(1, 1), (1, 2), (1, 6)], OFFSETS) == ["5 was not reported, and 6 was", "1 from 5 on were not reported"]
     made.delete()
     assert made.flaws([(1, 1), (1, 5)], OFFSETS) == []
+
+
+def test_a_version_that_was_given_again_belongs_to_the_life_that_reported_it() -> None:
+    made = account()
+    made.delete()
+    made.register(2, 6)
+    assert made.flaws([(1, 2), (1, 3), (2, 6)], OFFSETS) == []
+    assert made.flaws([(1, 2), (1, 3), (2, 4), (2, 6)], OFFSETS) == []
+    assert made.flaws([(1, 2), (1, 3), (2, 4)], OFFSETS) == ["1 from 6 on were not reported"]

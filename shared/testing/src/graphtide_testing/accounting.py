@@ -86,9 +86,15 @@ class Account:
         found += [f"version {version} was not heard of" for version in self.unheard]
         known = {version for each in self.registrations for version, _ in each.versions}
         found += [f"version {version} is unknown" for version in sorted({version for version, _ in counts} - known)]
-        for each in self.registrations:
-            versions = dict(each.versions)
-            found += _flaws(each, {(offset, version) for version, offset in counts if version in versions}, offsets)
+        reports: list[set[tuple[int, int]]] = [set() for _ in self.registrations]
+        for version, offset in counts:
+            lives = [place for place, each in enumerate(self.registrations) if version in dict(each.versions)]
+            if lives:
+                # A version that was deleted before anybody was told of it may be given again: then the later life reported it.
+                later = [place for place in lives if self.registrations[place].begun[0] <= offset]
+                reports[(later or lives[:1])[-1]].add((offset, version))
+        for each, reported_in_it in zip(self.registrations, reports, strict=True):
+            found += _flaws(each, reported_in_it, offsets)
         return found
 
 
