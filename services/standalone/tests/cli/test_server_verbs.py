@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
+import httpx2
 import pytest
 from graphtide.cli.app import app
 from graphtide.server import Access, Server
@@ -24,6 +25,7 @@ from graphtide_runtime.sequencing.positions import PartitionPosition
 from graphtide_runtime.sequencing.standing import sequencer_of
 from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
 from graphtide_testing.serving import served
+from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, matches
 from graphtide_wire.match_counts import CountsRecord, encode_counts
 from graphtide_wire.plan_form import form_of
@@ -99,6 +101,8 @@ def there(tmp_path: Path) -> Iterator[There]:
     ]
     settings = AdminApiSettings(api_keys=keys, requests_per_second=10_000, burst=10_000)
     with served(admin_api(settings, log)) as url:
+        # What its workers log when they open would stand in what a verb prints.
+        wait_until(lambda: httpx2.get(f"{url}/readyz").status_code == 200, 60, pause=0.01)
         yield There(log, url, tmp_path)
 
 
