@@ -76,11 +76,12 @@ def merged(one: Mapping[str, Kind], other: Mapping[str, Kind]) -> dict[str, Kind
         if name not in together and len(together) < MOST_ATTRIBUTES:
             together[name] = kind
         elif name in together:
-            together[name] = _wider(together[name], kind)
+            together[name] = wider(together[name], kind)
     return together
 
 
-def _wider(one: Kind, other: Kind) -> Kind:
+def wider(one: Kind, other: Kind) -> Kind:
+    """Return the type that has the values of both, or `any`."""
     if one == other:
         return one
     return "number" if {one, other} == {"integer", "number"} else "any"

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_native.records import CsvDecoder, Symbols
-from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
+from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES, wider
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_wire.stream_schema import Kind
 
-RECORD_COLUMNS: Final = frozenset({"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"})
+RECORD_COLUMNS: Final = RECORD_FIELDS | {"op"}
 
 _LOOKED_AT: Final = 8
 """Edges of JSON that are looked at."""
@@ -93,11 +94,8 @@ def _note(found: dict[str, Kind], edges: Iterable[Mapping[str, object]]) -> None
             kind = _KINDS.get(type(value))
             if kind is None or name in RECORD_COLUMNS or not 0 < len(name) <= LONGEST_ATTRIBUTE:
                 continue
-            known = found.get(name, kind)
-            if known != kind:
-                kind = "number" if {known, kind} == {"integer", "number"} else "any"
             if name in found or len(found) < MOST_ATTRIBUTES:
-                found[name] = kind
+                found[name] = wider(found.get(name, kind), kind)
 
 
 _KINDS: Final[dict[type, Kind]] = {bool: "boolean", int: "integer", float: "number", str: "string"}
