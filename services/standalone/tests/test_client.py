@@ -22,6 +22,7 @@ from graphtide import (
     parse,
 )
 from graphtide.dev.deployment import DevOptions, application
+from graphtide.server_types import AttributeSchema, DeadLetterAt
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError, TransientError
@@ -165,6 +166,64 @@ def test_edges_that_cannot_be_used_are_told_by_their_numbers_and_kept_as_dead_le
     assert all(letter.stream == "many" and letter.time.tzinfo is not None for letter in letters)
     assert client.dead_letters("many", most=1) == letters[:1]
     assert letters[0] in client.dead_letters()
+
+
+def test_a_dead_letter_goes_in_again_as_it_was_or_corrected(client: Client) -> None:
+    client.declare("mended", {"zip": "string"})
+    client.send("mended", [pays(1, "a", "b", zip="01"), pays(2, "a", "b", zip=7), pays("soon", "a", "b")])
+    soon, seven = client.dead_letters("mended")
+    with pytest.raises(EdgesRejectedError, match=r"the only edge of the request became a dead letter; .* zip") as rejected:
+        client.replay(seven)
+    assert [(each.line, each.code) for each in rejected.value.errors] == [(1, "malformed")]
+    client.declare("mended", {})
+    wait_until(lambda: is_taken(client, seven), 60)
+    client.replay(soon, pays(datetime.fromtimestamp(0.003, UTC), "a", "b"))
+    with pytest.raises(TypeError, match="int is no record"):
+        client.replay(soon, 7)  # type: ignore[arg-type] # what is refused
+    with pytest.raises(NotFoundError) as missing:
+        client.replay(DeadLetterAt("mended", "0-999", "", "", soon.time))
+    assert missing.value.code == "unknown-letter"
+    wait_until(lambda: (standing := client.stream("mended").standing) is not None and standing.watermark == 3, 60)
+
+
+def is_taken(client: Client, letter: DeadLetterAt) -> bool:
+    try:
+        client.replay(letter)
+    except EdgesRejectedError:
+        return False
+    return True
+
+
+def test_a_stream_has_a_schema_and_ends(client: Client) -> None:
+    assert client.schema("typed") == {}
+    declared = client.declare("typed", {"zip": "string", "amount": "number"})
+    assert (declared["zip"].type, declared["zip"].source) == ("string", "declared")
+    client.send("typed", pays(1, "a", "b", zip="01", note="x"))
+    wait_until(lambda: "note" in client.schema("typed"), 60)
+    assert client.schema("typed")["note"] == AttributeSchema("note", "string", "seen")
+    for types, code in (({"zip": "text"}, "invalid-request"), ({"src": "string"}, "reserved-attribute")):
+        with pytest.raises(RefusedError) as refused:
+            client.declare("typed", types)
+        assert refused.value.code == code
+    client.register(TEXT.replace("PATTERN p", "PATTERN reader").replace("ON s", "ON typed"))
+    with pytest.raises(RefusedError) as in_use:
+        client.delete_stream("typed")
+    assert in_use.value.code == "stream-in-use"
+    client.delete("reader")
+    wait_until(lambda: is_deleted(client, "typed"), 60)
+    assert "typed" not in [stream.name for stream in client.streams()]
+    with pytest.raises(NotFoundError):
+        client.delete_stream("typed")
+
+
+def is_deleted(client: Client, stream: str) -> bool:
+    try:
+        client.delete_stream(stream)
+    except RefusedError as error:
+        if error.code != "stream-in-use":
+            raise
+        return False
+    return True
 
 
 def test_where_none_can_be_used_that_is_an_error(client: Client) -> None:

@@ -14,20 +14,21 @@ from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 
-from graphtide.sending import Sending
+from graphtide.sending import Sending, line_of
 from graphtide.server import Access, Server
 from graphtide.server_errors import NOT_FOUND, NotFoundError
 from graphtide.server_types import MatchAt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
 
+    from graphtide_core.edge import Edge
     from graphtide_native.spec import Limits
 
     from graphtide.sending import Edges, Sent
     from graphtide.server import Json
-    from graphtide.server_types import DeadLetterAt, Pattern, Stream, StreamDetails
+    from graphtide.server_types import AttributeSchema, DeadLetterAt, Pattern, Stream, StreamDetails, StreamSchema
 
 URL: Final = "http://localhost:8080"
 """Where `graphtide dev up` serves."""
@@ -210,6 +211,34 @@ class Client:
             raise NotFoundError(NOT_FOUND, f"the server has no stream {name!r}")
         return found
 
+    def schema(self, stream: str) -> dict[str, AttributeSchema]:
+        """Return what is known of a stream's attributes, by their names; empty where there is nothing, or no stream."""
+        return _by_name(self._server.schema(stream))
+
+    def declare(self, stream: str, types: Mapping[str, str]) -> dict[str, AttributeSchema]:
+        """Declare types of a stream's attributes: an edge with a value of another type becomes a dead letter.
+
+        Args:
+            stream: its name; it need not be there yet.
+            types: `string`, `integer`, `number` or `boolean` by attribute, in place of all that was declared before.
+
+        Returns:
+            What is known from now on, as `schema` does.
+
+        Raises:
+            RefusedError: there is no such type, or that is a record's own field (`reserved-attribute`).
+        """
+        return _by_name(self._server.declare(stream, dict(types)))
+
+    def delete_stream(self, name: str) -> None:
+        """Delete a stream with all its edges and dead letters; matches that were reported stay.
+
+        Raises:
+            NotFoundError: there is none.
+            RefusedError: somebody reads it (`stream-in-use`).
+        """
+        self._server.delete_stream(name)
+
     def matches(self, name: str, *, after: str | None = None, last: int = 0) -> Iterator[MatchAt]:
         """Return matches as they are reported, without end; after a break of the connection it goes on where it was.
 
@@ -266,10 +295,27 @@ class Client:
         sending = Sending(self._edges, stream, self._unit, headers=headers, key=idempotency_key, patience=patience)
         return sending.send_all(edges)
 
+    def replay(self, letter: DeadLetterAt, edge: Edge | Mapping[str, object] | None = None) -> None:
+        """Send a dead letter again, from its own producer: an edge in its place, or the letter as it was.
+
+        The letter stays where it is. Where the edge has an id and the log has it already, it is dropped.
+
+        Raises:
+            EdgesRejectedError: that cannot be used either.
+            NotFoundError: the letter is no longer there (`unknown-letter`).
+            RefusedError: a line of CSV cannot be sent as it was (`columns-unknown`).
+            TypeError: that is no edge.
+        """
+        self._edges.replay(letter.stream, letter.place, b"" if edge is None else line_of(edge, self._unit))
+
     def _followed(self, name: str, after: str | None, last: int) -> Iterator[MatchAt]:
         with contextlib.closing(self._server.follow(name, after, last)) as events:
             for event in events:
                 yield MatchAt(event.place, event.match)
+
+
+def _by_name(schema: StreamSchema) -> dict[str, AttributeSchema]:
+    return {attribute.name: attribute for attribute in schema.attributes}
 
 
 def _body(text: str | SubgraphPattern | None, engine: str | None, limits: Limits | None, state: str | None) -> dict[str, Json]:

@@ -148,6 +148,19 @@ class Sending:
                 self.sent.errors.append(error)
 
 
+def line_of(edge: Edge | Mapping[str, object], unit: TimeUnit) -> bytes:
+    """Return an edge as a line of JSON.
+
+    Raises:
+        TypeError: that is none.
+    """
+    lines = Lines(ReaderOptions(time_unit=unit))
+    line = lines.block([edge])
+    for refused in lines.refused:
+        raise TypeError(refused.reason)
+    return line
+
+
 def _chunks(edges: Edges) -> Iterator[list[object]]:
     """Return the edges in lists of some thousand.
 

@@ -28,6 +28,7 @@ from graphtide.server_types import (
     SentPage,
     Stream,
     StreamDetails,
+    StreamSchema,
     StreamsPage,
 )
 
@@ -103,12 +104,25 @@ class Server:
 
     def stream(self, name: str) -> StreamDetails | None:
         """Return a stream and how it stands; None if there is none, or the server does not tell."""
-        answer = self._request("GET", f"/streams/{quote(name, safe='')}")
+        answer = self._request("GET", _stream_path(name))
         return None if answer.status_code == 404 else msgspec.json.decode(_checked(answer).content, type=StreamDetails)
 
     def streams(self) -> list[Stream]:
         """Return all streams, by their names."""
         return [each for page in self._pages("/streams", {}, StreamsPage) for each in page.streams]
+
+    def schema(self, stream: str) -> StreamSchema:
+        """Return what is known of a stream's attributes."""
+        return msgspec.json.decode(self._send("GET", f"{_stream_path(stream)}/schema").content, type=StreamSchema)
+
+    def declare(self, stream: str, types: dict[str, Json]) -> StreamSchema:
+        """Declare types of attributes, in place of those declared before."""
+        answer = self._send("PUT", f"{_stream_path(stream)}/schema", {"attributes": types})
+        return msgspec.json.decode(answer.content, type=StreamSchema)
+
+    def delete_stream(self, name: str) -> None:
+        """Delete a stream with all its edges."""
+        self._send("DELETE", _stream_path(name))
 
     def behind(self, name: str) -> int | None:
         """Return how many edges wait for a pattern; None if nobody runs it."""
@@ -128,15 +142,15 @@ class Server:
 
     def send(self, stream: str, lines: bytes, headers: dict[str, str]) -> SentPage:
         """Send edges as JSON Lines. Where none of them could be used that is said as where some could not."""
-        with self._reached():
-            answer = self._http.post(
-                f"/streams/{quote(stream, safe='')}/edges",
-                content=lines,
-                headers={"Content-Type": "application/x-ndjson", **headers},
-            )
+        answer = self._post(f"{_stream_path(stream)}/edges", lines, {"Content-Type": "application/x-ndjson", **headers})
         if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY and error_of(answer).code == ALL_REJECTED:
             return msgspec.json.decode(answer.content, type=SentPage)
         return msgspec.json.decode(_checked(answer).content, type=SentPage)
+
+    def replay(self, stream: str, place: str, edge: bytes) -> None:
+        """Send JSON of an edge in place of a dead letter, or the letter as it was where that is empty."""
+        headers = {"Content-Type": "application/json"} if edge else {}
+        _checked(self._post(f"/dead-letters/{quote(stream, safe='')}/{place}:replay", edge, headers))
 
     def register(self, body: dict[str, Json]) -> Pattern:
         """Register a pattern."""
@@ -209,6 +223,10 @@ class Server:
                 elif field == "data":
                     yield Event(place, value)
 
+    def _post(self, path: str, body: bytes, headers: dict[str, str]) -> httpx2.Response:
+        with self._reached():
+            return self._http.post(path, content=body, headers=headers)
+
     def _send(
         self, method: str, path: str, body: dict[str, Json] | None = None, headers: dict[str, str] | None = None
     ) -> httpx2.Response:
@@ -232,6 +250,10 @@ class Server:
 
 def _path(name: str) -> str:
     return f"/patterns/{quote(name, safe='')}"
+
+
+def _stream_path(name: str) -> str:
+    return f"/streams/{quote(name, safe='')}"
 
 
 def _pattern(answer: httpx2.Response) -> Pattern:

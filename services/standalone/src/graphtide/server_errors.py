@@ -145,6 +145,8 @@ def error_of(answer: httpx2.Response) -> ServerError:
     seconds = float(after) if after.isascii() and after.isdigit() else None
     if known.status in _LATER:
         kind: type[ServerError] = UnavailableError
+    elif known.code == ALL_REJECTED:
+        kind = EdgesRejectedError
     else:
         kind = NotFoundError if known.status == HTTPStatus.NOT_FOUND else RefusedError
     return kind(known.code, known.detail, known.status, document, seconds)

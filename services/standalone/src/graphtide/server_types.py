@@ -91,6 +91,24 @@ class StreamDetails(Stream, frozen=True, kw_only=True):
     standing: StreamStanding | None = None
 
 
+class AttributeSchema(msgspec.Struct, frozen=True):
+    """An attribute of a stream: its `type`, and by what `source` that is known, `declared` or `seen`.
+
+    The type is `string`, `integer`, `number` or `boolean`, or `any` where values of several types were seen.
+    """
+
+    name: str
+    type: str
+    source: str
+
+
+class StreamSchema(msgspec.Struct, frozen=True):
+    """What is known of a stream's attributes, by their names."""
+
+    stream: str
+    attributes: list[AttributeSchema]
+
+
 class DeadLetterAt(msgspec.Struct, frozen=True):
     """A record that could not be used, and its place: why, when, and its bytes as they came."""
 

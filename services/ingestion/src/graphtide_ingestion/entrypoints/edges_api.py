@@ -86,9 +86,10 @@ class Answer:
         errors = [{"line": each.line, "code": each.code.value, "reason": each.reason} for each in self.errors]
         document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **told(self.made)}
         if self.rejected and not self.accepted:
-            edges = "the only edge" if self.rejected == 1 else f"all {self.rejected:,} edges"
+            edges = f"all {self.rejected:,} edges" if self.rejected > 1 else "the only edge"
+            became = "became dead letters" if self.rejected > 1 else "became a dead letter"
             first = f"; the first, line {self.errors[0].line}: {self.errors[0].reason}" if self.errors else ""
-            detail = f"{edges} of the request became dead letters{first}"
+            detail = f"{edges} of the request {became}{first}"
             return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "all-rejected", detail, more=document).response()
         return JSONResponse(document, HTTPStatus.ACCEPTED)
 
