@@ -3,15 +3,16 @@
 #![no_main]
 
 use graphtide_decode::{CsvDecoder, Options};
-use graphtide_fuzz::{ATTRIBUTES, answer, sizes};
+use graphtide_fuzz::{ATTRIBUTES, answer, told};
 use graphtide_graph::symbol::SharedSymbols;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let Some((sizes, stream)) = sizes(input) else { return };
+    let Some((sizes, declared, stream)) = told(input) else { return };
     let decoded = |sizes: &[usize]| {
         let symbols = SharedSymbols::default();
-        let options = Options { attributes: ATTRIBUTES.map(str::to_owned).to_vec(), keep_raw: true, ..Options::default() };
+        let attributes = ATTRIBUTES.map(str::to_owned).to_vec();
+        let options = Options { attributes, declared: declared.clone(), keep_raw: true, ..Options::default() };
         let decoder = CsvDecoder::new(options, b',', symbols.clone()).expect("the delimiter is one");
         answer(decoder, &symbols, stream, sizes)
     };

@@ -3,16 +3,16 @@
 #![no_main]
 
 use graphtide_decode::{JsonLinesDecoder, Options};
-use graphtide_fuzz::{ATTRIBUTES, answer, sizes};
+use graphtide_fuzz::{ATTRIBUTES, answer, told};
 use graphtide_graph::symbol::SharedSymbols;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let Some((sizes, stream)) = sizes(input) else { return };
+    let Some((sizes, declared, stream)) = told(input) else { return };
     let decoded = |sizes: &[usize]| {
         let symbols = SharedSymbols::default();
         let attributes = ATTRIBUTES.map(str::to_owned).to_vec();
-        let options = Options { attributes, keep_raw: true, discover: true, ..Options::default() };
+        let options = Options { attributes, declared: declared.clone(), keep_raw: true, discover: true, ..Options::default() };
         answer(JsonLinesDecoder::new(options, symbols.clone()), &symbols, stream, sizes)
     };
     let whole = decoded(&[usize::MAX]);

@@ -1,11 +1,18 @@
 //! What the targets share: a decoder's answer to a stream, whole, in a form that can be compared.
 
-use graphtide_decode::{DeadLetter, DecodeError, Decoder};
+use graphtide_decode::{AttributeType, DeadLetter, DecodeError, Decoder};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
 
 /// Names of the attributes that targets decode.
 pub const ATTRIBUTES: [&str; 2] = ["amount", "note"];
+
+/// What is declared of attributes, decoded or not, by some bits of an input: nothing, one of the types, or a name that has none.
+pub fn declared(bits: u8) -> Vec<(String, AttributeType)> {
+    let names = [ATTRIBUTES[0], ATTRIBUTES[1], "more"];
+    let types = names.iter().zip([bits & 7, bits >> 3 & 7, bits >> 6]);
+    types.filter_map(|(name, kind)| Some(((*name).to_owned(), *AttributeType::DECLARED.get(usize::from(kind))?))).collect()
+}
 
 /// What came of a stream: its records, its dead letters, and what refused it.
 pub type Answer = (Vec<String>, Vec<DeadLetter>, Option<DecodeError>);
@@ -42,8 +49,9 @@ pub fn records(batch: &EdgeBatch, symbols: &SharedSymbols) -> Vec<String> {
         .collect()
 }
 
-/// Sizes of blocks from the first bytes of an input, and the rest of it.
-pub fn sizes(input: &[u8]) -> Option<([usize; 3], &[u8])> {
-    let (first, rest) = input.split_first_chunk::<3>()?;
-    Some((first.map(|byte| usize::from(byte) + 1), rest))
+/// Sizes of blocks and what is [`declared`], from the first bytes of an input, and the rest of it.
+pub fn told(input: &[u8]) -> Option<([usize; 3], Vec<(String, AttributeType)>, &[u8])> {
+    let (sizes, rest) = input.split_first_chunk::<3>()?;
+    let (bits, rest) = rest.split_first()?;
+    Some((sizes.map(|byte| usize::from(byte) + 1), declared(*bits), rest))
 }
