@@ -306,6 +306,12 @@ class Matcher:
     def patterns(self) -> list[dict[str, Any]]:
         """Return the counts of every pattern."""
 
+    def changed(self, most: int) -> list[tuple[int, dict[str, Any]]]:
+        """Return counts that are others than when they were returned last, with the numbers of their patterns."""
+
+    def shed(self) -> list[int]:
+        """Return the numbers of the patterns whose matches may be incomplete."""
+
     def select(self, batch: EdgeBatch) -> bool:
         """Begin to select the records that the patterns' state can depend on; say whether that is done."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
@@ -271,17 +271,20 @@ class Matcher:
 
     def patterns(self) -> tuple[PatternReport, ...]:
         """Return the counts of every pattern, in the order of the plans."""
-        return tuple(
-            PatternReport(
-                **{
-                    **report,
-                    "limit": report["limit"] or "",
-                    "hits": tuple(report["hits"]),
-                    "items": tuple(ItemReport(*item) for item in report["items"]),
-                }
-            )
-            for report in self._native.patterns()
-        )
+        return tuple(map(_report, self._native.patterns()))
+
+    def changed(self, most: int) -> dict[int, PatternReport]:
+        """Return counts that are others than when they were returned last, by the numbers of their patterns, so many at most.
+
+        Where there are more, patterns have turns; first come those that reached a limit since. Of a pattern that had no turn yet
+        counts are others if they are not 0. Complexity: O(query edges of all patterns), a comparison of two numbers each; what is
+        more is for patterns that had edges since, or held something then.
+        """
+        return {number: _report(report) for number, report in self._native.changed(most)}
+
+    def shed(self) -> list[int]:
+        """Return the numbers of the patterns whose matches may be incomplete."""
+        return self._native.shed()
 
     def funnels(self) -> tuple[Funnel, ...]:
         """Return what was told of every pattern so far, in the order of the plans; nothing if they are not traced."""
@@ -298,3 +301,8 @@ class Matcher:
         except BaseException:
             self._native.stop()
             raise
+
+
+def _report(told: dict[str, Any]) -> PatternReport:
+    items = tuple(ItemReport(*item) for item in told["items"])
+    return PatternReport(**{**told, "limit": told["limit"] or "", "hits": tuple(told["hits"]), "items": items})

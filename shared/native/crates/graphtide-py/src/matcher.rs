@@ -171,6 +171,17 @@ impl PyMatcher {
         matcher.patterns().iter().map(|pattern| describe(py, matcher, pattern)).collect()
     }
 
+    fn changed<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Vec<(u32, Bound<'py, PyDict>)>> {
+        let changed = self.ready_mut()?.changed(most);
+        let matcher = self.ready()?;
+        let told = changed.into_iter().map(|number| Ok((number, describe(py, matcher, &matcher.patterns()[number as usize])?)));
+        told.collect()
+    }
+
+    fn shed(&self) -> PyResult<Vec<u32>> {
+        Ok(self.ready()?.shed())
+    }
+
     fn funnels<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
         let matcher = self.ready()?;
         let funnels: Option<Vec<_>> = matcher.patterns().iter().map(|pattern| matcher.funnel(pattern)).collect();

@@ -338,21 +338,16 @@ class MatcherHost:
         self._told_at = self._clock.monotonic()
         messages: list[Message] = []
         for work in self._works.values():
-            running = work.built.stream_pass.running if work.built is not None else ()
-            reports = work.built.stream_pass.reports() if work.built is not None else {}
-            for each in running:
-                name, report = each.assignment.name, reports[each.assignment.name]
+            for name, report in work.figures().items():
                 standing = self._standings[name]
                 trouble = _trouble(report, work.unsaved)
                 if report.paused and standing.state is State.RUNNING:
-                    state = State.PAUSED if each.assignment.limits.policy == "pause" else State.FAILED
+                    state = State.PAUSED if self._desired[name].limits.policy == "pause" else State.FAILED
                     end = standing.end(work.position)
                     reason = f"it reached its limit of {report.limit}, after {report.work:,} steps of work"
                     standing = replace(standing, state=state, start=end, reports_from=None, reason=reason)
                 elif standing.state is State.RUNNING and standing.reason != trouble:
                     standing = replace(standing, reason=trouble)
-                elif report == self._figures.get(name):
-                    continue
                 self._figures[name] = report
                 messages.append(self._tell(standing, report, work.position))
         return messages

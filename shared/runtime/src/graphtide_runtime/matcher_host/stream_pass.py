@@ -7,6 +7,7 @@ retracted or not, and thrown away.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -41,23 +42,28 @@ class StreamPass:
     """Matches ordered records with the plans of one stream.
 
     Attributes:
-        running: the plans, in the order of the native matcher.
         position: offset of the next record to take.
         newest: time of the newest edge taken; None before the first.
         epoch: of the stream, from which the edges taken are.
         deletions: whether it is made for a stream that deletes edges.
+        unit: what a tick of the stream's time is.
+        attributes: those that its edges are decoded with.
+        window: ticks of the longest window.
+
+    Work on a record, and what is said of it, do not grow with the plans that it does not concern.
     """
 
     def __init__(self, running: Sequence[Running], *, deletions: bool) -> None:
         """Make a pass that has taken nothing; all plans are of one stream, and there is at least one."""
-        self.running = tuple(running)
+        self._running = list(running)
         self.position = 0
         self.newest: int | None = None
         self.epoch = 0
         self.deletions = deletions
-        assignments = [each.assignment for each in self.running]
+        assignments = [each.assignment for each in running]
         self.unit = assignments[0].unit
         self.attributes = columns(each.plan.pattern for each in assignments)
+        self.window = max(each.plan.pattern.window.ticks_at_least(self.unit) for each in assignments)
         symbols = Symbols()
         self._matcher = Matcher(
             [each.plan for each in assignments],
@@ -71,9 +77,11 @@ class StreamPass:
         )
         self._decoder = ArrowDecoder(symbols, self.attributes, {}, ticks_per_second(self.unit))
         self._places = {each.name: place for place, each in enumerate(assignments)}
-        self._untold = set(range(len(self.running)))
-        self._shed: frozenset[PatternName] = frozenset()
+        self._starts = sorted((each.start, place) for place, each in enumerate(running))
+        self._started = 0
+        self._reports_from = min(each.reports_from for each in running)
         self._paused: dict[PatternName, PatternReport] = {}
+        self._untold: dict[PatternName, PatternReport] = {}
         self._granted_at: float | None = None
 
     def anew(self, epoch: int) -> StreamPass:
@@ -81,16 +89,17 @@ class StreamPass:
 
         A plan that its limit paused stays paused, so that its host comes to say so.
         """
-        begun = StreamPass(self.running, deletions=self.deletions)
+        begun = StreamPass(self._running, deletions=self.deletions)
         begun.epoch, begun.position = epoch, self.position
         begun._granted_at = self._granted_at
         begun._paused = {name: report for name, report in self.reports().items() if report.paused}
+        begun._untold = dict(begun._paused)
         return begun
 
     @property
-    def window(self) -> int:
-        """Ticks of the longest window."""
-        return max(each.assignment.plan.pattern.window.ticks_at_least(self.unit) for each in self.running)
+    def running(self) -> Sequence[Running]:
+        """The plans, in the order of the native matcher."""
+        return self._running
 
     @property
     def alive_from(self) -> int:
@@ -109,10 +118,9 @@ class StreamPass:
     def push(self, batch: EdgeBatch, offset: int) -> Iterator[list[MatchRecord]]:
         """Take the edges of the record at an offset; yield what is to be reported, in parts."""
         self._pass_starts(offset)
-        reporting = {each.assignment.plan.pattern.name for each in self.running if each.reports(offset)} - self._paused.keys()
         for matches in self._matcher.push(batch):
-            if reporting:
-                yield [match for match in matches.records() if match.pattern.name in reporting]
+            if self._reports_from <= offset:
+                yield [match for match in matches.records() if self._reports(match.pattern.name, offset)]
         self._advance(batch, offset + 1)
 
     def grant(self, now: float) -> None:
@@ -124,22 +132,23 @@ class StreamPass:
     @property
     def shed(self) -> frozenset[PatternName]:
         """Patterns that a limit made give up partial matches, here or where this pass comes from."""
-        return self._shed | {name for name, report in self.reports().items() if report.limited}
+        return frozenset(self._running[place].assignment.name for place in self._matcher.shed())
 
     def mark_shed(self, names: Collection[str]) -> None:
         """Mark the matches of these patterns as incomplete, as they were where this pass comes from."""
-        self._shed = frozenset(name for name in self._places if name in names)
-        for name in self._shed:
-            self._matcher.mark_shed(self._places[name])
+        for name, place in self._places.items():
+            if name in names:
+                self._matcher.mark_shed(place)
 
     def has(self, assignment: Assignment) -> bool:
         """Whether this very assignment is among its plans."""
         place = self._places.get(assignment.name)
-        return place is not None and self.running[place].assignment == assignment
+        return place is not None and self._running[place].assignment == assignment
 
     def starts_at(self, offset: int) -> bool:
         """Whether some plan starts with the record at this offset, or began between the last one and it."""
-        return any(self.position <= each.start <= offset for each in self.running)
+        place = bisect_left(self._starts, (self.position,))
+        return place < len(self._starts) and self._starts[place][0] <= offset
 
     def restore(self, selected: bytes, first: int) -> None:
         """Take edges that `select` gave earlier, of records from an offset on; no plan starts between two of them.
@@ -159,16 +168,30 @@ class StreamPass:
     def replan(self, running: Running) -> bool:
         """Give a pattern another plan from the next record on, or another end; says whether it has it."""
         place = self._places[running.assignment.name]
-        plan, old = running.assignment.plan, self.running[place].assignment.plan
+        plan, old = running.assignment.plan, self._running[place].assignment.plan
         if plan.physical != old.physical and not self._matcher.replan(place, plan):
             return False
-        self.running = (*self.running[:place], running, *self.running[place + 1 :])
+        self._running[place] = running
+        self._reports_from = min(self._reports_from, running.reports_from)
         return True
 
     def reports(self) -> dict[PatternName, PatternReport]:
         """Return the counts of every plan since the pass was made; of one that was paused before, those up to then."""
-        found = zip(self.running, self._matcher.patterns(), strict=True)
+        found = zip(self._running, self._matcher.patterns(), strict=True)
         return {each.assignment.name: report for each, report in found} | self._paused
+
+    def changes(self, most: int) -> dict[PatternName, PatternReport]:
+        """Return the counts that are others than when they were returned last, of so many plans at most; all have their turn.
+
+        Of a plan that was paused before the pass was made they are those up to then, once.
+        """
+        changed = {self._running[place].assignment.name: report for place, report in self._matcher.changed(most).items()}
+        told = {name: report for name, report in changed.items() if name not in self._paused} | self._untold
+        self._untold = {}
+        return told
+
+    def _reports(self, name: PatternName, offset: int) -> bool:
+        return self._running[self._places[name]].reports(offset) and name not in self._paused
 
     def _decoded(self, value: bytes) -> EdgeBatch:
         batch = self._decoder.decode(value)
@@ -178,10 +201,9 @@ class StreamPass:
 
     def _pass_starts(self, offset: int) -> None:
         """Let plans whose start is reached forget what was found before: nobody was told."""
-        reached = {place for place in self._untold if self.running[place].start <= offset}
-        for place in reached:
-            self._matcher.forget_reported(place)
-        self._untold -= reached
+        while self._started < len(self._starts) and self._starts[self._started][0] <= offset:
+            self._matcher.forget_reported(self._starts[self._started][1])
+            self._started += 1
 
     def _advance(self, batch: EdgeBatch, position: int) -> None:
         self.position = position

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import TransientError
@@ -20,17 +20,20 @@ from graphtide_runtime.window_log import between
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.ids import StreamName
+    from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.matcher import MatchRecord, PatternReport
 
     from graphtide_runtime.matcher_host.assignment import Running, Standing
     from graphtide_runtime.matcher_host.building import Built
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
 
 _LOG = structlog.get_logger()
+
+_MOST_FIGURES: Final = 500
+"""Plans of which counts are said at once: to say more would keep records waiting."""
 
 
 class StreamWork:
@@ -79,6 +82,7 @@ class StreamWork:
         self._saved: Built | None = None
         self._saved_position = -1
         self._next_end: int | None = None
+        self._told_unsaved = ""
 
     def adopt(self, running: Sequence[Running]) -> list[tuple[Record, MatchRecord]]:
         """Bring the pass in line with these plans, of which there is at least one; return the matches that they missed.
@@ -148,6 +152,14 @@ class StreamWork:
         """Let the plans spend work for the time since the last call."""
         if self.built is not None:
             self.built.stream_pass.grant(now)
+
+    def figures(self) -> dict[PatternName, PatternReport]:
+        """Return the counts of plans of which there is something new to say since the last call."""
+        if self.built is None:
+            return {}
+        of, was_unsaved, self._told_unsaved = self.built.stream_pass, self._told_unsaved, self.unsaved
+        # Checkpoints concern all plans.
+        return of.changes(_MOST_FIGURES) if was_unsaved == self.unsaved else of.reports()
 
     def save(self, now: float, every: float) -> None:
         """Save a checkpoint if `every` seconds passed since the last; without one, coming back takes longer."""

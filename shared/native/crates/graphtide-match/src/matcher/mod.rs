@@ -8,6 +8,7 @@
 //! as under `shed`. A pattern's work may be bounded ([`allowances`]).
 
 mod allowances;
+mod changes;
 mod recovery;
 mod registered;
 mod replan;
@@ -42,6 +43,7 @@ use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 use crate::trace::{Tally, Trace, Untraced};
 use allowances::{Allowances, Bounded};
+use changes::Told;
 pub use registered::{Counts, Engine, LimitReached, Registered};
 use replan::{Replay, postings_for, set_gates};
 use reported::Reported;
@@ -49,6 +51,9 @@ pub use traced::{Funnel, FunnelStep};
 
 /// Records between two hand-overs of rows and expiries of the store.
 const CHUNK: usize = 4096;
+
+/// Patterns up to which each chunk is followed by a look at the bytes of all.
+const FEW: usize = 64;
 
 /// Steps that the records of a chunk take if no pattern wants them.
 const CHUNK_STEPS: u32 = 512;
@@ -130,7 +135,11 @@ pub struct Matcher {
     swept: Time,
     live: usize,
     totals: Totals,
-    chunks: u64,
+    /// How often an edge could have made a pattern's state grow since the bytes of all were looked at.
+    grown: usize,
+    /// Patterns whose engine may hold something.
+    occupied: Vec<u32>,
+    told: Told,
     has_threads: bool,
     replay: Option<Replay>,
     allowances: Option<Allowances>,
@@ -200,7 +209,9 @@ impl Matcher {
             swept: Time::MIN,
             live: 0,
             totals: Totals::default(),
-            chunks: 0,
+            grown: 0,
+            occupied: Vec::new(),
+            told: Told::default(),
             has_threads,
             replay: adaptive.then_some(replay),
             allowances: Allowances::new(&works, work),
@@ -317,6 +328,7 @@ impl Matcher {
             self.hits[signature as usize] += 1;
             let targets = self.dispatch.targets(signature);
             meter.tick(targets.len() as u32);
+            self.grown += targets.len();
             for target in targets {
                 let is_shut = |gate: Gate| !gate.is_open(&self.postings, ends.0, ends.1);
                 // A traced search says itself what it lacks.
@@ -324,6 +336,10 @@ impl Matcher {
                     continue;
                 }
                 let pattern = &mut self.patterns[target.pattern as usize];
+                if !pattern.is_occupied {
+                    pattern.is_occupied = true;
+                    self.occupied.push(target.pattern);
+                }
                 let before = pattern.live();
                 let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
                     allowances.take_record(self.totals.records);
@@ -479,16 +495,12 @@ impl Matcher {
             }
         });
         self.totals.matches += self.rows.len() as u64;
-        let shed = |pattern: u32| {
-            let pattern = &self.patterns[pattern as usize];
-            pattern.shed || pattern.lists.iter().any(|&ring| self.postings.has_shed(ring))
-        };
+        let shed = |pattern: u32| self.patterns[pattern as usize].has_shed(&self.postings);
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices, meter);
     }
 
     /// Lets go of what left the longest window, and looks at the bytes that patterns take.
     fn end_chunk(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
-        self.chunks += 1;
         let mut outcome = Ok(());
         let alive_from = self.now.saturating_sub(self.window - 1);
         if self.seen.is_some() {
@@ -497,7 +509,8 @@ impl Matcher {
         if self.swept < alive_from {
             self.sweep(meter);
         }
-        if self.patterns.len() <= 64 || self.chunks.is_multiple_of(64) {
+        if self.patterns.len() <= FEW || self.grown >= self.patterns.len() {
+            self.grown = 0;
             self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
             let postings = &self.postings;
             outcome = self.patterns.iter_mut().try_for_each(|pattern| pattern.check_bytes(postings, meter));
@@ -528,12 +541,16 @@ impl Matcher {
     /// Expires what no edge has touched for a window, so that quiet patterns hold nothing for ever.
     fn sweep(&mut self, meter: &mut Meter<'_>) {
         self.swept = self.now;
-        for pattern in &mut self.patterns {
+        self.live = 0;
+        self.occupied.retain(|&number| {
+            let pattern = &mut self.patterns[number as usize];
             meter.tick(1);
             pattern.expire(self.now, meter);
-        }
+            self.live += pattern.live();
+            pattern.is_occupied = pattern.holds();
+            pattern.is_occupied
+        });
         self.postings.advance(self.now, meter);
-        self.live = self.patterns.iter().map(Registered::live).sum();
     }
 
     /// Bytes of state alive, shared and of every pattern.
@@ -618,6 +635,7 @@ fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures:
         paused: false,
         limit: None,
         shed: false,
+        is_occupied: false,
         trace: None,
     }
 }

@@ -70,6 +70,8 @@ pub struct Registered {
     pub limit: Option<String>,
     /// Whether a limit made it give up partial matches.
     pub shed: bool,
+    /// Whether its engine may hold something since an edge came to it.
+    pub is_occupied: bool,
     /// What is told of it, if it is traced.
     pub trace: Option<Box<Trace>>,
 }
@@ -346,6 +348,16 @@ impl Registered {
             Engine::SjTree(tree) => tree.live(),
             Engine::Search(_) | Engine::Filtering(_) => 0,
         }
+    }
+
+    /// Whether its matches may be incomplete: a limit made it give up something, or a list that it reads.
+    pub fn has_shed(&self, postings: &Postings) -> bool {
+        self.shed || self.lists.iter().any(|&ring| postings.has_shed(ring))
+    }
+
+    /// Whether its engine holds something that may expire, or may do so on another thread.
+    pub fn holds(&self) -> bool {
+        self.has_threads() || self.live() > 0 || self.own_bytes() > 0
     }
 
     /// Most partial matches ever alive at once.

@@ -95,7 +95,9 @@ impl Matcher {
         let mut new = register(number as u32, spec, across.clone(), signatures);
         let old = &self.patterns[number];
         new.paused = old.paused;
-        new.shed = old.shed || old.lists.iter().any(|&ring| self.postings.has_shed(ring));
+        new.shed = old.has_shed(&self.postings);
+        new.is_occupied = true;
+        let was_occupied = old.is_occupied;
         new.limit.clone_from(&old.limit);
         let counts = old.counts;
         let old = std::mem::replace(&mut self.patterns[number], new);
@@ -106,6 +108,10 @@ impl Matcher {
         };
         self.postings = postings;
         self.patterns[number].counts = counts;
+        self.told.forget(number);
+        if !was_occupied {
+            self.occupied.push(number as u32);
+        }
         self.live = self.patterns.iter().map(Registered::live).sum();
         set_gates(&mut self.dispatch, &self.patterns);
         self.has_threads = self.patterns.iter().any(Registered::has_threads);

@@ -1,0 +1,156 @@
+"""What a host's record costs by the patterns that are registered beside those that want it.
+
+`python e2e_tests/bench/patterns.py [--patterns 1,1000,10000,50000] [--engine timing] [--records 4000]`
+
+Each count of patterns has a process of its own: a host over a log in memory runs as many patterns of two edges, each with a
+label of its own. Ordered records come with one edge and with 4,096, whose labels no pattern has, or one of them. What is told
+is the processor time of a record, Python and native together, with all that the host does in its rounds (reports of figures
+and checkpoints too); the memory of a pattern; how long the host takes to adopt all patterns at its start, and one more while
+records wait.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from graphtide_core.edge import Edge
+from graphtide_core.ids import EdgeId, StreamName, VertexId
+from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.time import EventTime
+from graphtide_query import parse
+from graphtide_query.planner import plan
+from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
+from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.ordered_records import ordered_records
+from graphtide_wire import control
+from graphtide_wire.plan_form import form_of
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ports.log import LogWriter
+
+TOPICS: Final = Topics("bench")
+STREAM: Final = StreamName("s")
+LONG: Final = 4_096
+WANTED, UNWANTED = "l0", "nobody"
+_TEXT: Final = "PATTERN p{0} MATCH (a)-[x:l{0}]->(b)-[y:l{0}]->(c) ORDER x < y ON s WINDOW 1000"
+
+
+def main() -> None:
+    """Measure, and print a JSON object for each count of patterns."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--patterns", default="1,1000,10000,50000")
+    parser.add_argument("--engine", default="timing")
+    parser.add_argument("--records", type=int, default=4_000)
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    counts = [int(each) for each in asked.patterns.split(",")]
+    if asked.here:
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+        sys.stdout.write(json.dumps(Measured(counts[0], asked.engine).told(asked.records)) + "\n")
+        return
+    for count in counts:
+        more = ["--engine", asked.engine, "--records", str(asked.records), "--here"]
+        subprocess.run([sys.executable, __file__, "--patterns", str(count), *more], check=True)
+
+
+class Measured:
+    """A host with patterns, and a writer of records for it."""
+
+    def __init__(self, patterns: int, engine: str) -> None:
+        """Start the host, and adopt the patterns."""
+        self.count, self.engine = patterns, engine
+        self.log = MemoryLog()
+        self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(STREAM)])
+        self.writer: LogWriter = self.log.writer()
+        for number in range(patterns):
+            self.register(number)
+        before, begun = memory(), time.process_time()
+        clock = SystemClock()
+        records = WireRecords(TOPICS, "matcher_timing", 0, clock)
+        self.host = MatcherHost(self.log, MemoryCheckpoints(), records, clock, HostSettings(linger_seconds=0.001))
+        self.host.open()
+        self.adopted_s = time.process_time() - begun
+        self.bytes_a_pattern = (memory() - before) / patterns
+        self.ts = 0
+
+    def register(self, number: int) -> None:
+        """Write the plan of a pattern, as the planner would."""
+        text = _TEXT.format(number)
+        (pattern,) = parse(text)
+        record = control.PlanRecord(
+            name=pattern.name,
+            version=1,
+            epoch=1,
+            engine=self.engine,
+            service="matcher_timing",
+            shard=0,
+            plan=form_of(plan(pattern, self.engine).physical),
+            pattern=control.PatternText(text),
+            desired="running",
+        )
+        self.writer.write([Message(TOPICS.plans, pattern.name.encode(), control.encode_plan(record))])
+
+    def told(self, records: int) -> dict[str, object]:
+        """Measure, and return the figures."""
+        figures: dict[str, object] = {"patterns": self.count, "engine": self.engine, "adopted_s": round(self.adopted_s, 2)}
+        figures["bytes_a_pattern"] = round(self.bytes_a_pattern)
+        for label in (UNWANTED, WANTED):
+            for length, times in ((1, records), (LONG, max(1, records // 40))):
+                self.microseconds(label, length, max(1, times // 10))
+                figures[f"{label}_{length}_us"] = round(self.microseconds(label, length, times), 1)
+        figures["one_more_ms"] = [round(self.one_more(number), 1) for number in range(self.count, self.count + 5)]
+        return figures | {"load": round(os.getloadavg()[0], 1)}
+
+    def microseconds(self, label: str, length: int, records: int) -> float:
+        """Return the processor time of one of so many records."""
+        self.writer.write(list(ordered_records(TOPICS.ordered(STREAM), list(self.edges(label, length * records)), length)))
+        begun = time.process_time()
+        self.catch_up()
+        return (time.process_time() - begun) / records * 1e6
+
+    def one_more(self, number: int) -> float:
+        """Return the milliseconds of the round in which the host adopts one more pattern."""
+        self.register(number)
+        begun = time.perf_counter()
+        self.host.step()
+        return (time.perf_counter() - begun) * 1e3
+
+    def catch_up(self) -> None:
+        """Let the host take all records that there are."""
+        place = TopicPartition(TOPICS.ordered(STREAM), 0)
+        reader = self.log.reader("bench.matcher_timing.0")
+        _, end = reader.ends([place])[place]
+        while (done := reader.committed([place])[place]) is None or done.offset < end:
+            self.host.step()
+        reader.close()
+
+    def edges(self, label: str, count: int) -> Iterator[Edge]:
+        """Yield edges of one label, two a tick."""
+        for number in range(count):
+            self.ts += number % 2
+            ends = VertexId(f"v{number % 1000}"), VertexId(f"w{number % 997}")
+            yield Edge(EdgeId(f"e{self.ts}.{number}"), EventTime(self.ts), *ends, label)
+
+
+def memory() -> int:
+    """Return the bytes of memory that the process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+if __name__ == "__main__":
+    main()

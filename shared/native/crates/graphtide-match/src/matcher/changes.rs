@@ -1,0 +1,118 @@
+//! Which patterns there is something new to say of.
+//!
+//! What a pattern counts changes where an edge satisfies one of its query edges, or where it holds something, which may expire. So a
+//! look compares the hits of the signatures with those of the last look, and goes to the patterns of those that differ, and to those
+//! that held something then. Where more changed than are asked for, each has its turn, and those at a limit come first.
+//! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns looked at;
+//! nothing while records are taken.
+
+use super::{Matcher, Registered};
+use crate::search::postings::Postings;
+
+/// What was said of the patterns at the last look.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Of every signature.
+    hits: Vec<u64>,
+    /// Of every pattern.
+    figures: Vec<Figures>,
+    /// Patterns that held something, or that had no turn.
+    waiting: Vec<u32>,
+    /// Whose turn is next.
+    next: u32,
+}
+
+/// What may be said of a pattern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Figures {
+    candidates: u64,
+    matches: u64,
+    retractions: u64,
+    limited: u64,
+    work: u64,
+    live: usize,
+    bytes: usize,
+    paused: bool,
+}
+
+impl Told {
+    /// Lets a pattern be told of, whatever it counts: it has another plan.
+    pub fn forget(&mut self, number: usize) {
+        self.figures.resize(self.figures.len().max(number + 1), Figures::default());
+        self.figures[number].candidates = u64::MAX;
+        self.waiting.push(number as u32);
+    }
+}
+
+impl Figures {
+    fn of(pattern: &Registered, hits: &[u64], postings: &Postings) -> Self {
+        Self {
+            candidates: pattern.signatures.iter().map(|&signature| hits[signature as usize]).sum(),
+            matches: pattern.counts.matches,
+            retractions: pattern.counts.retractions,
+            limited: pattern.counts.limited,
+            work: pattern.counts.work,
+            live: pattern.live(),
+            bytes: pattern.bytes(postings),
+            paused: pattern.paused,
+        }
+    }
+
+    fn holds(&self) -> bool {
+        self.live > 0 || self.bytes > 0
+    }
+}
+
+impl Matcher {
+    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
+    /// they were 0.
+    pub fn changed(&mut self, most: usize) -> Vec<u32> {
+        let Told { hits, figures, waiting, next } = &mut self.told;
+        hits.resize(self.hits.len(), 0);
+        figures.resize(self.patterns.len(), Figures::default());
+        let mut candidates = std::mem::take(waiting);
+        for (signature, (now, before)) in (0..).zip(self.hits.iter().zip(hits)) {
+            if now != before {
+                *before = *now;
+                candidates.extend(self.dispatch.targets(signature).iter().map(|target| target.pattern));
+            }
+        }
+        // A match that nobody holds any more may be retracted.
+        if self.reported.is_some() {
+            let pairs = (0..).zip(self.patterns.iter().zip(&*figures));
+            candidates
+                .extend(pairs.filter(|(_, (now, told))| now.counts.retractions != told.retractions).map(|(number, _)| number));
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        let mut changed: Vec<(bool, u32, Figures)> = Vec::new();
+        let turn = candidates.partition_point(|&number| number < *next);
+        candidates.rotate_left(turn);
+        for number in candidates {
+            let before = figures[number as usize];
+            let now = Figures::of(&self.patterns[number as usize], &self.hits, &self.postings);
+            if now != before {
+                changed.push(((now.limited > 0, now.paused) == (before.limited > 0, before.paused), number, now));
+            } else if now.holds() {
+                waiting.push(number);
+            }
+        }
+        changed.sort_by_key(|&(has_time, ..)| has_time);
+        for &(has_time, number, now) in &changed[..most.min(changed.len())] {
+            figures[number as usize] = now;
+            if has_time {
+                *next = number + 1;
+            }
+        }
+        waiting
+            .extend(changed.iter().enumerate().filter(|(place, (.., now))| *place >= most || now.holds()).map(|(_, of)| of.1));
+        changed.truncate(most);
+        changed.into_iter().map(|(_, number, _)| number).collect()
+    }
+
+    /// The patterns whose matches may be incomplete, in their order.
+    pub fn shed(&self) -> Vec<u32> {
+        let shed = (0..).zip(&self.patterns).filter(|(_, pattern)| pattern.has_shed(&self.postings));
+        shed.map(|(number, _)| number).collect()
+    }
+}
