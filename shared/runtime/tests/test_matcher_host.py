@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -332,6 +333,25 @@ def test_a_host_that_is_restarted_after_times_went_back_goes_on_in_the_new_epoch
     assert world.matches() == world.expected(edge_pattern(), 0)
 
 
+def test_a_host_that_comes_back_knows_what_it_said_though_another_had_a_transaction_open_then() -> None:
+    world = World(edge_pattern().stream)
+    world.live(1)
+    other = world.log.transactor("other")
+    other.open()
+    other.begin()
+    other.write([Message(TOPICS.status, b"other", None)])
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(1, "a", "b"), k(2, "b", "c")])
+    world.live(3)
+    assert world.matches() == world.expected(edge_pattern(), 0)
+    world.host = None
+    ends = Timer(0.5, other.abort)
+    ends.start()
+    world.settle()
+    ends.join()
+    assert world.matches() == world.expected(edge_pattern(), 0)
+
+
 def test_a_checkpoint_keeps_no_edge_of_an_epoch_that_is_over() -> None:
     world = World(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
@@ -342,8 +362,8 @@ def test_a_checkpoint_keeps_no_edge_of_an_epoch_that_is_over() -> None:
     world.settle()
     found = Checkpointer(world.checkpoints, f"{world.new_host().name}.{world.stream}").load()
     assert found is not None
-    manifest, frames = found
-    assert (manifest.epoch, manifest.newest, [frame.newest for frame in frames]) == (1, 1, [1])
+    manifest = found.manifest
+    assert (manifest.epoch, manifest.newest, [frame.newest for frame in found.frames]) == (1, 1, [1])
 
 
 def test_a_pattern_that_its_limit_paused_does_not_go_on_because_an_epoch_began() -> None:

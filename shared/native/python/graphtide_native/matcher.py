@@ -276,9 +276,9 @@ class Matcher:
     def changed(self, most: int) -> dict[int, PatternReport]:
         """Return counts that are others than when they were returned last, by the numbers of their patterns, so many at most.
 
-        Where there are more, patterns have turns; first come those that reached a limit since. Of a pattern that had no turn yet
-        counts are others if they are not 0. Complexity: O(query edges of all patterns), a comparison of two numbers each; what is
-        more is for patterns that had edges since, or held something then.
+        Where there are more, patterns have turns; first come those that reached a limit since. Of a pattern that had no turn
+        yet counts are others if they are not 0. Complexity: O(query edges of all patterns), a comparison of two numbers each;
+        what is more is for patterns that had edges since, or held something then.
         """
         return {number: _report(report) for number, report in self._native.changed(most)}
 

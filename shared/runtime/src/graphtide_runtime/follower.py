@@ -1,10 +1,15 @@
 """Reading a compacted topic: first all that is there, then what comes.
 
 A follower keeps no values: whoever follows folds the changes into a state of its own, starting empty at every opening.
+
+A transaction that is open hides what others wrote after it, though that be committed, until it ends. All that there is has been
+read only when every transaction that was open has ended: else a host that comes back would not see what it said itself, and say
+it again. So a follower begins when they have.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import TransientError
@@ -12,22 +17,23 @@ from graphtide_core.errors import TransientError
 from graphtide_runtime.health import beat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from graphtide_core.ports.log import Log, LogReader, Record
+    from graphtide_core.ports.log import Log, LogReader, Record, TopicPartition
 
 _MOST = 1_000
 _PATIENCE = 10.0
+_BETWEEN_LOOKS = 0.02
 
 
 class Follower:
     """Reads every partition of a topic from its first record on."""
 
     def __init__(self, log: Log, topic: str) -> None:
-        """Begin at the first record.
+        """Begin at the first record; `to_the_end` yields at least all that was committed before.
 
         Raises:
-            TransientError: the topic is not there.
+            TransientError: the topic is not there, or a transaction that was open does not end.
         """
         self._topic = topic
         self._reader: LogReader = log.reader(None)
@@ -35,6 +41,7 @@ class Follower:
         if not partitions:
             message = f"there is no topic {topic}"
             raise TransientError(message)
+        _wait_for_open_transactions(log, self._reader, partitions)
         self._reader.assign(dict.fromkeys(partitions, 0))
 
     def to_the_end(self) -> Iterator[Record]:
@@ -69,3 +76,19 @@ def to_the_end(reader: LogReader, topic: str) -> Iterator[Record]:
         if not records:
             message = f"topic {topic} was not read to its end within {_PATIENCE:g} seconds"
             raise TransientError(message)
+
+
+def _wait_for_open_transactions(log: Log, reader: LogReader, partitions: Sequence[TopicPartition]) -> None:
+    """Return when all that is written by now can be read, or never will be.
+
+    Raises:
+        TransientError: a transaction stays open. The log ends it in time: then opening again succeeds.
+    """
+    written = log.admin().written(partitions)
+    deadline = time.monotonic() + _PATIENCE
+    while held := [place for place, (_, end) in reader.ends(partitions).items() if end < written[place]]:
+        beat()
+        if time.monotonic() > deadline:
+            message = f"a transaction in {held[0].topic}/{held[0].partition} was not ended within {_PATIENCE:g} seconds"
+            raise TransientError(message)
+        time.sleep(_BETWEEN_LOOKS)

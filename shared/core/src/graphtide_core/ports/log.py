@@ -236,6 +236,14 @@ class LogAdmin(Protocol):
         """Return the names of all topics, sorted."""
         ...
 
+    def written(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return of each partition the offset after the last record, whether or not that can be read yet.
+
+        Raises:
+            TransientError: the log does not answer, or there is no such partition.
+        """
+        ...
+
 
 class Log(Protocol):
     """A place with topics, and who works on them; safe for threads."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # its stubs do not say that it exports this
 from confluent_kafka.cimpl import NewTopic
 from graphtide_core.errors import TransientError
+from graphtide_core.ports.log import TopicPartition
 
 from graphtide_runtime.kafka.errors import translate, translated
+from graphtide_runtime.kafka.patience import patiently
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,6 +77,19 @@ class KafkaAdmin:
         with translated("asking for the topics"):
             found = self._client.list_topics(timeout=self._connection.request_seconds).topics
         return sorted(name for name in found if not name.startswith("__"))
+
+    def written(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the offset after the last record of each partition; one that was just made has no leader for a moment."""
+        asked = {KafkaPartition(*place): OffsetSpec.latest() for place in partitions}  # type: ignore[no-untyped-call]
+
+        def ask(left: float) -> dict[TopicPartition, int]:
+            with translated("asking for the ends of partitions"):
+                answers = self._client.list_offsets(
+                    asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=max(left, _BETWEEN_LOOKS)
+                )
+                return {TopicPartition(at.topic, at.partition): answer.result().offset for at, answer in answers.items()}
+
+        return patiently(ask, self._connection.request_seconds)
 
     def _new(self, spec: TopicSpec) -> NewTopic:
         """Say how the topic is to be made. Records may carry the time of their events, so any time is a good one."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphtide_native.matcher import MatchRecord
 
     from graphtide_runtime.matcher_host.assignment import Running
-    from graphtide_runtime.matcher_host.checkpointing import Checkpointer, Frame, Manifest
+    from graphtide_runtime.matcher_host.checkpointing import Checkpoint, Checkpointer
 
 _LOG = structlog.get_logger()
 
@@ -88,12 +88,12 @@ class Builder:
     def _restored(self, running: Sequence[Running], position: int, deletions: bool) -> Built | None:
         """Go on from the checkpoint, if it serves."""
         found = self._loaded()
-        if found is None or not found[0].serves(running) or found[0].position > position:
+        if found is None or not found.serves(running) or found.manifest.position > position:
             return None
-        manifest, frames = found
+        manifest = found.manifest
         built = Built(StreamPass(running, deletions=deletions or manifest.deletions))
         try:
-            for frame in frames:
+            for frame in found.frames:
                 built.stream_pass.restore(frame.edges, frame.first)
         except UnreadableStreamError as error:
             _LOG.warning(events.CHECKPOINT_UNAVAILABLE, error=str(error), topic=self._partition.topic)
@@ -105,7 +105,7 @@ class Builder:
         self._follow(built, manifest.position, position)
         return built
 
-    def _loaded(self) -> tuple[Manifest, list[Frame]] | None:
+    def _loaded(self) -> Checkpoint | None:
         try:
             return self._checkpoints.load()
         except TransientError as error:

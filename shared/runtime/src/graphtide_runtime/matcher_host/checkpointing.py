@@ -3,9 +3,11 @@
 A segment holds frames: the edges selected up to a position, as Arrow. Frames end where a plan starts, so that whoever restores
 them knows which matches had been told. What has left the longest window is dropped by segments; when there are many, the oldest
 are merged, so that a long window does not make many segments.
+Which edges were kept stands in a segment of its own, which is written when that changes.
 The manifest knows a digest of every segment, and begins with its own: what was damaged, or is of another format, counts as
 lost, and the log is read instead. All edges of a checkpoint are of one epoch of the stream.
-Cost of a save: O(edges selected since the last), and now and then the merge of a pair.
+Cost of a save: O(edges selected since the last), and now and then the merge of a pair; nothing that grows with the plans, but
+where they changed or a limit made them give up matches.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from graphtide_native.spec import columns
 from graphtide_query.canonical import canonical_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_native.records import EdgeBatch
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
 
-FORMAT = 2
+FORMAT = 3
 _DIGEST_BYTES = 16
 MOST_SEGMENTS = 64
 
@@ -57,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True):
         newest: time of the newest edge before.
         unit: what a tick is.
         window: ticks for which edges were kept.
-        forms: canonical forms of the query edges of which every edge was kept.
+        forms: segment of the canonical forms of the query edges of which every edge was kept.
         attributes: attributes that the edges have.
         deletions: whether the stream deletes edges.
         shed: patterns whose matches are incomplete.
@@ -70,7 +72,7 @@ class Manifest(msgspec.Struct, frozen=True):
     newest: int
     unit: str
     window: int
-    forms: frozenset[str]
+    forms: Segment
     attributes: frozenset[str]
     deletions: bool
     shed: frozenset[str]
@@ -78,23 +80,28 @@ class Manifest(msgspec.Struct, frozen=True):
     format: int = FORMAT
     epoch: int = 0
 
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint as it was loaded: its manifest, the forms that it names, and its frames, oldest first."""
+
+    manifest: Manifest
+    forms: frozenset[str]
+    frames: list[Frame]
+
     def serves(self, running: Sequence[Running]) -> bool:
         """Whether plans can go on from here: all their state is in it, and they have nothing to report from before."""
+        manifest = self.manifest
         units = {each.assignment.unit.value for each in running}
         unit = running[0].assignment.unit
         patterns = [each.assignment.plan.pattern for each in running]
         return (
-            self.format == FORMAT
-            and units == {self.unit}
-            and all(each.reports_from >= self.position for each in running)
-            and all(pattern.window.ticks_at_least(unit) <= self.window for pattern in patterns)
-            and self.attributes.issuperset(columns(patterns))
-            and self.forms >= _forms(running)
+            units == {manifest.unit}
+            and all(each.reports_from >= manifest.position for each in running)
+            and all(pattern.window.ticks_at_least(unit) <= manifest.window for pattern in patterns)
+            and manifest.attributes.issuperset(columns(patterns))
+            and all(self.forms >= canonical_edges(pattern) for pattern in patterns)
         )
-
-
-def _forms(running: Iterable[Running]) -> frozenset[str]:
-    return frozenset().union(*(canonical_edges(each.assignment.plan.pattern) for each in running))
 
 
 @dataclass(slots=True)
@@ -142,32 +149,35 @@ class Checkpointer:
         self._lineage = secrets.token_hex(8)
         self._count = 0
         self._segments: tuple[Segment, ...] = ()
+        self._forms: tuple[frozenset[str], Segment] | None = None
         self._epoch = 0
 
-    def load(self) -> tuple[Manifest, list[Frame]] | None:
+    def load(self) -> Checkpoint | None:
         """Return the newest checkpoint, if there is one whole of a format we know; saves go on from it.
 
         Raises:
             TransientError: the store does not answer.
         """
-        self._segments = ()
+        self.start_anew()
         manifest = self._store.manifest(self._key)
         try:
             found = _decoded(manifest)
             if found is None or found.format != FORMAT:
                 return None
-            segments = self._intact(found.segments)
+            segments = self._intact([found.forms, *found.segments])
             if segments is None:
                 return None
-            frames = [frame for segment in segments for frame in msgspec.msgpack.decode(segment, type=list[Frame])]
+            forms = msgspec.msgpack.decode(segments[0], type=frozenset[str])
+            frames = [frame for segment in segments[1:] for frame in msgspec.msgpack.decode(segment, type=list[Frame])]
         except msgspec.MsgspecError:
             return None
-        self._segments, self._epoch = found.segments, found.epoch
-        return found, frames
+        self._segments, self._forms, self._epoch = found.segments, (forms, found.forms), found.epoch
+        return Checkpoint(found, forms, frames)
 
     def start_anew(self) -> None:
         """Save whole from now on: the pass was not made from what was loaded."""
         self._segments = ()
+        self._forms = None
 
     def save(self, of: StreamPass, frames: list[Frame]) -> int:
         """Save what the pass selected since the last save, and that it stands where it stands; return how many bytes that took.
@@ -184,23 +194,31 @@ class Checkpointer:
             kept.append(self._added(frames, frames[-1].newest, added))
         if len(kept) > MOST_SEGMENTS:
             kept = self._merged(kept, added)
+        forms = self._saved_forms(of.forms) or self._added(sorted(of.forms), of.newest, added)
         manifest = Manifest(
             position=of.position,
             newest=of.newest,
             unit=of.unit.value,
             window=of.window,
-            forms=_forms(of.running),
+            forms=forms,
             attributes=frozenset(of.attributes),
             deletions=of.deletions,
             shed=of.shed,
             segments=tuple(kept),
             epoch=of.epoch,
         )
-        names = [segment.name for segment in kept if segment.name not in added]
+        names = [segment.name for segment in (forms, *kept) if segment.name not in added]
         encoded = _encoded(manifest)
         self._store.save(self._key, encoded, added, names)
-        self._segments, self._epoch = manifest.segments, of.epoch
+        self._segments, self._forms, self._epoch = manifest.segments, (of.forms, forms), of.epoch
         return len(encoded) + sum(map(len, added.values()))
+
+    def _saved_forms(self, forms: frozenset[str]) -> Segment | None:
+        """Return the segment in which these very forms are saved already."""
+        if self._forms is None:
+            return None
+        saved, segment = self._forms
+        return segment if saved is forms or saved == forms else None
 
     def _name(self) -> str:
         self._count += 1
@@ -218,9 +236,9 @@ class Checkpointer:
             merged.append(self._added(frames, old[place + 1].newest, added))
         return merged + segments[half:]
 
-    def _added(self, frames: list[Frame], newest: int, added: dict[str, bytes]) -> Segment:
+    def _added(self, content: Sequence[Frame | str], newest: int, added: dict[str, bytes]) -> Segment:
         """Add a segment to those that are to be saved."""
-        encoded = msgspec.msgpack.encode(frames)
+        encoded = msgspec.msgpack.encode(content)
         segment = Segment(self._name(), newest, _digest(encoded))
         added[segment.name] = encoded
         return segment

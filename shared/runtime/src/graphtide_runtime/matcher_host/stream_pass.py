@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
+from graphtide_query.canonical import canonical_edges
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -95,6 +97,11 @@ class StreamPass:
         begun._paused = {name: report for name, report in self.reports().items() if report.paused}
         begun._untold = dict(begun._paused)
         return begun
+
+    @cached_property
+    def forms(self) -> frozenset[str]:
+        """Canonical forms of the query edges that its plans have."""
+        return frozenset().union(*(canonical_edges(each.assignment.plan.pattern) for each in self._running))
 
     @property
     def running(self) -> Sequence[Running]:

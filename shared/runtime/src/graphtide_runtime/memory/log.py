@@ -11,7 +11,7 @@ from graphtide_runtime.memory.writer import MemoryTransactor, MemoryWriter
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from graphtide_core.ports.log import LogAdmin, LogReader, LogTransactor, LogWriter, TopicSpec
+    from graphtide_core.ports.log import LogAdmin, LogReader, LogTransactor, LogWriter, TopicPartition, TopicSpec
 
 
 class MemoryAdmin:
@@ -38,6 +38,11 @@ class MemoryAdmin:
         """Return the names of all topics, sorted."""
         with self._state.changed:
             return self._state.topics()
+
+    def written(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the offset after the last record of each partition."""
+        with self._state.changed:
+            return {place: self._state.partition(place).end for place in partitions}
 
 
 class MemoryLog:

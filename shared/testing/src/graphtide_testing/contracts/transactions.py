@@ -129,6 +129,7 @@ class TransactionContract(LogFixtures):
 
     def test_an_open_transaction_holds_back_what_follows(
         self,
+        log: Log,
         topic: str,
         place: TopicPartition,
         group: str,
@@ -152,9 +153,11 @@ class TransactionContract(LogFixtures):
         writer.flush(PATIENCE)
         assert reader.poll(0.3, 10) == []
         assert reader.ends([place]) == {place: (0, 3)}
+        assert log.admin().written([place]) == {place: 5}
         transactor.commit(group, {})
         assert values(read(reader, 2)) == [b"open", b"after"]
         assert reader.ends([place]) == {place: (0, 6)}
+        assert log.admin().written([place]) == {place: 6}
 
     def test_reading_goes_on_after_the_mark_of_a_transaction(
         self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor

@@ -36,11 +36,11 @@ struct Figures {
 }
 
 impl Told {
-    /// Lets a pattern be told of, whatever it counts: it has another plan.
-    pub fn forget(&mut self, number: usize) {
-        self.figures.resize(self.figures.len().max(number + 1), Figures::default());
+    /// Lets a pattern be told of, whatever it counts: it has another plan. Its lists, and those it shares, may hold other edges.
+    pub fn replanned(&mut self, number: usize, patterns: usize) {
+        self.figures.resize(patterns, Figures::default());
         self.figures[number].candidates = u64::MAX;
-        self.waiting.push(number as u32);
+        self.waiting = (0..patterns as u32).collect();
     }
 }
 

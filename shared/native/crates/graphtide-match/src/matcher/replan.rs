@@ -108,7 +108,7 @@ impl Matcher {
         };
         self.postings = postings;
         self.patterns[number].counts = counts;
-        self.told.forget(number);
+        self.told.replanned(number, self.patterns.len());
         if !was_occupied {
             self.occupied.push(number as u32);
         }
