@@ -3,7 +3,7 @@
 # ruff: noqa: E402 - what is imported may start threads, which are to have no arenas of their own, and takes its time
 from __future__ import annotations
 
-from graphtide_runtime.allocator import stay_small
+from graphtide_native.allocator import stay_small
 from graphtide_runtime.starting import end_at_once
 
 stay_small()

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
 from graphtide_core.errors import FencedError, GraphtideError, TransientError
+from graphtide_native.allocator import give_back
 
-from graphtide_runtime.allocator import give_back
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import CURRENT, Pulse
 from graphtide_runtime.telemetry import attributes as key

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
+from graphtide_native.allocator import keep_pages
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -62,6 +63,7 @@ def demo(
         write_ground_truth(truth_file, stream)
     console.print(f"a day of {len(stream.edges):,} flows: {stream_file}", highlight=False)
     console.print(Text(f"\n{stream.patterns.strip()}\n", style="dim"))
+    keep_pages()
     with MatchFile(match_file) as sink, ProgressBar() as bar:
         run = prepare(
             read_patterns(pattern_file), str(stream_file), MatchOptions(), reading=ReaderOptions(keep_raw=False), matches=sink

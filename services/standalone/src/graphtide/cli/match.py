@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
+from graphtide_native.allocator import keep_pages
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.planner import AUTO
 
@@ -93,6 +94,7 @@ def match(
         {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
     )
     refuse_unwritable([summary, explain])
+    keep_pages()
     patterns = read_patterns(pattern_file)
     chosen = variant(plan, engine_name(engine))
     options = replace(

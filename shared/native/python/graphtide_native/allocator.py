@@ -1,9 +1,11 @@
-"""What a service asks of the C library's allocator, so that it stays as small as what it holds.
+"""What a process asks of the C library's allocator: a service to stay as small as what it holds, a run over a file to be fast.
 
 glibc gives a new thread an arena of its own, of up to eight a core, and keeps what is freed in an arena below something that
 is still held. It also learns to take ever larger blocks from arenas. Clients of the log have threads of their own and are
 opened again when the log was away, patterns come with much state and go: what they leave behind would pile up in one arena
 after the other. In one arena the next takes what the last has left, and large blocks go back to the system by themselves.
+A run over a file takes and frees blocks of the same sizes all the time: pages that went back to the system in between would
+come again one fault at a time.
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ def stay_small() -> None:
     Call it before anything is imported that starts threads: an arena stays. Python and the engines seldom allocate side by
     side: the one holds a lock, the others keep what they have.
     """
-    tune = getattr(ctypes.CDLL(None), "mallopt", None)
-    if tune is None:
-        return
-    for parameter, value in ((_M_ARENA_MAX, 1), (_M_MMAP_THRESHOLD, _MIB), (_M_TRIM_THRESHOLD, 8 * _MIB)):
-        tune(parameter, value)
+    _tune({_M_ARENA_MAX: 1, _M_MMAP_THRESHOLD: _MIB, _M_TRIM_THRESHOLD: 8 * _MIB})
+
+
+def keep_pages() -> None:
+    """Let freed memory stay with the process, up to 256 MiB of it; only blocks of more than 32 MiB have pages of their own."""
+    _tune({_M_MMAP_THRESHOLD: 32 * _MIB, _M_TRIM_THRESHOLD: 256 * _MIB})
 
 
 def give_back() -> None:
@@ -35,3 +38,10 @@ def give_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def _tune(values: dict[int, int]) -> None:
+    tune = getattr(ctypes.CDLL(None), "mallopt", None)
+    if tune is not None:
+        for parameter, value in values.items():
+            tune(parameter, value)

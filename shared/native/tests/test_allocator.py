@@ -10,7 +10,7 @@ import pytest
 
 GIVEN_BACK = """
 from pathlib import Path
-from graphtide_runtime.allocator import give_back
+from graphtide_native.allocator import give_back
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
@@ -26,7 +26,7 @@ ARENAS = """
 import sys
 import threading
 from pathlib import Path
-from graphtide_runtime.allocator import stay_small
+from graphtide_native.allocator import stay_small
 
 if sys.argv[1] == "one":
     stay_small()
@@ -47,6 +47,21 @@ print(sum(start % (64 << 20) == 0 for start in starts))
 over.set()
 """
 
+AGAIN = """
+import resource
+import sys
+from graphtide_native.allocator import keep_pages
+
+if sys.argv[1] == "kept":
+    keep_pages()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    # Pages come with the first bytes that are written to them.
+    held = [bytearray(b"x") * (4 << 20) for _ in range(8)]
+    del held
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
 needs_glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library keeps what it keeps")
 
 
@@ -63,3 +78,8 @@ def test_freed_memory_below_what_is_held_is_given_back() -> None:
 def test_threads_share_an_arena() -> None:
     assert figure(ARENAS, "one") == 0
     assert figure(ARENAS, "many") > 0
+
+
+@needs_glibc
+def test_blocks_that_were_freed_are_taken_again_without_a_fault_for_each_of_their_pages() -> None:
+    assert figure(AGAIN, "kept") * 4 < figure(AGAIN, "as it is")
