@@ -154,7 +154,7 @@ impl Decoder for JsonLinesDecoder {
 }
 
 #[inline]
-fn parse<'t>(keys: &Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
+fn parse<'t>(keys: &mut Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
     // Judged once for the whole line, texts need no second look.
     let text = std::str::from_utf8(line).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
     let mut fields = keys.no_fields();
@@ -162,7 +162,7 @@ fn parse<'t>(keys: &Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
         return Ok(fields);
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let fields = keys.deserialize(&mut deserializer).map_err(|error| refuse_json(&error))?;
+    let fields = (&*keys).deserialize(&mut deserializer).map_err(|error| refuse_json(&error))?;
     deserializer.end().map_err(|error| refuse_json(&error))?;
     Ok(fields)
 }

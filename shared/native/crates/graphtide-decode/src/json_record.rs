@@ -12,6 +12,8 @@ use std::fmt;
 use graphtide_graph::value::ValueRef;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::columns::{Column, ColumnNames};
 
 /// The key of the nested object whose members are attributes.
@@ -73,10 +75,21 @@ struct Meaning {
     nests: bool,
 }
 
+/// A key that means something.
+#[derive(Clone, Debug)]
+struct Known {
+    name: Box<str>,
+    /// The name as it is written, with the quote and the colon behind it; none if it is written with escapes.
+    closed: Option<Box<str>>,
+    meaning: Meaning,
+}
+
 /// The keys that mean something; a handful, so that a search by length and bytes beats hashing.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
-    keys: Vec<(Box<str>, Meaning)>,
+    keys: Vec<Known>,
+    /// For every key, and behind them for the beginning of an object, the key that came next the last time.
+    next: Vec<usize>,
     attributes: usize,
     /// Whether names of other attributes are wanted.
     discover: bool,
@@ -84,37 +97,39 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new(names: &ColumnNames, attributes: &[String], discover: bool) -> Self {
-        let mut keys = Self { keys: Vec::new(), attributes: attributes.len(), discover };
+        let mut keys = Self { keys: Vec::new(), next: Vec::new(), attributes: attributes.len(), discover };
         for column in Column::ALL {
             keys.meaning(names.get(column)).column = Some(column);
         }
         for (place, name) in attributes.iter().enumerate() {
             keys.meaning(name).attribute = Some(place);
         }
-        if attributes.is_empty() && !discover {
-            return keys;
+        if !attributes.is_empty() || discover {
+            keys.meaning(ATTRIBUTES).nests = true;
         }
-        keys.meaning(ATTRIBUTES).nests = true;
+        keys.next = vec![0; keys.keys.len() + 1];
         keys
     }
 
     /// Fields of which none is there.
     pub(crate) fn no_fields<'t>(&self) -> Fields<'t> {
-        let attributes = vec![Scalar::Null; self.attributes];
+        let attributes = smallvec![Scalar::Null; self.attributes];
         Fields { columns: Default::default(), attributes, others: Vec::new(), attributes_fit: true }
     }
 
     fn meaning(&mut self, name: &str) -> &mut Meaning {
-        let place = self.keys.iter().position(|(key, _)| **key == *name).unwrap_or_else(|| {
-            self.keys.push((name.into(), Meaning::default()));
+        let place = self.keys.iter().position(|key| *key.name == *name).unwrap_or_else(|| {
+            let is_plain = !name.contains(['"', '\\']);
+            let closed = is_plain.then(|| format!("{name}\":").into());
+            self.keys.push(Known { name: name.into(), closed, meaning: Meaning::default() });
             self.keys.len() - 1
         });
-        &mut self.keys[place].1
+        &mut self.keys[place].meaning
     }
 
     #[inline]
     fn find(&self, name: &str) -> Meaning {
-        self.keys.iter().find(|(key, _)| **key == *name).map_or(Meaning::default(), |(_, meaning)| *meaning)
+        self.keys.iter().find(|key| *key.name == *name).map_or(Meaning::default(), |key| key.meaning)
     }
 }
 
@@ -122,7 +137,7 @@ impl Keys {
 #[derive(Debug)]
 pub(crate) struct Fields<'t> {
     columns: [Scalar<'t>; Column::COUNT],
-    pub(crate) attributes: Vec<Scalar<'t>>,
+    pub(crate) attributes: SmallVec<[Scalar<'t>; 4]>,
     /// Names of attributes nobody asked for, where they are to be discovered.
     pub(crate) others: Vec<Box<str>>,
     /// False if the key `attributes` had a value, which is no object and nobody's attribute.

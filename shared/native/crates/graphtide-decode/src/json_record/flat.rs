@@ -1,7 +1,7 @@
 //! Flat objects of plain values, which most records are, read in one pass.
 //!
 //! Whatever is not plain (escapes, nesting, numbers with places, an odd character) is left to the full reader; what both read is the
-//! same. Cost: each byte is looked at once, and a key is mostly the one that is expected.
+//! same. Cost: each byte is looked at once or twice, in words; a key is mostly the one that followed last time.
 
 use std::borrow::Cow;
 
@@ -12,26 +12,43 @@ use super::{Fields, Keys, Meaning, Scalar};
 /// Digits of an integer that surely fits 64 bits.
 const MOST_DIGITS: usize = 18;
 
+/// Words in which a text mostly ends.
+const SHORT_TEXT: usize = 4;
+
 impl Keys {
     /// Reads an object into fields of which none is there; false, and fields to be thrown away, if it is not flat and plain, or none.
-    pub(crate) fn flat<'t>(&self, text: &'t str, fields: &mut Fields<'t>) -> bool {
+    pub(crate) fn flat<'t>(&mut self, text: &'t str, fields: &mut Fields<'t>) -> bool {
         // Not even between values: then texts need no look at them.
-        let is_plain = text.bytes().all(|byte| byte >= b' ');
-        is_plain && self.members(&mut Rest { text, place: 0 }, fields).is_some()
+        !has_controls(text.as_bytes()) && self.members(&mut Rest { text, place: 0 }, fields).is_some()
     }
 
-    fn members<'t>(&self, rest: &mut Rest<'t>, fields: &mut Fields<'t>) -> Option<()> {
-        let mut expected = 0;
+    fn members<'t>(&mut self, rest: &mut Rest<'t>, fields: &mut Fields<'t>) -> Option<()> {
+        let mut last = self.keys.len();
         rest.token(b'{')?;
         loop {
             rest.token(b'"')?;
-            let key = rest.string()?;
-            rest.token(b':')?;
-            let meaning = self.find_from(key, &mut expected);
+            let expected = self.next[last];
+            if rest.passes(self.keys[expected].closed.as_deref()) {
+                last = expected;
+            } else {
+                let key = rest.string()?;
+                rest.token(b':')?;
+                if let Some(found) = self.found_after(last, key) {
+                    last = found;
+                } else {
+                    rest.value(|value| self.pass(fields, key, &value))?;
+                    match rest.next()? {
+                        b',' => continue,
+                        b'}' => return rest.is_blank().then_some(()),
+                        _ => return None,
+                    }
+                }
+            }
+            let meaning = self.keys[last].meaning;
             if meaning.nests {
                 return None;
             }
-            rest.value(|value| self.keep(fields, meaning, key, value))?;
+            rest.value(|value| keep(fields, meaning, value))?;
             match rest.next()? {
                 b',' => {}
                 b'}' => return rest.is_blank().then_some(()),
@@ -40,26 +57,25 @@ impl Keys {
         }
     }
 
-    #[inline(never)]
-    fn keep<'t>(&self, fields: &mut Fields<'t>, meaning: Meaning, key: &str, value: Scalar<'t>) {
-        if meaning != Meaning::default() {
-            fields.keep(meaning, value);
-        } else if self.discover {
-            fields.discover(key.into(), &value);
-        }
+    /// The place of a key that means something, to be expected after another from now on.
+    fn found_after(&mut self, last: usize, name: &str) -> Option<usize> {
+        let found = self.keys.iter().position(|key| *key.name == *name)?;
+        self.next[last] = found;
+        Some(found)
     }
 
-    /// What a key means; the search begins with the one after the last that was found.
-    #[inline]
-    fn find_from(&self, name: &str, expected: &mut usize) -> Meaning {
-        let (before, after) = self.keys.split_at((*expected).min(self.keys.len()));
-        let found = after.iter().chain(before).position(|(key, _)| **key == *name);
-        found.map_or(Meaning::default(), |steps| {
-            let place = (before.len() + steps) % self.keys.len();
-            *expected = place + 1;
-            self.keys[place].1
-        })
+    /// Passes over the value of a key that means nothing.
+    #[inline(never)]
+    fn pass<'t>(&self, fields: &mut Fields<'t>, key: &'t str, value: &Scalar<'t>) {
+        if self.discover {
+            fields.discover(key.into(), value);
+        }
     }
+}
+
+#[inline(never)]
+fn keep<'t>(fields: &mut Fields<'t>, meaning: Meaning, value: Scalar<'t>) {
+    fields.keep(meaning, value);
 }
 
 /// The part of a text that is not read yet.
@@ -90,11 +106,20 @@ impl<'t> Rest<'t> {
         self.next().is_none()
     }
 
+    /// Passes these bytes, if they come next.
+    #[inline]
+    fn passes(&mut self, wanted: Option<&str>) -> bool {
+        let length =
+            wanted.filter(|wanted| self.text.as_bytes()[self.place..].starts_with(wanted.as_bytes())).map_or(0, str::len);
+        self.place += length;
+        length > 0
+    }
+
     /// A text up to its closing quote, without escapes.
     #[inline]
     fn string(&mut self) -> Option<&'t str> {
         let rest = &self.text.as_bytes()[self.place..];
-        let length = memchr2(b'"', b'\\', rest)?;
+        let length = quote_or_escape(rest)?;
         if rest[length] != b'"' {
             return None;
         }
@@ -165,6 +190,40 @@ impl<'t> Rest<'t> {
     }
 }
 
+/// Every byte of a word is one.
+const ONES: u64 = u64::MAX / 255;
+
+/// Whether a byte is below that of a blank.
+#[inline]
+fn has_controls(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let below = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        word.wrapping_sub(ONES * u64::from(b' ')) & !word
+    };
+    // All of them: that is faster than to look whether it was the last.
+    words.iter().fold(0, |found, word| found | below(word)) & (ONES << 7) != 0 || rest.iter().any(|byte| *byte < b' ')
+}
+
+/// Where the first quote or backslash is. Most texts are a few words long.
+#[inline]
+fn quote_or_escape(bytes: &[u8]) -> Option<usize> {
+    const QUOTES: u64 = ONES * b'"' as u64;
+    const ESCAPES: u64 = ONES * b'\\' as u64;
+    // The lowest bit is that of the lowest byte that is zero.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
+    let (words, _) = bytes.as_chunks::<8>();
+    for (number, word) in words.iter().take(SHORT_TEXT).enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = zeros(word ^ QUOTES) | zeros(word ^ ESCAPES);
+        if found != 0 {
+            return Some(number * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let passed = words.len().min(SHORT_TEXT) * 8;
+    memchr2(b'"', b'\\', &bytes[passed..]).map(|place| passed + place)
+}
+
 #[cfg(test)]
 mod tests {
     use serde::de::DeserializeSeed;
@@ -204,7 +263,7 @@ mod tests {
         " 7 ",
         "tru\u{fc}",
     ];
-    const LINES: [&str; 12] = [
+    const LINES: [&str; 16] = [
         "{\"ts\":V,\"src\":\"a\"}",
         " { \"src\" : V , \"n\" : 1 } \r",
         "{\"n\":1,\"n\":V}",
@@ -217,16 +276,19 @@ mod tests {
         "V",
         "{\"op\":V,\"ts\":1,\"id\":V,\"n\":V}",
         "{\"t\\u0073\":V}",
+        "{\"q\"t\":V}",
+        "{\"q\\\"t\":V,\"b\\\\s\":V}",
+        "{\"b\\s\":V}",
+        "{\"a text that is longer than four words of eight bytes each\":V,\"src\":\"another that is longer than those four\"}",
     ];
 
     #[test]
     fn what_it_reads_the_full_reader_reads_alike() {
         let names = ColumnNames::default();
         let mut flat_ones = 0;
-        for (attributes, discover) in
-            [(vec![], false), (vec!["n".to_owned()], false), (vec!["n".to_owned(), "ts".to_owned()], true)]
-        {
-            let keys = Keys::new(&names, &attributes, discover);
+        let odd = ["n", "ts", "q\"t", "b\\s", ""].map(str::to_owned).to_vec();
+        for (attributes, discover) in [(vec![], false), (vec!["n".to_owned()], false), (odd, true)] {
+            let mut keys = Keys::new(&names, &attributes, discover);
             for line in LINES {
                 for value in VALUES {
                     let text = line.replace('V', value);
@@ -246,5 +308,24 @@ mod tests {
             }
         }
         assert!(flat_ones > 100, "only {flat_ones} were flat");
+    }
+
+    #[test]
+    fn words_are_searched_as_bytes_would_be() {
+        for length in 0..40 {
+            for (place, byte) in (0..length).flat_map(|place| (0..=255).map(move |byte| (place, byte))) {
+                let mut bytes = vec![b'x'; length];
+                bytes[place] = byte;
+                if place > 0 {
+                    bytes[place - 1] = b'!';
+                }
+                assert_eq!(has_controls(&bytes), byte < b' ', "{bytes:?}");
+                assert_eq!(quote_or_escape(&bytes), matches!(byte, b'"' | b'\\').then_some(place), "{bytes:?}");
+            }
+        }
+        assert_eq!(
+            quote_or_escape(b"0123456\\\"\"").into_iter().chain(quote_or_escape(b"[]#\"\\")).collect::<Vec<_>>(),
+            [7, 3]
+        );
     }
 }
