@@ -26,7 +26,7 @@ from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.adversary import ADVERSARY, edges, ordinary
 from graphtide_testing.ordered_records import ordered_records
@@ -64,7 +64,7 @@ def measure(texts: Sequence[str], engine: str, policy: str, rate: int, seconds: 
     writer = log.writer()
     writer.write([_plan(text, engine, policy) for text in texts])
     settings = HostSettings(linger_seconds=0.01)
-    host = MatcherHost(log, MemoryCheckpoints(), WireRecords(TOPICS, "matcher_timing", 0, clock), clock, settings)
+    host = MatcherHost(log, MemoryCheckpoints(), HostRecords(TOPICS, "matcher_timing", 0, clock), clock, settings)
     host.open()
     records = list(ordered_records(TOPICS.ordered(STREAM), list(edges(0, int(rate * seconds))), TOGETHER))
     sent: list[float] = []

@@ -31,7 +31,7 @@ from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire import control
@@ -81,7 +81,7 @@ class Measured:
             self.register(number)
         before, begun = memory(), time.process_time()
         clock = SystemClock()
-        records = WireRecords(TOPICS, "matcher_timing", 0, clock)
+        records = HostRecords(TOPICS, "matcher_timing", 0, clock)
         self.host = MatcherHost(self.log, MemoryCheckpoints(), records, clock, HostSettings(linger_seconds=0.001))
         self.host.open()
         self.adopted_s = time.process_time() - begun

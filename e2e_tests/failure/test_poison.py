@@ -26,7 +26,7 @@ from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.application.counter import Counter, CounterSettings
@@ -72,7 +72,7 @@ class Deployment:
         clock, log = SystemClock(), self.log
         self.view, self.recent = View(TOPICS), RecentMatches()
         hosts = [
-            MatcherHost(log, self.checkpoints, WireRecords(TOPICS, service, 0, clock), clock, QUICK)
+            MatcherHost(log, self.checkpoints, HostRecords(TOPICS, service, 0, clock), clock, QUICK)
             for service in ("matcher_timing", "matcher_sjtree")
         ]
         sequencing = Sequencing(ordering=Ordering(idle_seconds=0.0), linger_seconds=0.0, poll_seconds=0.0, patterns_seconds=0.0)
@@ -174,7 +174,7 @@ def spoil(checkpoints: MemoryCheckpoints, rng: Random) -> None:
         found = Checkpointer(checkpoints, key).load()
         assert saved is not None
         assert found is not None
-        names = [segment.name for segment in found[0].segments]
+        names = [segment.name for segment in (found.manifest.forms, *found.manifest.segments)]
         segments = dict(zip(names, checkpoints.segments(key, names) or [], strict=True))
         if rng.random() < 0.7:
             name = rng.choice(names)

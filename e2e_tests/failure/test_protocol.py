@@ -25,7 +25,7 @@ from graphtide_planner.domain.planning import SERVICES, PlanningPolicy
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.accounting import Account
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -242,7 +242,7 @@ class Protocol(RuleBasedStateMachine):
 
     def _host(self, place: tuple[str, int], fuse: Fuse) -> MatcherHost:
         log, checkpoints = self._mortal(fuse), Mortal(self.checkpoints, fuse)
-        return MatcherHost(log, checkpoints, WireRecords(TOPICS, *place, SystemClock()), SystemClock(), QUICK)
+        return MatcherHost(log, checkpoints, HostRecords(TOPICS, *place, SystemClock()), SystemClock(), QUICK)
 
     def _mortal(self, fuse: Fuse) -> Any:
         return Mortal(self.log, fuse)

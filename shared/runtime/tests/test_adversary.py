@@ -11,7 +11,7 @@ from graphtide_query import parse
 from graphtide_query.planner import ENGINES, plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.adversary import ADVERSARY, HEAVY, edges, ordinary
 from graphtide_testing.clock import ManualClock
@@ -41,7 +41,7 @@ class Shard:
         self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(STREAM)])
         self.clock = ManualClock()
         self._writer = self.log.writer()
-        records = WireRecords(TOPICS, "matcher_timing", 0, self.clock)
+        records = HostRecords(TOPICS, "matcher_timing", 0, self.clock)
         settings = HostSettings(linger_seconds=0.0, most_records=1, figures_seconds=0.0)
         self.host = MatcherHost(self.log, MemoryCheckpoints(), records, self.clock, settings)
 

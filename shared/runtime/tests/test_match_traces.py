@@ -31,9 +31,16 @@ def record(ids: str, *traced: ordered.TracedRows) -> Record:
         "id": list(ids),
     }
     figures = ordered.OrderedFigures(
-        EventTime(0), EventTime(len(ids) - 1), len(ids), 0, EventTime(0), TimeUnit.MILLISECOND, BATCH if traced else None
+        first_ts=EventTime(0),
+        last_ts=EventTime(len(ids) - 1),
+        records=len(ids),
+        ordinal=0,
+        watermark=EventTime(0),
+        unit=TimeUnit.MILLISECOND,
+        traceparent=BATCH if traced else None,
+        traces=traced,
     )
-    message = ordered.encode("ordered", figures, ordered_body.encode(columns), traced)
+    message = ordered.encode("ordered", figures, ordered_body.encode(columns))
     return Record("ordered", 0, 0, 0, None, message.value, message.headers)
 
 
@@ -43,8 +50,9 @@ def match(*ids: str) -> MatchRecord:
 
 
 def carried(of: Record, matches: Iterable[MatchRecord]) -> list[str | None]:
-    with matching(of, StreamName("s")):
-        return list(traceparents(of, list(matches), "matches"))
+    figures = ordered.figures(of.headers)
+    with matching(of, figures, StreamName("s")):
+        return list(traceparents(of, figures, list(matches), "matches"))
 
 
 def test_the_last_edge_decides_also_where_an_earlier_one_is_traced() -> None:

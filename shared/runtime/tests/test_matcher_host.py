@@ -20,7 +20,7 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.doubts import MOST_DOUBTS
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.found import keys_in_json_lines
@@ -115,7 +115,7 @@ class World:
 
     def new_host(self, service: str = "matcher_timing") -> MatcherHost:
         """Return a host whose calls burn the fuse."""
-        records = WireRecords(TOPICS, service, 0, SystemClock())
+        records = HostRecords(TOPICS, service, 0, SystemClock())
         log: Any = Mortal(self.log, self.fuse)
         checkpoints: Any = Mortal(self.checkpoints, self.fuse)
         return MatcherHost(log, checkpoints, records, SystemClock(), FAST)

@@ -233,7 +233,7 @@ def test_the_beginning_of_an_epoch_is_a_record_without_edges_that_readers_take()
 def test_edges_of_the_first_epoch_are_written_as_by_versions_without_epochs() -> None:
     names = {name for name, _ in ordered.encode("t", FIGURES, b"").headers}
     assert "graphtide-epoch" not in names
-    assert ordered.epoch_of(ordered.encode("t", FIGURES, b"").headers) == 0
+    assert ordered.figures(ordered.encode("t", FIGURES, b"").headers).epoch == 0
 
 
 def test_a_command_is_no_edges() -> None:

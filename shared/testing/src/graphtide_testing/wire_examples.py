@@ -76,6 +76,7 @@ FIGURES = ordered.OrderedFigures(EventTime(-5), EventTime(9), 2, 100, EventTime(
 LATER_FIGURES = replace(FIGURES, epoch=3)
 RESET = raw.Reset(2, "operator")
 TRACED = (ordered.TracedRows(0, 1, TRACE), ordered.TracedRows(1, 1, TRACE.replace("4bf9", "5cfa")))
+TRACED_FIGURES = replace(FIGURES, traces=TRACED)
 COLUMNS: dict[str, list[bool | int | float | str | None]] = {
     "ts": [-5, 9],
     "src": ["a", "b"],
@@ -220,9 +221,9 @@ EXAMPLES = [
     ),
     Example(
         "ordered-traces",
-        ordered.encode("t", FIGURES, b"any", TRACED),
-        TRACED,
-        lambda record: ordered.traced_rows(record.headers),
+        ordered.encode("t", TRACED_FIGURES, b"any"),
+        TRACED_FIGURES,
+        lambda record: ordered.figures(record.headers),
     ),
     Example(
         "pattern",

@@ -96,7 +96,7 @@ def decode(record: Record) -> DeadLetterRecord:
     if record.value is None:
         reason = "a dead letter without a value"
         raise PoisonRecordError(reason)
-    headers = record.headers
+    headers = names.by_name(record.headers)
     return DeadLetterRecord(
         raw=record.value,
         code=names.required(headers, CODE),

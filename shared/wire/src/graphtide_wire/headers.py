@@ -1,4 +1,4 @@
-"""Names of headers, and reading their values."""
+"""Names of headers, and reading their values, from a mapping that `by_name` makes once for a record."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import PoisonRecordError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphtide_core.ports.log import Headers
 
 CONTENT_TYPE: Final = "content-type"
@@ -30,13 +32,18 @@ def is_sampled(traceparent: str | None) -> bool:
     return found is not None and bool(int(found[3], 16) & 1)
 
 
-def text(headers: Headers, name: str) -> str | None:
-    """Return the last value of the header; None if it is not there.
+def by_name(headers: Headers) -> dict[str, bytes]:
+    """Return the last value of each header."""
+    return dict(headers)
+
+
+def text(headers: Mapping[str, bytes], name: str) -> str | None:
+    """Return the value of the header; None if it is not there.
 
     Raises:
         PoisonRecordError: it is not UTF-8.
     """
-    found = next((value for given, value in reversed(headers) if given == name), None)
+    found = headers.get(name)
     if found is None:
         return None
     try:
@@ -46,28 +53,27 @@ def text(headers: Headers, name: str) -> str | None:
         raise PoisonRecordError(reason) from error
 
 
-def readable(headers: Headers, name: str) -> str | None:
-    """Return the last value of the header; None if it is not there, or not UTF-8."""
+def readable(headers: Mapping[str, bytes], name: str) -> str | None:
+    """Return the value of the header; None if it is not there, or not UTF-8."""
     with suppress(PoisonRecordError):
         return text(headers, name)
     return None
 
 
-def required(headers: Headers, name: str) -> str:
-    """Return the last value of the header.
+def required(headers: Mapping[str, bytes], name: str) -> str:
+    """Return the value of the header.
 
     Raises:
         PoisonRecordError: it is not there, or not UTF-8.
     """
     found = text(headers, name)
     if found is None:
-        reason = f"the header {name} is missing"
-        raise PoisonRecordError(reason)
+        raise _missing(name)
     return found
 
 
-def integer(headers: Headers, name: str) -> int | None:
-    """Return the last value of the header as a signed integer of 64 bits; None if it is not there.
+def integer(headers: Mapping[str, bytes], name: str) -> int | None:
+    """Return the value of the header as a signed integer of 64 bits; None if it is not there.
 
     Raises:
         PoisonRecordError: it is none.
@@ -75,22 +81,30 @@ def integer(headers: Headers, name: str) -> int | None:
     found = text(headers, name)
     if found is None:
         return None
-    if not _INTEGER.fullmatch(found) or not -(2**63) <= int(found) < 2**63:
+    number = int(found) if _INTEGER.fullmatch(found) else None
+    if number is None or not -(2**63) <= number < 2**63:
         reason = f"the header {name} is no integer of 64 bits: {found[:40]!r}"
         raise PoisonRecordError(reason)
-    return int(found)
+    return number
 
 
-def required_integer(headers: Headers, name: str) -> int:
-    """Return the last value of the header as a signed integer of 64 bits.
+def required_integer(headers: Mapping[str, bytes], name: str) -> int:
+    """Return the value of the header as a signed integer of 64 bits.
 
     Raises:
         PoisonRecordError: it is not there, or no such integer.
     """
-    required(headers, name)
-    return integer(headers, name) or 0
+    found = integer(headers, name)
+    if found is None:
+        raise _missing(name)
+    return found
 
 
 def given(*pairs: tuple[str, str | int | None]) -> Headers:
     """Return the headers that have a value."""
     return tuple((name, str(value).encode()) for name, value in pairs if value is not None)
+
+
+def _missing(name: str) -> PoisonRecordError:
+    reason = f"the header {name} is missing"
+    return PoisonRecordError(reason)

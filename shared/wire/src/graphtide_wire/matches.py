@@ -92,16 +92,17 @@ def decode(record: Record) -> MatchEvent:
     """
     head = decode_json(record.value, _Head, "match record")
     kind = MatchKind(head.kind)
-    if names.required(record.headers, "ce_type") != TYPES[kind]:
+    headers = names.by_name(record.headers)
+    if names.required(headers, "ce_type") != TYPES[kind]:
         reason = f"the event's type is not that of a {kind.value}"
         raise PoisonRecordError(reason, record.value or b"")
     return MatchEvent(
         match_id=MatchId(head.match_id),
         pattern=PatternName(head.query),
-        version=names.required_integer(record.headers, PATTERN_VERSION),
+        version=names.required_integer(headers, PATTERN_VERSION),
         kind=kind,
         body=record.value or b"",
-        traceparent=names.text(record.headers, TRACEPARENT),
+        traceparent=names.text(headers, TRACEPARENT),
     )
 
 

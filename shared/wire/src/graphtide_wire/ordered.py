@@ -18,8 +18,6 @@ from graphtide_wire import headers as names
 from graphtide_wire.headers import CONTENT_TYPE, EPOCH, TRACEPARENT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from graphtide_core.ports.log import Headers
 
 ARROW_STREAM: Final = "application/vnd.apache.arrow.stream"
@@ -38,7 +36,17 @@ MADE: Final = "graphtide.made"
 MOST_TRACES: Final = 64
 """Runs of edges that a record names the traces of; the edges of further ones are in no trace from there on."""
 
+_UNITS: Final = {each.value: each for each in TimeUnit}
 _TRACED = re.compile(rf"([0-9]{{1,9}})\+([0-9]{{1,9}})=({names.TRACEPARENT_FORM.pattern})")
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRows:
+    """Edges next to each other that belong to one trace: 0-based place of the first, how many, span that they come from."""
+
+    first: int
+    rows: int
+    traceparent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,7 @@ class OrderedFigures:
         unit: what one tick of a time counts.
         traceparent: span that put them in order, if one of them is in a trace that is sampled.
         epoch: of the stream; from record to record (epoch, time) never goes back.
+        traces: which edges belong to traces that are sampled, in their order; of those given, a record names `MOST_TRACES`.
     """
 
     first_ts: EventTime
@@ -64,20 +73,12 @@ class OrderedFigures:
     unit: TimeUnit
     traceparent: str | None = None
     epoch: int = 0
+    traces: tuple[TracedRows, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TracedRows:
-    """Edges next to each other that belong to one trace: 0-based place of the first, how many, span that they come from."""
-
-    first: int
-    rows: int
-    traceparent: str
-
-
-def encode(topic: str, figures: OrderedFigures, body: bytes, traces: Sequence[TracedRows] = ()) -> Message:
-    """Return the message that carries the edges, for the topic's one partition; of the traces, those that it may name."""
-    named = ",".join(f"{each.first}+{each.rows}={each.traceparent}" for each in traces[:MOST_TRACES])
+def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
+    """Return the message that carries the edges, for the topic's one partition."""
+    named = ",".join(f"{each.first}+{each.rows}={each.traceparent}" for each in figures.traces[:MOST_TRACES])
     headers = names.given(
         (CONTENT_TYPE, ARROW_STREAM),
         (FIRST_TS, figures.first_ts),
@@ -100,31 +101,19 @@ def encode_beginning(topic: str, epoch: int, ordinal: int, unit: TimeUnit, body:
     return encode(topic, begun, body)
 
 
-def epoch_of(headers: Headers) -> int:
-    """Return the epoch that a record belongs to.
+def figures(given: Headers) -> OrderedFigures:
+    """Return what the headers say; the body is not needed. Where that of traces is damaged there are none: edges matter more.
 
     Raises:
-        PoisonRecordError: the header is damaged.
+        PoisonRecordError: another header is missing or damaged.
     """
-    epoch = names.integer(headers, EPOCH) or 0
-    if epoch < 0:
-        reason = f"there is no epoch {epoch}"
-        raise PoisonRecordError(reason)
-    return epoch
-
-
-def figures(headers: Headers) -> OrderedFigures:
-    """Return what the headers say; the body is not needed.
-
-    Raises:
-        PoisonRecordError: a header is missing or damaged.
-    """
+    headers = names.by_name(given)
     declared = names.required(headers, CONTENT_TYPE)
     if declared != ARROW_STREAM:
         reason = f"ordered edges as {declared[:100]!r}"
         raise PoisonRecordError(reason)
     unit = names.required(headers, UNIT)
-    if unit not in {each.value for each in TimeUnit}:
+    if unit not in _UNITS:
         reason = f"the header {UNIT} is no unit of time: {unit[:40]!r}"
         raise PoisonRecordError(reason)
     found = OrderedFigures(
@@ -133,22 +122,21 @@ def figures(headers: Headers) -> OrderedFigures:
         records=names.required_integer(headers, RECORDS),
         ordinal=names.required_integer(headers, ORDINAL),
         watermark=EventTime(names.required_integer(headers, WATERMARK)),
-        unit=TimeUnit(unit),
+        unit=_UNITS[unit],
         traceparent=names.text(headers, TRACEPARENT),
-        epoch=epoch_of(headers),
+        epoch=names.integer(headers, EPOCH) or 0,
+        traces=_traces(names.readable(headers, TRACES)),
     )
+    if found.epoch < 0:
+        reason = f"there is no epoch {found.epoch}"
+        raise PoisonRecordError(reason)
     if found.records < 0 or found.ordinal < 0 or found.first_ts > found.last_ts:
         reason = "the headers of ordered edges contradict each other"
         raise PoisonRecordError(reason)
     return found
 
 
-def traced_rows(headers: Headers) -> tuple[TracedRows, ...]:
-    """Return which edges belong to traces, in their order; none where the header is damaged, for edges matter more."""
-    try:
-        named = names.text(headers, TRACES)
-    except PoisonRecordError:
-        return ()
+def _traces(named: str | None) -> tuple[TracedRows, ...]:
     if named is None:
         return ()
     found = [_TRACED.fullmatch(each) for each in named.split(",")[:MOST_TRACES]]

@@ -199,12 +199,13 @@ def _remembered(headers: Headers) -> _Declared:
     return _declared(headers)
 
 
-def _declared(headers: Headers) -> _Declared:
+def _declared(given: Headers) -> _Declared:
     """Return what headers say.
 
     Raises:
         PoisonRecordError: one is damaged.
     """
+    headers = names.by_name(given)
     kind = (names.text(headers, CONTENT_TYPE) or _JSON_LINES).partition(";")[0].strip().lower()
     is_csv = kind == _CSV
     columns, traceparent = names.text(headers, COLUMNS), names.text(headers, TRACEPARENT)
@@ -242,7 +243,7 @@ def _checked(text: str | None) -> str | None:
     return text
 
 
-def _reset(headers: Headers) -> Reset | None:
+def _reset(headers: Mapping[str, bytes]) -> Reset | None:
     """Return the command; None if there is none.
 
     Raises:

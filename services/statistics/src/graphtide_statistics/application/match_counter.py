@@ -16,7 +16,7 @@ from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
-from graphtide_wire import control, headers, match_counts, matches
+from graphtide_wire import control, match_counts, matches
 from graphtide_wire.match_counts import CountsRecord
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class MatchCounter:
 
     def _count(self, opened: _Opened, record: Record) -> None:
         try:
-            if headers.text(record.headers, matches.BACKFILLED) is not None:
+            if any(name == matches.BACKFILLED for name, _ in record.headers):
                 return
             event = matches.decode(record)
         except PoisonRecordError as error:

@@ -6,7 +6,7 @@ The log alone suffices; a checkpoint saves reading a window of it. Plans that st
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
@@ -22,11 +22,20 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.matcher import MatchRecord
+    from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.checkpointing import Checkpoint, Checkpointer
 
 _LOG = structlog.get_logger()
+
+
+class Missed(NamedTuple):
+    """Matches that are to be reported later than when the record that completed them was taken; what its headers say."""
+
+    record: Record
+    figures: OrderedFigures
+    matches: list[MatchRecord]
 
 
 @dataclass(slots=True)
@@ -36,15 +45,15 @@ class Built:
     Attributes:
         stream_pass: the pass.
         recorder: what the pass selected since its last checkpoint.
-        missed: matches that its plans have to report from before its position, each with the record that completed it.
+        missed: matches that its plans have to report from before its position.
     """
 
     stream_pass: StreamPass
     recorder: Recorder = field(default_factory=Recorder)
-    missed: list[tuple[Record, MatchRecord]] = field(default_factory=list)
+    missed: list[Missed] = field(default_factory=list)
 
-    def take(self, record: Record) -> list[MatchRecord]:
-        """Let the pass take a record, noting what its state depends on; return the matches to report.
+    def take(self, record: Record, epoch: int) -> list[MatchRecord]:
+        """Let the pass take a record of an epoch, noting what its state depends on; return the matches to report.
 
         With a record of another epoch of the stream it begins anew: no match has edges of two.
 
@@ -52,7 +61,6 @@ class Built:
             UnreadableStreamError: the record is not what an ordered record must be; nothing of it was taken.
             DeletionsBeganError: the pass was made for a stream without deletions; nothing was taken.
         """
-        epoch = _epoch_of(record)
         batch = self.stream_pass.decode(record)
         if epoch != self.stream_pass.epoch:
             self.stream_pass, self.recorder = self.stream_pass.anew(epoch), Recorder()
@@ -131,15 +139,9 @@ class Builder:
         for record in between(self._reader, self._partition, start, position):
             try:
                 # What was put aside for its headers when it came is not taken when it is read again.
-                ordered.figures(record.headers)
-                built.missed += [(record, match) for match in built.take(record)]
+                figures = ordered.figures(record.headers)
+                matches = built.take(record, figures.epoch)
+                built.missed += [Missed(record, figures, matches)] if matches else []
             except (UnreadableStreamError, PoisonRecordError) as error:
                 _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         built.stream_pass.position = position
-
-
-def _epoch_of(record: Record) -> int:
-    try:
-        return ordered.epoch_of(record.headers)
-    except PoisonRecordError as error:
-        raise UnreadableStreamError(error.reason) from error

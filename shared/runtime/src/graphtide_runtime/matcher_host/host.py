@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ports.log import Position, TopicPartition
+from graphtide_wire import ordered
 
 from graphtide_runtime.doubts import Doubts
 from graphtide_runtime.follower import Follower
@@ -29,6 +30,7 @@ from graphtide_runtime.matcher_host.figures import HostFigures
 from graphtide_runtime.matcher_host.judging import dropped, judged, refused, runs
 from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_runtime.matcher_host.stream_work import StreamWork
+from graphtide_runtime.matcher_host.tracing import matching
 from graphtide_runtime.telemetry import events
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Record
     from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Assignment, Refusal
     from graphtide_runtime.matcher_host.records import HostRecords
@@ -228,7 +231,7 @@ class MatcherHost:
         work = self._work(stream)
         running, told = self._judged(stream, work)
         missed = work.adopt(running) if running else []
-        messages = [message for record, match in missed for message in self._reported(record, [match])]
+        messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
         over = work.over() if running else []
         told += [each.standing for each in running] + over
         messages += [self._tell(standing) for standing in told if standing != self._standings.get(standing.name)]
@@ -317,21 +320,22 @@ class MatcherHost:
 
     def _matched(self, record: Record) -> list[Message]:
         """Match one ordered record; return what it brings about."""
-        work = self._works[self._records.stream_of(record)]
+        stream = self._records.stream_of(record)
+        work = self._works[stream]
         try:
-            edges = self._records.edges_of(record)
-            with self._records.matching(record):
-                messages = self._reported(record, work.take(record))
-            self._telemetry.matched(self._records.stream_of(record), edges)
+            figures = ordered.figures(record.headers)
+            with matching(record, figures, stream):
+                messages = self._reported(record, figures, work.take(record, figures.epoch))
+            self._telemetry.matched(stream, figures.records)
         except (UnreadableStreamError, PoisonRecordError) as error:
             work.position = record.offset + 1
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
             return [self._records.dead_letter(record, str(error))]
         return messages
 
-    def _reported(self, record: Record, matches: Sequence[MatchRecord]) -> list[Message]:
+    def _reported(self, record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
         self._telemetry.reported(matches)
-        return self._records.matches(record, matches)
+        return self._records.matches(record, figures, matches)
 
     def _due_figures(self) -> list[Message]:
         """Say how plans do that did something since the last time, and which of them a limit ended."""

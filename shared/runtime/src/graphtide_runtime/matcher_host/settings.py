@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 from graphtide_runtime.checkpoints.redis import RedisCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.wire_records import WireRecords
+from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.profile import Profile
 from graphtide_runtime.service import ServiceSettings
 
@@ -53,7 +53,7 @@ def host(service: str, settings: MatcherSettings, log: Log, checkpoints: Checkpo
     return MatcherHost(
         log,
         checkpoints or RedisCheckpoints(settings.redis.get_secret_value(), prefix=settings.prefix),
-        WireRecords(Topics(settings.prefix), service, settings.shard, clock),
+        HostRecords(Topics(settings.prefix), service, settings.shard, clock),
         clock,
         working,
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from graphtide_native.matcher import MatchRecord, PatternReport
 
     from graphtide_runtime.matcher_host.assignment import Running, Standing
-    from graphtide_runtime.matcher_host.building import Built
+    from graphtide_runtime.matcher_host.building import Built, Missed
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
 
 _LOG = structlog.get_logger()
@@ -84,7 +84,7 @@ class StreamWork:
         self._next_end: int | None = None
         self._told_unsaved = ""
 
-    def adopt(self, running: Sequence[Running]) -> list[tuple[Record, MatchRecord]]:
+    def adopt(self, running: Sequence[Running]) -> list[Missed]:
         """Bring the pass in line with these plans, of which there is at least one; return the matches that they missed.
 
         Raises:
@@ -128,8 +128,8 @@ class StreamWork:
         if next(between(self._side, self.partition, self.position, end, 1), None) is None:
             self.position = self.built.stream_pass.position = end
 
-    def take(self, record: Record) -> list[MatchRecord]:
-        """Take the next record; return the matches to report.
+    def take(self, record: Record, epoch: int) -> list[MatchRecord]:
+        """Take the next record, which is of an epoch of the stream; return the matches to report.
 
         Raises:
             UnreadableStreamError: it is not what an ordered record must be; it was passed over.
@@ -139,12 +139,12 @@ class StreamWork:
             return []
         self.position = record.offset + 1
         try:
-            return self.built.take(record)
+            return self.built.take(record, epoch)
         except DeletionsBeganError:
             # From now on matches of the window are remembered, to be retracted; so is what was found before this record.
             running = [each.reported_to(record.offset) for each in self.built.stream_pass.running]
             self.built = self._builder.build(running, record.offset, deletions=True)
-            return self.built.take(record)
+            return self.built.take(record, epoch)
         finally:
             self.built.stream_pass.position = self.position
 

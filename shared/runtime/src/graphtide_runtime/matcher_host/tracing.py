@@ -1,6 +1,6 @@
 """Traces on their way through a host: a span for a record with traced edges, and one for each match that such an edge ends.
 
-The headers of an ordered record say which of its edges are traced, so a record without costs one look at its headers.
+The headers of an ordered record say which of its edges are traced, so a record without costs nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_native.records import ArrowDecoder, Symbols
-from graphtide_wire import ordered
 
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import spans
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_native.matcher import MatchRecord
+    from graphtide_wire.ordered import OrderedFigures
     from opentelemetry.trace import SpanContext
 
 MOST_SPANS: Final = 100
@@ -33,17 +33,17 @@ class _Edges(msgspec.Struct):
     edges: dict[str, str]
 
 
-def matching(record: Record, stream: StreamName) -> AbstractContextManager[None]:
+def matching(record: Record, figures: OrderedFigures, stream: StreamName) -> AbstractContextManager[None]:
     """Make a span around the work on an ordered record, if edges in it are traced."""
-    return _matching(record, stream) if ordered.traced_rows(record.headers) else nullcontext()
+    return _matching(record, figures, stream) if figures.traces else nullcontext()
 
 
-def traceparents(record: Record, matches: Sequence[MatchRecord], topic: str) -> Iterator[str | None]:
+def traceparents(record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord], topic: str) -> Iterator[str | None]:
     """Yield, for each match that an ordered record brought about, the span that its record is to carry.
 
     A match is in the trace of the edge that ended it. Where edges of the record are traced, this costs O(edges of the record).
     """
-    traced = ordered.traced_rows(record.headers)
+    traced = figures.traces
     if not traced or not matches:
         yield from (None for _ in matches)
         return
@@ -60,8 +60,7 @@ def traceparents(record: Record, matches: Sequence[MatchRecord], topic: str) -> 
 
 
 @contextmanager
-def _matching(record: Record, stream: StreamName) -> Iterator[None]:
-    figures = ordered.figures(record.headers)
+def _matching(record: Record, figures: OrderedFigures, stream: StreamName) -> Iterator[None]:
     attributes = of_messaging(spans.MATCH, record.topic) | {key.EDGES: figures.records, key.STREAM: stream}
     with span(spans.MATCH, record.topic, attributes, parent=context_of(figures.traceparent)):
         yield

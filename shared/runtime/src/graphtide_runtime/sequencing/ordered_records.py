@@ -102,8 +102,9 @@ class Packing:
                     unit=self.unit,
                     traceparent=onward.traceparent,
                     epoch=stretch.epoch,
+                    traces=tuple(onward.rows(part)),
                 )
-                messages.append(ordered.encode(self.topic, figures, body, onward.rows(part)))
+                messages.append(ordered.encode(self.topic, figures, body))
                 packed += len(times)
                 record(metrics.ORDERED_SIZE, len(times), {key.MESSAGING_DESTINATION: self.topic})
         return messages, packed, too_large
