@@ -251,7 +251,7 @@ def counted(log: Log) -> StatisticsSnapshot:
     """Return what the statistics service counts of the ordered stream."""
     counting = ServiceCounting(FLOWS, 20, TimeUnit.MILLISECOND, deletions=True)
     for record in records_of(log, TOPICS.ordered(FLOWS)):
-        epoch = ordered.epoch_of(record.headers)
+        epoch = ordered.figures(record.headers).epoch
         counting = counting if counting.epoch == epoch else counting.anew(epoch)
         counting.take(record.value or b"", ordered.figures(record.headers).last_ts)
     published = counting.publish(None)

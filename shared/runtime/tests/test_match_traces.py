@@ -46,7 +46,7 @@ def record(ids: str, *traced: ordered.TracedRows) -> Record:
 
 def match(*ids: str) -> MatchRecord:
     edges = {f"e{number}": id for number, id in enumerate(ids)}
-    return MatchRecord(PATTERN, MatchKind.MATCH, "m" + "".join(ids), json.dumps({"edges": edges, "query": "p"}).encode())
+    return MatchRecord(PATTERN, MatchKind.MATCH, "m" + "".join(ids), 0, json.dumps({"edges": edges, "query": "p"}).encode())
 
 
 def carried(of: Record, matches: Iterable[MatchRecord]) -> list[str | None]:

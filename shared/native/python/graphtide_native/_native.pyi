@@ -248,8 +248,8 @@ class MatchBatch:
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""
 
-    def records(self) -> list[tuple[int, str, str, bytes]]:
-        """Return pattern, kind, id and record as JSON of every match."""
+    def records(self) -> list[tuple[int, str, str, int, bytes]]:
+        """Return pattern, kind, id, time of detection and record as JSON of every match."""
 
     def rows(self) -> list[tuple[int, str, bool, int, int, int, list[str], list[int], list[str]]]:
         """Return the matches as tuples.

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 DEFAULT_MOST = 65_536
 """Matches that one call gives at once, so that a burst of matches is handed over in parts."""
 
+_KINDS = {kind.value: kind for kind in MatchKind}
+
 TURN_SECONDS = 0.02
 """How long work goes on before Python has the word."""
 
@@ -81,11 +83,12 @@ class Totals:
 
 
 class MatchRecord(NamedTuple):
-    """A match as it is sent: the pattern, match or retraction, the match's id, the record as JSON."""
+    """A match as it is sent: the pattern, match or retraction, the match's id, when it was detected, the record as JSON."""
 
     pattern: SubgraphPattern
     kind: MatchKind
     match_id: str
+    detected_at: int
     json: bytes
 
 
@@ -120,8 +123,8 @@ class MatchBatch:
 
     def records(self) -> Iterator[MatchRecord]:
         """Yield the match records one by one, each already written as JSON."""
-        for pattern, kind, match_id, record in self._native.records():
-            yield MatchRecord(self._plans[pattern].pattern, MatchKind(kind), match_id, record)
+        for pattern, kind, match_id, detected_at, record in self._native.records():
+            yield MatchRecord(self._plans[pattern].pattern, _KINDS[kind], match_id, detected_at, record)
 
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""

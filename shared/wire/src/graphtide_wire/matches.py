@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -19,7 +20,7 @@ from graphtide_wire.json_form import Int64
 from graphtide_wire.json_form import decode as decode_json
 
 if TYPE_CHECKING:
-    from graphtide_core.ports.log import Record
+    from graphtide_core.ports.log import Headers, Record
     from graphtide_core.time import TimeUnit
 
 PATTERN_VERSION: Final = "graphtide-pattern-version"
@@ -28,6 +29,7 @@ BACKFILLED: Final = "graphtide-backfilled"
 
 TYPES: Final = {MatchKind.MATCH: "io.graphtide.match", MatchKind.RETRACT: "io.graphtide.retraction"}
 
+_SPECIFICATION: Final = ("ce_specversion", b"1.0")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RETRACT: Final = "-retract"
 
@@ -39,6 +41,16 @@ class _Head(msgspec.Struct, frozen=True):
     query: str
     kind: Literal["match", "retract"]
     detected_at: Int64
+
+
+class MatchHead(NamedTuple):
+    """What an event repeats of its match record, and the version of the pattern."""
+
+    match_id: str
+    pattern: str
+    version: int
+    kind: MatchKind
+    detected_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +68,39 @@ class MatchEvent:
 def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, traceparent: str | None = None) -> Message:
     """Return the message for a match record as an engine wrote it, with or without its line feed; the body is not rewritten.
 
-    `unit` None means that nobody knows what the stream's times count: the event has no time then, as where it lies outside the
-    years that can be written.
-
     Raises:
         PoisonRecordError: the line is no match record.
     """
     body = line.removesuffix(b"\n")
-    head = decode_json(body, _Head, "match record")
-    kind = MatchKind(head.kind)
-    headers = names.given(
-        ("ce_specversion", "1.0"),
-        ("ce_id", head.match_id + (_RETRACT if kind is MatchKind.RETRACT else "")),
-        ("ce_source", f"/graphtide/patterns/{quote(head.query, safe='')}"),
-        ("ce_type", TYPES[kind]),
-        ("ce_subject", head.query),
-        ("ce_time", None if unit is None else _instant(head.detected_at, unit)),
-        (CONTENT_TYPE, "application/json"),
-        (PATTERN_VERSION, version),
-        (TRACEPARENT, traceparent),
+    told = decode_json(body, _Head, "match record")
+    head = MatchHead(told.match_id, told.query, version, MatchKind(told.kind), told.detected_at)
+    return encode_known(topic, body, head, unit, traceparent)
+
+
+def encode_known(topic: str, body: bytes, head: MatchHead, unit: TimeUnit | None, traceparent: str | None = None) -> Message:
+    """Return the message for a match record of which is known what it says, so that it need not be read.
+
+    `unit` None means that nobody knows what the stream's times count: the event has no time then, as where it lies outside the
+    years that can be written.
+    """
+    retracts = head.kind is MatchKind.RETRACT
+    key, source, version = _common(head.pattern, head.version, retracts=retracts)
+    id = ("ce_id", (head.match_id + _RETRACT if retracts else head.match_id).encode())
+    instant = None if unit is None else _instant(head.detected_at, unit)
+    time = () if instant is None else (("ce_time", instant.encode()),)
+    trace = () if traceparent is None else ((TRACEPARENT, traceparent.encode()),)
+    return Message(topic, key, body, (_SPECIFICATION, id, *source, *time, *version, *trace))
+
+
+@lru_cache(maxsize=4096)
+def _common(pattern: str, version: int, *, retracts: bool) -> tuple[bytes, Headers, Headers]:
+    """Return the key and headers that all matches of a version have, or all its retractions: before the time, and after it."""
+    source = names.given(
+        ("ce_source", f"/graphtide/patterns/{quote(pattern, safe='')}"),
+        ("ce_type", TYPES[MatchKind.RETRACT if retracts else MatchKind.MATCH]),
+        ("ce_subject", pattern),
     )
-    return Message(topic, head.query.encode(), body, headers)
+    return pattern.encode(), source, names.given((CONTENT_TYPE, "application/json"), (PATTERN_VERSION, version))
 
 
 def as_backfilled(message: Message) -> Message:

@@ -226,17 +226,10 @@ impl MatchBatch {
         let mut out = Vec::with_capacity(self.matches.len() * 256);
         for index in 0..self.len() {
             let found = self.get(index, patterns);
-            patterns[found.pattern as usize].write_json(&found, &mut out);
+            let names = &patterns[found.pattern as usize];
+            names.write_json(&found, &names.match_id(&found), &mut out);
             out.push(b'\n');
         }
-        out
-    }
-
-    /// Writes one match as a JSON object.
-    pub fn to_json(&self, index: usize, patterns: &[PatternNames]) -> Vec<u8> {
-        let found = self.get(index, patterns);
-        let mut out = Vec::with_capacity(256);
-        patterns[found.pattern as usize].write_json(&found, &mut out);
         out
     }
 
@@ -310,10 +303,11 @@ impl PatternNames {
         hex
     }
 
-    fn write_json(&self, found: &MatchRef<'_>, out: &mut Vec<u8>) {
+    /// Writes a match as a JSON object, with its identity.
+    pub fn write_json(&self, found: &MatchRef<'_>, id: &[u8; 32], out: &mut Vec<u8>) {
         let mut digits = itoa::Buffer::new();
         out.extend_from_slice(b"{\"match_id\":\"");
-        out.extend_from_slice(&self.match_id(found));
+        out.extend_from_slice(id);
         out.extend_from_slice(b"\",\"query\":");
         out.extend_from_slice(&self.json_name);
         out.extend_from_slice(match found.kind {

@@ -301,13 +301,17 @@ impl PyMatchBatch {
         PyBytes::new(py, &lines)
     }
 
-    fn records<'py>(&self, py: Python<'py>) -> Vec<(u32, &'static str, String, Bound<'py, PyBytes>)> {
+    fn records<'py>(&self, py: Python<'py>) -> Vec<(u32, &'static str, String, i64, Bound<'py, PyBytes>)> {
+        let mut json = Vec::new();
         (0..self.inner.len())
             .map(|index| {
                 let found = self.inner.get(index, &self.names);
-                let identity = self.names[found.pattern as usize].match_id(&found).map(char::from).iter().collect();
-                let record = PyBytes::new(py, &self.inner.to_json(index, &self.names));
-                (found.pattern, kind_name(found.kind), identity, record)
+                let names = &self.names[found.pattern as usize];
+                let id = names.match_id(&found);
+                json.clear();
+                names.write_json(&found, &id, &mut json);
+                let identity = id.map(char::from).iter().collect();
+                (found.pattern, kind_name(found.kind), identity, found.detected_at, PyBytes::new(py, &json))
             })
             .collect()
     }

@@ -179,7 +179,7 @@ class HostRecords:
         """Return the matches that an ordered record completed, each in the trace of the edge that ended it."""
         topic, carried = self.topics.matches, tracing.traceparents(record, figures, matches, self.topics.matches)
         return [
-            match_events.encode(topic, match.json, match.pattern.version, figures.unit, traceparent)
+            match_events.encode_known(topic, match.json, _head(match), figures.unit, traceparent)
             for match, traceparent in zip(matches, carried, strict=True)
         ]
 
@@ -194,6 +194,10 @@ class HostRecords:
             content_type=headers.readable(headers.by_name(record.headers), headers.CONTENT_TYPE),
         )
         return dead_letters.encode(self.topics.dead_letters(self.stream_of(record)), letter)
+
+
+def _head(of: MatchRecord) -> match_events.MatchHead:
+    return match_events.MatchHead(of.match_id, of.pattern.name, of.pattern.version, of.kind, of.detected_at)
 
 
 def _items(report: PatternReport) -> tuple[control.ItemStatus, ...]:
