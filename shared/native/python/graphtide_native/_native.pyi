@@ -21,6 +21,7 @@ __all__ = [
     "Sequencer",
     "Statistics",
     "Symbols",
+    "check_pattern",
 ]
 
 @final
@@ -410,3 +411,6 @@ class Symbols:
 
     def __new__(cls) -> Symbols: ...
     def __len__(self) -> int: ...
+
+def check_pattern(pattern: bytes) -> None:
+    """Raise ValueError where a matcher would not take a pattern with its plan."""

@@ -12,7 +12,7 @@ from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
 from graphtide_native.funnel import funnel
-from graphtide_native.spec import Concurrency, Limits, encode, encode_one
+from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -304,6 +304,15 @@ class Matcher:
         except BaseException:
             self._native.stop()
             raise
+
+
+def flaw(plan: Plan, unit: TimeUnit, limits: Limits) -> str | None:
+    """Return why a matcher would refuse a plan; None if it takes it. Nothing is made for that."""
+    try:
+        _native.check_pattern(encode_one(plan, unit, columns([plan.pattern]), limits, Concurrency()))
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _report(told: dict[str, Any]) -> PatternReport:

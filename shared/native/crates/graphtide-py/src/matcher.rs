@@ -337,7 +337,15 @@ fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
+/// Checks a pattern with its plan, as a matcher does before it takes it.
+#[pyfunction]
+fn check_pattern(pattern: &[u8]) -> PyResult<()> {
+    let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    spec.check().map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(check_pattern, m)?)?;
     m.add_class::<PyMatcher>()?;
     m.add_class::<PyMatchBatch>()
 }

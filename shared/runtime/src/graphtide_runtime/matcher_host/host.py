@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ports.log import Position, TopicPartition
+from graphtide_native.matcher import flaw
 from graphtide_wire import ordered
 
 from graphtide_runtime.doubts import Doubts
@@ -28,7 +29,6 @@ from graphtide_runtime.follower import Follower
 from graphtide_runtime.matcher_host.assignment import NO_STREAM, Running, Standing, State
 from graphtide_runtime.matcher_host.figures import HostFigures
 from graphtide_runtime.matcher_host.judging import dropped, judged, refused, runs
-from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_runtime.matcher_host.stream_work import StreamWork
 from graphtide_runtime.matcher_host.tracing import matching
 from graphtide_runtime.telemetry import events
@@ -379,8 +379,4 @@ def _flaw(running: Running, unit: TimeUnit) -> str | None:
     assignment = running.assignment
     if assignment.unit is not unit:
         return f"the plan counts time in {assignment.unit.value}, others of its stream in {unit.value}"
-    try:
-        StreamPass([running], deletions=False)
-    except ValueError as error:
-        return str(error)
-    return None
+    return flaw(assignment.plan, unit, assignment.limits)
