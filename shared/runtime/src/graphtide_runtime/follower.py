@@ -4,7 +4,7 @@ A follower keeps no values: whoever follows folds the changes into a state of it
 
 A transaction that is open hides what others wrote after it, though that be committed, until it ends. All that there is has been
 read only when every transaction that was open has ended: else a host that comes back would not see what it said itself, and say
-it again. So a follower begins when they have.
+it again.
 """
 
 from __future__ import annotations
@@ -30,25 +30,37 @@ class Follower:
     """Reads every partition of a topic from its first record on."""
 
     def __init__(self, log: Log, topic: str) -> None:
-        """Begin at the first record; `to_the_end` yields at least all that was committed before.
+        """Begin at the first record.
 
         Raises:
-            TransientError: the topic is not there, or a transaction that was open does not end.
+            TransientError: the topic is not there.
         """
         self._topic = topic
+        self._log = log
         self._reader: LogReader = log.reader(None)
-        partitions = self._reader.partitions(topic)
-        if not partitions:
+        self._partitions = self._reader.partitions(topic)
+        if not self._partitions:
             message = f"there is no topic {topic}"
             raise TransientError(message)
-        _wait_for_open_transactions(log, self._reader, partitions)
-        self._reader.assign(dict.fromkeys(partitions, 0))
+        self._reader.assign(dict.fromkeys(self._partitions, 0))
 
     def to_the_end(self) -> Iterator[Record]:
-        """Yield the records up to the end.
+        """Yield all records that were committed before the call, at least; nothing may have been read before.
 
         Raises:
-            TransientError: the log gives none, and does not say that there are none.
+            TransientError: a transaction that was open does not end, or the log gives no records and does not say that there
+                are none.
+        """
+        _wait_for_open_transactions(self._log, self._reader, self._partitions)
+        # An end that was found meanwhile may be that of what could be read then.
+        self._reader.assign(dict.fromkeys(self._partitions, 0))
+        return to_the_end(self._reader, self._topic)
+
+    def so_far(self) -> Iterator[Record]:
+        """Yield what can be read now, though an open transaction may hide what was committed after it began.
+
+        Raises:
+            TransientError: the log gives no records, and does not say that there are none.
         """
         return to_the_end(self._reader, self._topic)
 
