@@ -44,6 +44,8 @@ class Assignment:
         stream: which it is matched on.
         unit: what a tick of the stream's time is.
         plan: the pattern and how it is matched.
+        window: ticks of the pattern's window.
+        forms: canonical forms of the query edges, which say what edges its state follows from.
         limits: bounds on its state and work.
         start: offset of the first ordered record whose matches are reported; None for the next one read.
         reported_to: offset below which another host has reported them; None if none has.
@@ -57,6 +59,8 @@ class Assignment:
     stream: StreamName
     unit: TimeUnit
     plan: Plan
+    window: int
+    forms: frozenset[str] = field(repr=False, compare=False)
     limits: Limits = field(default_factory=Limits)
     start: int | None = None
     reported_to: int | None = None

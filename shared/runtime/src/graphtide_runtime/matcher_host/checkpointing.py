@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_native.spec import columns
-from graphtide_query.canonical import canonical_edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,15 +91,13 @@ class Checkpoint:
     def serves(self, running: Sequence[Running]) -> bool:
         """Whether plans can go on from here: all their state is in it, and they have nothing to report from before."""
         manifest = self.manifest
-        units = {each.assignment.unit.value for each in running}
-        unit = running[0].assignment.unit
-        patterns = [each.assignment.plan.pattern for each in running]
+        assignments = [each.assignment for each in running]
         return (
-            units == {manifest.unit}
+            {each.unit.value for each in assignments} == {manifest.unit}
             and all(each.reports_from >= manifest.position for each in running)
-            and all(pattern.window.ticks_at_least(unit) <= manifest.window for pattern in patterns)
-            and manifest.attributes.issuperset(columns(patterns))
-            and all(self.forms >= canonical_edges(pattern) for pattern in patterns)
+            and all(each.window <= manifest.window for each in assignments)
+            and manifest.attributes.issuperset(columns(each.plan.pattern for each in assignments))
+            and all(self.forms >= each.forms for each in assignments)
         )
 
 

@@ -13,6 +13,7 @@ from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query import parse
+from graphtide_query.canonical import canonical_edges
 from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import matches as match_events
 from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
@@ -101,15 +102,17 @@ class HostRecords:
             reason = f"a plan of {plan.name!r} under the key {self.name_of(record)!r}, with the pattern {pattern.name!r}"
             raise PoisonRecordError(reason, record.value)
         pattern = replace(pattern, version=plan.version)
-        held = plan.limits.effective
+        unit, held = TimeUnit(plan.unit), plan.limits.effective
         limits = Limits(held.partial_matches, held.state_bytes, held.policy, held.steps)
         return Assignment(
             name=PatternName(plan.name),
             version=plan.version,
             epoch=plan.epoch,
             stream=pattern.stream,
-            unit=TimeUnit(plan.unit),
+            unit=unit,
             plan=Plan(pattern, *plan_of(plan.plan)),
+            window=pattern.window.ticks_at_least(unit),
+            forms=canonical_edges(pattern),
             limits=limits,
             start=plan.start,
             reported_to=plan.reported_to,

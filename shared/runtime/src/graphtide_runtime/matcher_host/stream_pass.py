@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
-from graphtide_query.canonical import canonical_edges
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -65,7 +64,7 @@ class StreamPass:
         assignments = [each.assignment for each in running]
         self.unit = assignments[0].unit
         self.attributes = columns(each.plan.pattern for each in assignments)
-        self.window = max(each.plan.pattern.window.ticks_at_least(self.unit) for each in assignments)
+        self.window = max(each.window for each in assignments)
         symbols = Symbols()
         self._matcher = Matcher(
             [each.plan for each in assignments],
@@ -101,7 +100,7 @@ class StreamPass:
     @cached_property
     def forms(self) -> frozenset[str]:
         """Canonical forms of the query edges that its plans have."""
-        return frozenset().union(*(canonical_edges(each.assignment.plan.pattern) for each in self._running))
+        return frozenset().union(*(each.assignment.forms for each in self._running))
 
     @property
     def running(self) -> Sequence[Running]:
