@@ -107,6 +107,13 @@ class Standing:
     reason: str = ""
     position: int | None = field(default=None, compare=False)
 
+    def is_said_by(self, known: Standing | None) -> bool:
+        """Whether what was said last says it: that it runs, and reports from no later offset, holds while it goes on."""
+        if known is None or self.state is not State.RUNNING:
+            return self == known
+        goes_on = replace(known, reports_from=self.reports_from, reason=self.reason) == self
+        return goes_on and (known.reports_from or known.start or 0) <= (self.reports_from or self.start or 0)
+
     def end(self, position: int) -> int:
         """Return the first offset whose matches were not reported, where it ran to a position and ends there."""
         return max(self.start or 0, self.reports_from or 0, position)

@@ -234,7 +234,7 @@ class MatcherHost:
         messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
         over = work.over() if running else []
         told += [each.standing for each in running] + over
-        messages += [self._tell(standing) for standing in told if standing != self._standings.get(standing.name)]
+        messages += [self._tell(standing) for standing in told if not standing.is_said_by(self._standings.get(standing.name))]
         self._commit(messages, {work.partition: Position(work.position)})
         if not running:
             work.end()
