@@ -290,7 +290,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--evidence", type=Path, default=None)
+    parser.add_argument("--evidence", type=Path, help="where to keep what was said of patterns that are wrong, and the logs")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="graphtide-chaos-") as folder:
         chaos = Chaos(Random(given.seed), Path(folder))  # noqa: S311 - a story, no secret
