@@ -2,9 +2,9 @@
 
 A follower keeps no values: whoever follows folds the changes into a state of its own, starting empty at every opening.
 
-A transaction that is open hides what others wrote after it, though that be committed, until it ends. All that there is has been
-read only when every transaction that was open has ended: else a host that comes back would not see what it said itself, and say
-it again.
+A transaction that is open hides what others wrote after it, though that be committed, until it ends. Where several write to a
+topic, all that there is has been read only when every transaction that was open has ended: else a host that comes back would not
+see what it said itself, and say it again. Where one identity writes, taking it ends its last transaction: what can be read is all.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Follower:
             raise TransientError(message)
         self._reader.assign(dict.fromkeys(self._partitions, 0))
 
-    def to_the_end(self) -> Iterator[Record]:
+    def committed(self) -> Iterator[Record]:
         """Yield all records that were committed before the call, at least; nothing may have been read before.
 
         Raises:
@@ -56,8 +56,8 @@ class Follower:
         self._reader.assign(dict.fromkeys(self._partitions, 0))
         return to_the_end(self._reader, self._topic)
 
-    def so_far(self) -> Iterator[Record]:
-        """Yield what can be read now, though an open transaction may hide what was committed after it began.
+    def to_the_end(self) -> Iterator[Record]:
+        """Yield what can be read now, though an open transaction may hide what others committed after it began.
 
         Raises:
             TransientError: the log gives no records, and does not say that there are none.

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import tempfile
 import time
@@ -148,7 +149,11 @@ class Chaos:
         return {name: flaws for name, flaws in found.items() if flaws}
 
     def keep_evidence(self, names: Iterable[str], file: Path) -> None:
-        """Write all that was said and reported of these patterns, a record a line, in the order of the log's time."""
+        """Write all that was said and reported of these patterns, a record a line, in the order of the log's time.
+
+        Beside it, in a folder with `.logs` behind its name: what services and Kafka printed, how far each topic can be read of
+        what is written in it, and which services run.
+        """
         self._hear()
         reported = _read(self._log(), self.deployment.topics.matches)
         wanted = set(names)
@@ -158,6 +163,22 @@ class Chaos:
             if (name := (record.key or b"").decode(errors="replace").partition("@")[0]) in wanted
         ]
         file.write_text("\n".join(lines) + "\n")
+        logs = file.with_name(f"{file.name}.logs")
+        logs.mkdir(parents=True, exist_ok=True)
+        for name, program in self.fleet.programs.items():
+            shutil.copy(program.output, logs / f"{name}.log")
+        shutil.copy(self.folder / "kafka" / "kafka.log", logs)
+        running = {name: program.is_running() for name, program in self.fleet.programs.items()}
+        (logs / "state.json").write_text(json.dumps({"running": running, "readable and written": self._ends()}, indent=1))
+
+    def _ends(self) -> dict[str, list[int]]:
+        """Return of each partition how far it can be read, and how much is written; they differ while a transaction is open."""
+        log = self._log()
+        admin, reader = log.admin(), log.reader(None)
+        places = [place for topic in admin.topics() for place in reader.partitions(topic)]
+        readable, written = reader.ends(places), admin.written(places)
+        reader.close()
+        return {f"{place.topic}/{place.partition}": [readable[place][1], written[place]] for place in places}
 
     def end(self) -> None:
         """End everything at once."""
@@ -244,7 +265,7 @@ def _text(name: str, window: int) -> str:
 def _read(log: KafkaLog, topic: str) -> list[Record]:
     follower = Follower(log, topic)
     try:
-        return sorted(follower.to_the_end(), key=lambda record: (record.partition, record.offset))
+        return sorted(follower.committed(), key=lambda record: (record.partition, record.offset))
     finally:
         follower.close()
 

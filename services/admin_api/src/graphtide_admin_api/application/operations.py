@@ -82,7 +82,7 @@ class Operations:
         self._log.admin().ensure(self._topics.of_deployment())
         follower = Follower(self._log, self._topics.operations)
         try:
-            for record in follower.so_far():
+            for record in follower.to_the_end():
                 key = record.key or b""
                 if record.value is None or operations.is_of_run(key):
                     continue

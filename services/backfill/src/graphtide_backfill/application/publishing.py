@@ -53,7 +53,7 @@ def written(log: Log, topic: str, run: str) -> Written:
         # The topic is made by the first who writes to it.
         return Written(None, set())
     try:
-        return _told(follower.so_far(), run)
+        return _told(follower.to_the_end(), run)
     finally:
         follower.close()
 

@@ -89,7 +89,7 @@ class Operations:
         self._transactor.open()
         self._asked, self._ended = {}, set()
         self._follower = Follower(self._log, self._topics.operations)
-        for record in self._follower.to_the_end():
+        for record in self._follower.committed():
             self._take(record)
 
     def step(self) -> None:

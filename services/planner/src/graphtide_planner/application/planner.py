@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import structlog
@@ -92,14 +93,14 @@ class Planner:
         self._unseen = {}
         opened.own = Follower(self._log, topics.plans)
         said = Follower(self._log, topics.status)
-        for own in (opened.own, said):
-            for record in own.to_the_end():
-                take_own(record, topics, known)
+        # Of the plans the planner is the only writer; hosts say how they stand, too.
+        for record in chain(opened.own.to_the_end(), said.committed()):
+            take_own(record, topics, known)
         said.close()
         for topic in (topics.patterns, topics.statistics, topics.status):
             follower = Follower(self._log, topic)
             opened.followers += (follower,)
-            for record in follower.to_the_end():
+            for record in follower.committed() if topic == topics.status else follower.to_the_end():
                 take(record, topics, known)
         self._due = {*known.patterns, *known.unreadable, *known.plans, *known.damaged, *known.refusals}
 

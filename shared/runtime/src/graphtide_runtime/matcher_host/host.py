@@ -184,7 +184,7 @@ class MatcherHost:
         """Read what this host said of plans before."""
         status = Follower(self._log, self._records.status)
         try:
-            for record in status.to_the_end():
+            for record in status.committed():
                 if (standing := self._records.standing(record)) is not None:
                     self._standings[standing.name] = standing
         finally:
