@@ -3,8 +3,9 @@
 A follower keeps no values: whoever follows folds the changes into a state of its own, starting empty at every opening.
 
 A transaction that is open hides what others wrote after it, though that be committed, until it ends. Where several write to a
-topic, all that there is has been read only when every transaction that was open has ended: else a host that comes back would not
-see what it said itself, and say it again. Where one identity writes, taking it ends its last transaction: what can be read is all.
+topic, all that there is has been read only when every transaction that was open has ended: else a host that comes back would
+not see what it said itself, and say it again. Where one identity writes, taking it ends its last transaction, and what can be
+read is all.
 """
 
 from __future__ import annotations
