@@ -29,6 +29,8 @@ _ROLLED_AFTER_MS = str(10 * 60_000)
 """Kafka compacts what it does not write to any more. Whoever opens reads such a topic whole, and hosts write all the time: left
 to a gigabyte or a week, as Kafka has it, each opening would take longer and more memory than the one before."""
 _BETWEEN_LOOKS = 0.05
+_CLIENT_SECONDS = 5.0
+"""How much later than it should a client may say that there was no answer."""
 
 
 class KafkaAdmin:
@@ -83,13 +85,20 @@ class KafkaAdmin:
         asked = {KafkaPartition(*place): OffsetSpec.latest() for place in partitions}  # type: ignore[no-untyped-call]
 
         def ask(left: float) -> dict[TopicPartition, int]:
+            seconds = max(left, _BETWEEN_LOOKS)
             with translated("asking for the ends of partitions"):
                 answers = self._client.list_offsets(
-                    asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=max(left, _BETWEEN_LOOKS)
+                    asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds
                 )
-                return {TopicPartition(at.topic, at.partition): answer.result().offset for at, answer in answers.items()}
+                # The client answers in time; should it ever not, nobody waits for it.
+                found = {place: answer.result(seconds + _CLIENT_SECONDS).offset for place, answer in answers.items()}
+            return {TopicPartition(place.topic, place.partition): offset for place, offset in found.items()}
 
-        return patiently(ask, self._connection.request_seconds)
+        try:
+            return patiently(ask, self._connection.request_seconds)
+        except TimeoutError as error:
+            message = "asking for the ends of partitions: the client does not answer"
+            raise TransientError(message) from error
 
     def _new(self, spec: TopicSpec) -> NewTopic:
         """Say how the topic is to be made. Records may carry the time of their events, so any time is a good one."""
