@@ -69,6 +69,7 @@ class Chaos:
     Attributes:
         rng: decides what happens next.
         folder: where everything is kept.
+        ended: services that had ended by themselves when all was to come to rest, as often as they had.
     """
 
     rng: Random
@@ -85,6 +86,7 @@ class Chaos:
         self._said: list[Record] = []
         self._registrations: Tail | None = None
         self._others: list[Tail] = []
+        self.ended: list[str] = []
 
     def start(self) -> None:
         """Start servers and services."""
@@ -120,7 +122,7 @@ class Chaos:
 
     def settle(self) -> dict[str, list[str]]:
         """Let all come to rest; return what is wrong, by pattern."""
-        self.fleet.start_ended()
+        self.ended += self.fleet.start_ended()
         self._until(self._is_ready, "the deployment is ready")
         for producer in range(PRODUCERS):
             self._send(producer, 40 * PRODUCERS)
@@ -237,6 +239,8 @@ class Chaos:
         return False
 
     def _is_settled(self) -> bool:
+        # As whoever runs services does, and says.
+        self.ended += self.fleet.start_ended()
         states = self._states()
         return bool(states) and {*states.values()} == {"running"} and not self.account()
 
@@ -326,7 +330,8 @@ def main() -> None:
             chaos.end()
     sys.stdout.write(
         f"{chaos.fleet.killed} kills in {time.monotonic() - begun:.0f} s ({chaos.fleet.kills}), {chaos.ordered} edges, "
-        f"{chaos.registered} versions of patterns, {chaos.matched} matches; wrong: {flaws or 'nothing'}\n"
+        f"{chaos.registered} versions of patterns, {chaos.matched} matches; "
+        f"ended by themselves: {chaos.ended or 'none'}; wrong: {flaws or 'nothing'}\n"
     )
     sys.exit(1 if flaws else 0)
 
