@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # its stubs do not say that it exports this
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # its stubs do not say that it exports this
 from confluent_kafka.cimpl import NewTopic
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 
-from graphtide_runtime.kafka.errors import translate, translated
+from graphtide_runtime.kafka.errors import LOGGER, translate, translated
 from graphtide_runtime.kafka.patience import patiently
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from confluent_kafka.admin import AdminClient
     from confluent_kafka.admin._metadata import PartitionMetadata
     from graphtide_core.ports.log import TopicSpec
 
@@ -86,10 +85,10 @@ class KafkaAdmin:
 
         def ask(left: float) -> dict[TopicPartition, int]:
             seconds = max(left, _BETWEEN_LOOKS)
+            # A client that knew the partitions before their broker restarted asks with the epoch of then for good.
+            client = AdminClient(self._connection.common(), logger=LOGGER)
             with translated("asking for the ends of partitions"):
-                answers = self._client.list_offsets(
-                    asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds
-                )
+                answers = client.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds)
                 # The client answers in time; should it ever not, nobody waits for it.
                 found = {place: answer.result(seconds + _CLIENT_SECONDS).offset for place, answer in answers.items()}
             return {TopicPartition(place.topic, place.partition): offset for place, offset in found.items()}

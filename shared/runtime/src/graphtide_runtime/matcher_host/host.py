@@ -234,7 +234,10 @@ class MatcherHost:
         messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
         over = work.over() if running else []
         told += [each.standing for each in running] + over
-        messages += [self._tell(standing) for standing in told if not standing.is_said_by(self._standings.get(standing.name))]
+        for standing in told:
+            if not standing.is_said_by(self._standings.get(standing.name)):
+                position = work.position if standing.state is State.RUNNING else None
+                messages.append(self._tell(standing, position=position))
         self._commit(messages, {work.partition: Position(work.position)})
         if not running:
             work.end()

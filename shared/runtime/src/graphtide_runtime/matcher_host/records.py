@@ -137,7 +137,9 @@ class HostRecords:
             return None
         try:
             said = control.decode_status(record.value)
-        except PoisonRecordError:
+            if said.stream:
+                check_stream(said.stream)
+        except (PoisonRecordError, InvalidQueryError):
             return None
         if control.status_key(said) != record.key:
             return None
