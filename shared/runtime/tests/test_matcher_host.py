@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.errors import FencedError, InvalidPatternError, TransientError
@@ -350,6 +351,17 @@ def test_a_host_that_comes_back_knows_what_it_said_though_another_had_a_transact
     world.settle()
     ends.join()
     assert world.matches() == world.expected(edge_pattern(), 0)
+
+
+def test_trouble_of_before_a_crash_is_said_to_be_over_also_of_plans_that_nothing_comes_for() -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.settle()
+    said = msgspec.structs.replace(world.said()["one"], reason="its checkpoints are not saved: no room")
+    world.writer.write([Message(TOPICS.status, control.status_key(said), control.encode_status(said))])
+    world.host = None
+    world.settle()
+    assert world.said()["one"].reason is None
 
 
 def test_a_checkpoint_keeps_no_edge_of_an_epoch_that_is_over() -> None:

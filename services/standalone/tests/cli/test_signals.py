@@ -8,8 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide.cli.signals import Ending, InterruptedBySignal, status_of_interrupt
@@ -46,58 +47,66 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def silent() -> Iterator[str]:
-    """Give the URL of a server that takes a request and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-
-def started(*arguments: object) -> subprocess.Popen[bytes]:
-    line = [sys.executable, "-m", "graphtide", *map(str, arguments)]
-    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def ended(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
-    """Send a signal; return the status and what was said."""
+@contextmanager
+def started(*line: object, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Run Python with a line of arguments; it ends with the test."""
+    process = subprocess.Popen(
+        [sys.executable, *map(str, line)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
     try:
-        process.send_signal(number)
-        # Whatever waits for input goes on waiting: it stays open.
-        assert process.stderr is not None
-        status = process.wait(60)
-        return status, process.stderr.read().decode()
+        yield process
     finally:
         process.kill()
         process.communicate()
 
 
+def ended(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
+    """Send a signal; return the status and what was said."""
+    process.send_signal(number)
+    # Whatever waits for input goes on waiting: it stays open.
+    assert process.stderr is not None
+    status = process.wait(60)
+    return status, process.stderr.read().decode()
+
+
 @BOTH
 def test_match_tells_which_signal_ended_it_and_writes_what_it_has(files: Path, number: int, status: int) -> None:
-    process = started("match", files / "p.gtp", "-", "--summary", files / "summary.json")
-    assert process.stdin is not None
-    assert process.stdout is not None
-    edges = [{"ts": 1, "src": "a", "dst": "b", "label": "pays"}, {"ts": 2, "src": "b", "dst": "c", "label": "pays"}]
-    process.stdin.write("".join(json.dumps(edge) + "\n" for edge in edges).encode())
-    process.stdin.flush()
-    assert json.loads(process.stdout.readline())["edges"] == {"x": "0", "y": "1"}
-    assert ended(process, number) == (status, "")
+    with started("-m", "graphtide", "match", files / "p.gtp", "-", "--summary", files / "summary.json") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        edges = [{"ts": 1, "src": "a", "dst": "b", "label": "pays"}, {"ts": 2, "src": "b", "dst": "c", "label": "pays"}]
+        process.stdin.write("".join(json.dumps(edge) + "\n" for edge in edges).encode())
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["edges"] == {"x": "0", "y": "1"}
+        assert ended(process, number) == (status, "")
     summary = json.loads((files / "summary.json").read_text())
     assert (summary["outcome"], summary["matches"]) == ("interrupted", 1)
 
 
 @BOTH
-def test_a_verb_that_waits_for_a_server_ends(silent: str, number: int, status: int) -> None:
-    process = started("wait", "p", "--server", silent)
-    wait_until(lambda: is_connected(process.pid), 60)
-    assert ended(process, number) == (status, "")
+def test_a_verb_that_waits_for_a_server_ends(number: int, status: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with started("-m", "graphtide", "wait", "p", "--server", url) as process:
+            connection, _ = server.accept()
+            # The server takes a request and never answers.
+            with connection:
+                connection.settimeout(60)
+                assert connection.recv(1)
+                assert ended(process, number) == (status, "")
 
 
 @BOTH
 @pytest.mark.parametrize("verb", [("statistics", "-"), ("validate", "P", "--stream", "-"), ("explain", "P", "--analyze", "-")])
 def test_a_verb_that_reads_ends(files: Path, verb: tuple[str, ...], number: int, status: int) -> None:
-    process = started(*(files / "p.gtp" if each == "P" else each for each in verb))
-    wait_until(lambda: is_reading(process.pid), 60)
-    code, said = ended(process, number)
+    with started("-m", "graphtide", *(files / "p.gtp" if each == "P" else each for each in verb)) as process:
+        wait_until(lambda: is_reading(process.pid), 60)
+        code, said = ended(process, number)
     assert code == status
     assert "Traceback" not in said
 
@@ -106,25 +115,21 @@ def test_a_verb_that_reads_ends(files: Path, verb: tuple[str, ...], number: int,
 def test_a_signal_during_the_start_ends_it_without_a_word(number: int, status: int) -> None:
     # It comes while the named module is being imported.
     for module in ("graphtide.cli.app", "graphtide.cli.match", "lark"):
-        process = subprocess.Popen(
-            [sys.executable, "-c", PAUSED, module], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
-        )
-        assert process.stdout is not None
-        assert process.stdout.read(9) == b"importing"
-        assert ended(process, number) == (status, "")
+        with started("-c", PAUSED, module) as process:
+            assert process.stdout is not None
+            assert process.stdout.read(9) == b"importing"
+            assert ended(process, number) == (status, "")
 
 
 def test_a_signal_that_the_parent_lets_be_ignored_stays_so(files: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "graphtide", "match", str(files / "p.gtp"), "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509 - no thread runs here
-    )
-    wait_until(lambda: is_reading(process.pid), 60)
-    process.send_signal(signal.SIGINT)
-    process.communicate(b"", timeout=60)
-    assert process.returncode == 0
+    def ignores() -> object:
+        return signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    with started("-m", "graphtide", "match", files / "p.gtp", "-", preexec_fn=ignores) as process:
+        wait_until(lambda: is_reading(process.pid), 60)
+        process.send_signal(signal.SIGINT)
+        process.communicate(b"", timeout=60)
+        assert process.returncode == 0
 
 
 def test_signals_are_kept_for_work_that_looks_now_and_then() -> None:
@@ -151,10 +156,3 @@ def is_reading(process: int) -> bool:
     with open(f"/proc/{process}/syscall", encoding="ascii") as call:
         # The number of `read`, and the file it is of.
         return is_waiting or call.read().split()[:2] == ["0", "0x0"]
-
-
-def is_connected(process: int) -> bool:
-    """Whether a process has a socket, and sleeps."""
-    links = [os.readlink(f"/proc/{process}/fd/{each}") for each in os.listdir(f"/proc/{process}/fd")]
-    with open(f"/proc/{process}/stat", encoding="ascii") as told:
-        return any(link.startswith("socket:") for link in links) and told.read().rpartition(")")[2].split()[0] == "S"

@@ -11,7 +11,6 @@ use std::fmt;
 
 use graphtide_graph::value::ValueRef;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
 use smallvec::{SmallVec, smallvec};
 
 use crate::columns::{Column, ColumnNames};

@@ -345,7 +345,8 @@ class MatcherHost:
         self._told_at = self._clock.monotonic()
         messages: list[Message] = []
         for work in self._works.values():
-            for name, report in work.figures().items():
+            changed = work.changes()
+            for name, report in (work.judged_anew() | changed).items():
                 standing = self._standings[name]
                 trouble = _trouble(report, work.unsaved)
                 if report.paused and standing.state is State.RUNNING:
@@ -355,6 +356,8 @@ class MatcherHost:
                     standing = replace(standing, state=state, start=end, reports_from=None, reason=reason)
                 elif standing.state is State.RUNNING and standing.reason != trouble:
                     standing = replace(standing, reason=trouble)
+                elif name not in changed:
+                    continue
                 self._figures[name] = report
                 messages.append(self._tell(standing, report, work.position))
         return messages

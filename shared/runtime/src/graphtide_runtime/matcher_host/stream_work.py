@@ -82,7 +82,7 @@ class StreamWork:
         self._saved: Built | None = None
         self._saved_position = -1
         self._next_end: int | None = None
-        self._told_unsaved = ""
+        self._judged_unsaved: str | None = None
 
     def adopt(self, running: Sequence[Running]) -> list[Missed]:
         """Bring the pass in line with these plans, of which there is at least one; return the matches that they missed.
@@ -153,13 +153,19 @@ class StreamWork:
         if self.built is not None:
             self.built.stream_pass.grant(now)
 
-    def figures(self) -> dict[PatternName, PatternReport]:
-        """Return the counts of plans of which there is something new to say since the last call."""
-        if self.built is None:
+    def changes(self) -> dict[PatternName, PatternReport]:
+        """Return counts of plans that are others than when they were returned last, of some plans; others have their turn."""
+        return {} if self.built is None else self.built.stream_pass.changes(_MOST_FIGURES)
+
+    def judged_anew(self) -> dict[PatternName, PatternReport]:
+        """Return the counts of all plans where each may be in another trouble than at the last call; else none.
+
+        At the first, what was said before this process may not hold any more; later, that checkpoints can be saved or cannot.
+        """
+        if self.built is None or self._judged_unsaved == self.unsaved:
             return {}
-        of, was_unsaved, self._told_unsaved = self.built.stream_pass, self._told_unsaved, self.unsaved
-        # Checkpoints concern all plans.
-        return of.changes(_MOST_FIGURES) if was_unsaved == self.unsaved else of.reports()
+        self._judged_unsaved = self.unsaved
+        return self.built.stream_pass.reports()
 
     def save(self, now: float, every: float) -> None:
         """Save a checkpoint if `every` seconds passed since the last; without one, coming back takes longer."""
