@@ -298,6 +298,24 @@ class Matcher:
     def totals(self) -> dict[str, int]:
         """Return the counts of the whole pass."""
 
+    def add(self, pattern: bytes, untold: EdgeBatch, told: EdgeBatch) -> bool:
+        """Begin to add a pattern with its past, of which nobody or somebody was told; say whether that is done."""
+
+    def added(self) -> int:
+        """Take the number of the pattern that was added.
+
+        Raises:
+            ValueError: the matcher takes no patterns while it runs.
+            RuntimeError: none was.
+        """
+
+    def remove(self, number: int) -> None:
+        """Remove a pattern.
+
+        Raises:
+            ValueError: there is none of that number, or the matcher keeps its patterns.
+        """
+
     def replan(self, number: int, pattern: bytes) -> bool:
         """Begin to give a pattern another plan, warmed by a replay of the window; say whether that is done."""
 

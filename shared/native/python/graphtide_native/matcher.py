@@ -169,7 +169,8 @@ class Matcher:
             work: steps of work a record that all patterns share; where they are spent, the pattern that spent most is limited.
             turn_seconds: how long work goes on before Python has the word.
         """
-        self._plans = list(plans)
+        self._plans: Sequence[Plan] = tuple(plans)
+        self._removed: set[int] = set()
         self._unit, self._projected, self._concurrency = unit, tuple(projected), concurrency or Concurrency()
         if limits is None or isinstance(limits, Limits):
             limits = [limits or Limits()] * len(self._plans)
@@ -247,8 +248,53 @@ class Matcher:
             self._finish()
         if not self._native.replanned():
             return False
-        self._plans[number] = plan
+        self._put(number, plan)
         return True
+
+    def add(
+        self, plan: Plan, limits: Limits, *, untold: EdgeBatch, told: EdgeBatch, projected: Sequence[str] | None = None
+    ) -> int:
+        """Match one more pattern from the next record on, with the state that it would have if it had been there all along.
+
+        Call it between two `push`es, with the iterator of the last one exhausted. Where a limit is reached on the way, the
+        pattern behaves as its policy says; under `fail` it is paused.
+
+        Args:
+            plan: for the pattern.
+            limits: bounds on the state and the work of the pattern.
+            untold: records of the pattern's window that were taken, in stream order, deletions too: all that the pattern could
+                want, at least. Of the matches that they complete nobody was told, and nobody will be.
+            told: the records after those, likewise. The matches that they complete count as reported: they may be retracted.
+            projected: the attributes of batches from now on, and of these; they begin with those before. None where they stay.
+
+        Returns:
+            The number of the pattern, which may be that of one that was removed.
+
+        Raises:
+            ValueError: the matcher is not adaptive, or is traced.
+        """
+        self._projected = self._projected if projected is None else tuple(projected)
+        encoded = encode_one(plan, self._unit, self._projected, limits, self._concurrency)
+        if not self._native.add(encoded, untold, told):
+            self._finish()
+        number = self._native.added()
+        self._removed.discard(number)
+        self._limits[number : number + 1] = [limits]
+        self._put(number, plan)
+        return number
+
+    def remove(self, number: int) -> None:
+        """Match a pattern no more: none of its matches is found after this, nor retracted.
+
+        Raises:
+            ValueError: there is no such pattern, or the matcher is not adaptive, or is traced.
+        """
+        self._native.remove(number)
+        self._removed.add(number)
+
+    def _put(self, number: int, plan: Plan) -> None:
+        # Batches of matches keep the plans that they were found by.
+        self._plans = (*self._plans[:number], plan, *self._plans[number + 1 :])
 
     def select(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the records of a batch that the patterns' state can depend on: edges that some query edge could be, deletions.
@@ -273,8 +319,9 @@ class Matcher:
         return Totals(**self._native.totals())
 
     def patterns(self) -> tuple[PatternReport, ...]:
-        """Return the counts of every pattern, in the order of the plans."""
-        return tuple(map(_report, self._native.patterns()))
+        """Return the counts of every pattern, in the order of their numbers."""
+        told = enumerate(self._native.patterns())
+        return tuple(_report(report) for number, report in told if number not in self._removed)
 
     def changed(self, most: int) -> dict[int, PatternReport]:
         """Return counts that are others than when they were returned last, by the numbers of their patterns, so many at most.

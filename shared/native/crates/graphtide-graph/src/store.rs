@@ -1,8 +1,10 @@
 //! The edges of the window, in stream order.
 //!
-//! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low half of its sequence number,
-//! so a window holds at most 2^31 edges.
+//! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low bits of its sequence number,
+//! so a window holds at most 2^30 edges. Edges of the window that nobody wanted when they came lie apart ([`late`]).
 //! Cost: O(1) to append and to read, O(expired) to expire.
+
+mod late;
 
 use std::collections::VecDeque;
 
@@ -14,10 +16,43 @@ use crate::key::{IdRef, KeyRef};
 use crate::text_queue::TextQueue;
 use crate::value::{OwnedValue, ValueRef};
 use crate::vertex::Vertex;
+use late::LateEdges;
 
-/// An edge in the window, by the low half of its sequence number.
+/// An edge in the window, by the low bits of its sequence number, or by its place among the late ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EdgeRef(pub u32);
+
+/// Marks an edge that came late to the store.
+const LATE: u32 = 1 << 31;
+
+impl EdgeRef {
+    /// Whether it came late to the store, which says nothing of its time.
+    #[inline]
+    pub fn is_late(self) -> bool {
+        self.0 & LATE != 0
+    }
+
+    /// Edges that came in time were taken before this one: an order of those that are in the store at once.
+    #[inline]
+    pub fn is_before(self, other: Self) -> bool {
+        other.0.wrapping_sub(self.0) & !LATE < LATE / 2 && self != other
+    }
+}
+
+/// Finds an edge of a time in a list of edges that lie in the order of [`EdgeStore::refs`]; `of` gives time and edge of each.
+///
+/// Complexity: O(log(edges)); for an edge that came late, and as many more as came late and are of its time.
+pub fn find_in_order<T>(list: &VecDeque<T>, ts: Time, edge: EdgeRef, of: impl Fn(&T) -> (Time, EdgeRef)) -> Option<usize> {
+    let is_before = |other: &T| {
+        let (time, other) = of(other);
+        let in_time = !other.is_late() && !edge.is_late() && other.is_before(edge);
+        (time, !other.is_late()) < (ts, !edge.is_late()) || (time == ts && in_time)
+    };
+    let start = list.partition_point(is_before);
+    let same = list.range(start..).map(of).take_while(|&(time, other)| time == ts && other.is_late() == edge.is_late());
+    let most = if edge.is_late() { usize::MAX } else { 1 };
+    same.take(most).position(|(_, other)| other == edge).map(|place| start + place)
+}
 
 /// An edge as the store keeps it.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +92,7 @@ pub struct EdgeStore {
     texts: TextQueue,
     /// Deleted edges still held: few, or none.
     deleted: HashSet<u32, FxBuildHasher>,
+    late: LateEdges,
 }
 
 impl EdgeStore {
@@ -83,7 +119,62 @@ impl EdgeStore {
         if self.width > 0 {
             self.attributes.extend(attributes.into_iter().take(self.width).map(OwnedValue::new));
         }
-        EdgeRef((self.first + self.edges.len() as u64 - 1) as u32)
+        self.at(self.edges.len() - 1)
+    }
+
+    /// Adds an edge of the window that nobody wanted when it came. It can be read at once, and is found after `settle_late`.
+    pub fn push_late<'v>(
+        &mut self,
+        (ts, class): (Time, u32),
+        (source, target): (Vertex, Vertex),
+        id: IdRef<'_>,
+        attributes: impl IntoIterator<Item = ValueRef<'v>>,
+    ) -> EdgeRef {
+        let ((id, id_length), text): (_, Option<Box<str>>) = match id {
+            IdRef::Given(KeyRef::Number(number)) => ((number, NUMBER), None),
+            IdRef::Made(number) => ((number, MADE), None),
+            IdRef::Given(KeyRef::Text(text)) => ((0, text.len() as u32), Some(text.into())),
+        };
+        let attributes = attributes.into_iter().take(self.width).map(OwnedValue::new).collect();
+        self.late.add(StoredEdge { ts, source, target, class, id, id_length }, text, attributes)
+    }
+
+    /// Puts the edges added late in their order. Complexity: O(late edges held).
+    pub fn settle_late(&mut self) {
+        self.late.settle();
+    }
+
+    /// Keeps attributes more an edge, which no edge held has yet. Complexity: O(edges held).
+    pub fn widen(&mut self, width: usize) {
+        if width <= self.width {
+            return;
+        }
+        let mut old = std::mem::take(&mut self.attributes).into_iter();
+        self.attributes.reserve(self.edges.len() * width);
+        for _ in 0..self.edges.len() {
+            self.attributes.extend(old.by_ref().take(self.width));
+            self.attributes.extend(std::iter::repeat_n(OwnedValue::Null, width - self.width));
+        }
+        self.late.widen(width);
+        self.width = width;
+    }
+
+    /// Gives an edge an attribute.
+    pub fn set_attribute(&mut self, edge: EdgeRef, column: usize, value: ValueRef<'_>) {
+        let value = OwnedValue::new(value);
+        if edge.is_late() {
+            self.late.get_mut(edge).attributes[column] = value;
+        } else {
+            let place = self.place(edge) * self.width + column;
+            self.attributes[place] = value;
+        }
+    }
+
+    /// The edges held of a time. Complexity: O(log(edges held)) to find them.
+    pub fn of_time(&self, ts: Time) -> impl Iterator<Item = EdgeRef> {
+        let start = self.edges.partition_point(|edge| edge.ts < ts);
+        let edges = self.edges.range(start..).take_while(move |edge| edge.ts == ts).enumerate();
+        self.late.of_time(ts).chain(edges.map(move |(place, _)| self.at(start + place)))
     }
 
     /// Takes back the edge appended last.
@@ -98,41 +189,67 @@ impl EdgeStore {
 
     /// Gives an edge of the window another mark.
     pub fn set_class(&mut self, edge: EdgeRef, class: u32) {
-        let place = self.place(edge);
-        self.edges[place].class = class;
+        if edge.is_late() {
+            self.late.get_mut(edge).stored.class = class;
+        } else {
+            let place = self.place(edge);
+            self.edges[place].class = class;
+        }
     }
 
     /// The edge appended last.
     pub fn newest(&self) -> Option<(EdgeRef, &StoredEdge)> {
-        Some((EdgeRef((self.first + self.edges.len() as u64).wrapping_sub(1) as u32), self.edges.back()?))
+        Some((self.at(self.edges.len().checked_sub(1)?), self.edges.back()?))
     }
 
-    /// The edges held, oldest first.
-    pub fn refs(&self) -> impl Iterator<Item = EdgeRef> + use<> {
-        let first = self.first;
-        (0..self.edges.len() as u64).map(move |place| EdgeRef((first + place) as u32))
+    /// The edges held in the order of their times; of those of one time, late ones first.
+    pub fn refs(&self) -> impl Iterator<Item = EdgeRef> {
+        let mut late = self.late.refs().peekable();
+        let mut place = 0;
+        std::iter::from_fn(move || {
+            let next = self.edges.get(place);
+            if let Some(edge) = late.next_if(|&edge| next.is_none_or(|next| self.late.get(edge).stored.ts <= next.ts)) {
+                return Some(edge);
+            }
+            next.map(|_| {
+                place += 1;
+                self.at(place - 1)
+            })
+        })
     }
 
-    /// The oldest edge held.
+    /// The edge to leave next: the oldest, a late one before others of its time.
     pub fn oldest(&self) -> Option<(EdgeRef, &StoredEdge)> {
-        Some((EdgeRef(self.first as u32), self.edges.front()?))
+        let oldest = self.edges.front();
+        match self.late.oldest() {
+            Some((edge, late)) if oldest.is_none_or(|oldest| late.ts <= oldest.ts) => Some((edge, late)),
+            _ => Some((self.at(0), oldest?)),
+        }
     }
 
     /// Removes the oldest edge if its time is before `alive_from`.
     #[inline]
     pub fn pop_expired(&mut self, alive_from: Time) -> Option<StoredEdge> {
+        if !self.late.is_empty()
+            && let Some((edge, stored)) = self.oldest()
+            && edge.is_late()
+            && stored.ts < alive_from
+        {
+            self.deleted.remove(&edge.0);
+            return self.late.pop_oldest();
+        }
         if self.edges.front()?.ts >= alive_from {
             return None;
         }
         self.pop_oldest()
     }
 
-    /// Removes the oldest edge.
+    /// Removes the oldest edge of those that came in time.
     #[inline]
     pub fn pop_oldest(&mut self) -> Option<StoredEdge> {
         let edge = self.edges.pop_front()?;
         if !self.deleted.is_empty() {
-            self.deleted.remove(&(self.first as u32));
+            self.deleted.remove(&(self.first as u32 & !LATE));
         }
         self.first += 1;
         self.attributes.drain(..self.width);
@@ -143,14 +260,19 @@ impl EdgeStore {
     }
 
     #[inline]
+    fn at(&self, place: usize) -> EdgeRef {
+        EdgeRef((self.first + place as u64) as u32 & !LATE)
+    }
+
+    #[inline]
     fn place(&self, edge: EdgeRef) -> usize {
-        edge.0.wrapping_sub(self.first as u32) as usize
+        (edge.0.wrapping_sub(self.first as u32) & !LATE) as usize
     }
 
     /// Reads an edge of the window.
     #[inline]
     pub fn get(&self, edge: EdgeRef) -> &StoredEdge {
-        &self.edges[self.place(edge)]
+        if edge.is_late() { &self.late.get(edge).stored } else { &self.edges[self.place(edge)] }
     }
 
     /// Returns the id of an edge of the window.
@@ -161,19 +283,24 @@ impl EdgeStore {
             let given = || IdRef::Given(KeyRef::Number(stored.id));
             return if stored.id_length == MADE { IdRef::Made(stored.id) } else { given() };
         }
+        if edge.is_late() {
+            return IdRef::Given(KeyRef::Text(self.late.get(edge).text.as_deref().unwrap_or_default()));
+        }
         IdRef::Given(KeyRef::Text(self.texts.get(stored.id, stored.id_length)))
     }
 
     /// Returns an attribute kept for an edge of the window.
     #[inline]
     pub fn attribute(&self, edge: EdgeRef, column: usize) -> ValueRef<'_> {
+        if edge.is_late() {
+            return self.late.get(edge).attributes[column].get();
+        }
         self.attributes[self.place(edge) * self.width + column].get()
     }
 
     /// All attributes kept for an edge of the window.
     pub fn attributes(&self, edge: EdgeRef) -> impl Iterator<Item = ValueRef<'_>> {
-        let start = self.place(edge) * self.width;
-        self.attributes.range(start..start + self.width).map(OwnedValue::get)
+        (0..self.width).map(move |column| self.attribute(edge, column))
     }
 
     /// Marks an edge of the window as deleted. It stays until it expires, so that what names it can be read.
@@ -193,29 +320,25 @@ impl EdgeStore {
         self.deleted.contains(&edge.0)
     }
 
-    /// How many edges held are older.
+    /// How many edges held that came in time are older; 0 of one that came late.
     pub fn rank(&self, edge: EdgeRef) -> usize {
-        self.place(edge)
-    }
-
-    /// Whether the edge is still held.
-    pub fn contains(&self, edge: EdgeRef) -> bool {
-        self.place(edge) < self.edges.len()
+        if edge.is_late() { 0 } else { self.place(edge) }
     }
 
     /// Edges held.
     pub fn len(&self) -> usize {
-        self.edges.len()
+        self.edges.len() + self.late.len()
     }
 
     /// Whether no edge is held.
     pub fn is_empty(&self) -> bool {
-        self.edges.is_empty()
+        self.edges.is_empty() && self.late.is_empty()
     }
 
     /// Bytes that the edges held take, texts of attributes apart.
     pub fn bytes(&self) -> usize {
-        self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>()) + self.texts.len()
+        let late = self.late.bytes();
+        self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>()) + self.texts.len() + late
     }
 }
 
@@ -233,7 +356,7 @@ mod tests {
         let edges: Vec<EdgeRef> = (0..5000).map(|n| push(&mut store, n, &format!("flow-{n}"))).collect();
         while store.pop_expired(4000).is_some() {}
         assert_eq!(store.len(), 1000);
-        assert!(!store.contains(edges[3999]));
+        assert_eq!(store.oldest().map(|(edge, _)| edge), Some(edges[4000]));
         for (n, &edge) in edges.iter().enumerate().skip(4000) {
             assert_eq!(store.id(edge), IdRef::Given(KeyRef::Text(&format!("flow-{n}"))));
             assert_eq!(usize::try_from(store.get(edge).ts), Ok(n));
@@ -249,6 +372,40 @@ mod tests {
         assert!(store.has_deleted() && store.is_deleted(one) && !store.is_deleted(other));
         store.pop_expired(2);
         assert!(!store.has_deleted());
+    }
+
+    #[test]
+    fn a_late_edge_is_read_as_others_and_leaves_at_its_time() {
+        let mut store = EdgeStore::new(1);
+        let given = |text| IdRef::Given(KeyRef::parse(text));
+        let ends = (Vertex(0), Vertex(1));
+        let edges: Vec<EdgeRef> = [1, 3, 3, 5].map(|ts| store.push((ts, 7), ends, IdRef::Made(7), [ValueRef::Int(ts)])).into();
+        let late: Vec<EdgeRef> = [(3, "x"), (1, "9"), (4, "y")]
+            .map(|(ts, id)| store.push_late((ts, 8), ends, given(id), [ValueRef::Text(id)]))
+            .into();
+        store.settle_late();
+        assert_eq!(store.refs().collect::<Vec<_>>(), [late[1], edges[0], late[0], edges[1], edges[2], late[2], edges[3]]);
+        assert_eq!(store.of_time(3).collect::<Vec<_>>(), [late[0], edges[1], edges[2]]);
+        assert_eq!((store.id(late[0]), store.id(late[1])), (given("x"), given("9")));
+        assert_eq!(store.attributes(late[2]).collect::<Vec<_>>(), [ValueRef::Text("y")]);
+        store.widen(2);
+        store.set_attribute(late[2], 1, ValueRef::Int(4));
+        store.set_attribute(edges[1], 1, ValueRef::Int(5));
+        assert_eq!(store.attributes(late[2]).collect::<Vec<_>>(), [ValueRef::Text("y"), ValueRef::Int(4)]);
+        assert_eq!(store.attributes(edges[1]).collect::<Vec<_>>(), [ValueRef::Int(3), ValueRef::Int(5)]);
+        assert_eq!(store.attributes(edges[3]).collect::<Vec<_>>(), [ValueRef::Int(5), ValueRef::Null]);
+        store.delete(late[0]);
+        let left: Vec<Time> = std::iter::from_fn(|| store.pop_expired(4)).map(|edge| edge.ts).collect();
+        assert_eq!(left, [1, 1, 3, 3, 3]);
+        assert!(!store.has_deleted());
+        assert_eq!(
+            store.push_late((4, 8), ends, given("z"), [ValueRef::Null]).0 & !LATE,
+            late[0].0 & !LATE,
+            "its place is used again"
+        );
+        store.settle_late();
+        assert_eq!(std::iter::from_fn(|| store.pop_expired(9)).count(), 3);
+        assert!(store.is_empty());
     }
 
     #[test]

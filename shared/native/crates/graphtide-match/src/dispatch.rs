@@ -4,7 +4,9 @@
 //! alone decides. Query edges with equal signatures, in one pattern or in a thousand, share it: its test runs once an edge.
 //! Invariant: `class` names, for a triple of labels, exactly the signatures whose labels fit it; it is built when the triple first
 //! comes by. Labels no pattern mentions are one label, so the number of classes is bounded by the patterns, not by the stream.
-//! Cost: three array reads and one table read an edge; an edge no pattern wants ends there.
+//! Patterns come and go: signatures that nobody has any more are in no class.
+//! Cost: three array reads and one table read an edge; an edge no pattern wants ends there. A pattern that comes or goes costs a
+//! look at each class, for each signature that is new or that nobody else has.
 
 use std::hash::BuildHasher;
 
@@ -64,11 +66,42 @@ pub struct Target {
 /// Signatures of one triple of labels.
 #[derive(Debug, Default)]
 struct Class {
+    codes: [u32; 3],
     free: Vec<SignatureId>,
     by_source: FixedEnds,
     by_target: FixedEnds,
-    /// Whether testing all of them is so much work that it may have to pause.
+    /// Steps that it takes to test all.
+    steps: u64,
+    /// Whether that is so much work that it may have to pause.
     is_long: bool,
+}
+
+impl Class {
+    /// Whether the labels of its edges are those that a signature asks for; `codes` are those of labels.
+    fn fits(&self, asked: &[Option<Symbol>; 3], codes: &[Vec<u32>; 3]) -> bool {
+        let mut places = asked.iter().zip(codes).zip(self.codes);
+        places.all(|((asked, codes), code)| asked.is_none_or(|Symbol(number)| codes[number as usize] == code))
+    }
+
+    fn add(&mut self, id: SignatureId, signature: &Signature) {
+        match (&signature.source_key, &signature.target_key) {
+            (Some(key), _) => self.by_source.add(key, id),
+            (None, Some(key)) => self.by_target.add(key, id),
+            (None, None) => self.free.push(id),
+        }
+        self.steps += u64::from(signature.steps);
+        self.is_long = self.steps > SHORT;
+    }
+
+    fn remove(&mut self, id: SignatureId, signature: &Signature) {
+        match (&signature.source_key, &signature.target_key) {
+            (Some(key), _) => self.by_source.remove(key, id),
+            (None, Some(key)) => self.by_target.remove(key, id),
+            (None, None) => self.free.retain(|&other| other != id),
+        }
+        self.steps -= u64::from(signature.steps);
+        self.is_long = self.steps > SHORT;
+    }
 }
 
 /// Signatures by the vertex they fix, so that thousands of patterns on thousands of addresses cost one look-up.
@@ -86,6 +119,15 @@ impl FixedEnds {
             signatures.push(signature);
         } else {
             self.0.insert_unique(hash, (key.into(), vec![signature]), |(other, _)| Self::hash(KeyRef::parse(other)));
+        }
+    }
+
+    fn remove(&mut self, key: &str, signature: SignatureId) {
+        let hash = Self::hash(KeyRef::parse(key));
+        let Ok(mut entry) = self.0.find_entry(hash, |(other, _)| **other == *key) else { return };
+        entry.get_mut().1.retain(|&other| other != signature);
+        if entry.get().1.is_empty() {
+            entry.remove();
         }
     }
 
@@ -110,6 +152,8 @@ pub struct Dispatch {
     classes: HashMap<[u32; 3], u32, FxBuildHasher>,
     dense: Vec<u32>,
     class_list: Vec<Class>,
+    /// Numbers of signatures that may be given again.
+    free: Vec<SignatureId>,
 }
 
 /// No signature fits.
@@ -120,7 +164,7 @@ const DENSE_CELLS: usize = 1 << 20;
 const SHORT: u64 = 64;
 
 impl Dispatch {
-    /// Adds the query edges of a pattern; returns the signature of each.
+    /// Adds the query edges of a pattern; returns the signature of each. Once all were added, the table must be sealed.
     pub fn add(
         &mut self,
         pattern: u32,
@@ -164,7 +208,7 @@ impl Dispatch {
         if let Some(&id) = known.iter().find(|&&id| self.signatures[id as usize] == signature) {
             return id;
         }
-        let id = self.signatures.len() as SignatureId;
+        let id = self.free.pop().unwrap_or(self.signatures.len() as SignatureId);
         known.push(id);
         for (position, label) in signature.labels.iter().enumerate() {
             if let Some(Symbol(number)) = *label {
@@ -176,28 +220,87 @@ impl Dispatch {
                 }
             }
         }
-        self.signatures.push(signature);
-        self.targets.push(Vec::new());
+        for class in self.class_list.iter_mut().skip(1) {
+            if class.fits(&signature.labels, &self.codes) {
+                class.add(id, &signature);
+            }
+        }
+        if id as usize == self.signatures.len() {
+            self.signatures.push(signature);
+            self.targets.push(Vec::new());
+        } else {
+            self.signatures[id as usize] = signature;
+        }
         id
     }
 
-    /// Sets for every query edge whether it is wanted, and its gates.
-    pub fn set_gates(&mut self, gates: impl Fn(u32, u8) -> (bool, [Option<Gate>; 2])) {
-        for target in self.targets.iter_mut().flatten() {
-            (target.is_wanted, target.gates) = gates(target.pattern, target.edge);
+    /// Removes the query edges of a pattern, whose signatures these are; calls `f` with each that nobody else has. Its number is
+    /// not given again before it is [freed](Self::free).
+    pub fn remove(&mut self, pattern: u32, signatures: &[SignatureId], mut f: impl FnMut(SignatureId)) {
+        for &id in signatures {
+            let targets = &mut self.targets[id as usize];
+            if targets.is_empty() {
+                continue;
+            }
+            targets.retain(|target| target.pattern != pattern);
+            if targets.is_empty() {
+                let signature = &self.signatures[id as usize];
+                if let Some(known) = self.by_labels.get_mut(&signature.labels) {
+                    known.retain(|&other| other != id);
+                    if known.is_empty() {
+                        self.by_labels.remove(&signature.labels);
+                    }
+                }
+                for class in self.class_list.iter_mut().skip(1) {
+                    if class.fits(&signature.labels, &self.codes) {
+                        class.remove(id, signature);
+                    }
+                }
+                f(id);
+            }
         }
     }
 
-    /// Makes the table ready once every pattern was added.
+    /// Lets the number of a signature that was removed be given again.
+    pub fn free(&mut self, id: SignatureId) {
+        self.free.push(id);
+    }
+
+    /// Sets for every query edge of these signatures of a pattern whether it is wanted, and its gates.
+    pub fn set_gates(&mut self, pattern: u32, signatures: &[SignatureId], gates: impl Fn(u8) -> (bool, [Option<Gate>; 2])) {
+        for &id in signatures {
+            for target in self.targets[id as usize].iter_mut().filter(|target| target.pattern == pattern) {
+                (target.is_wanted, target.gates) = gates(target.edge);
+            }
+        }
+    }
+
+    /// Makes the table ready once patterns were added. Complexity: O(classes and cells of the table).
     pub fn seal(&mut self) {
+        if self.class_list.is_empty() {
+            self.class_list.push(Class::default());
+        }
         self.classes.clear();
-        self.class_list.clear();
-        self.class_list.push(Class::default());
-        let cells: usize = self.mentioned.iter().map(|&labels| labels as usize + 1).product();
         self.dense.clear();
+        let cells: usize = self.mentioned.iter().map(|&labels| labels as usize + 1).product();
         if cells <= DENSE_CELLS {
             self.dense.resize(cells, UNKNOWN);
         }
+        for number in 1..self.class_list.len() {
+            let codes = self.class_list[number].codes;
+            if self.dense.is_empty() {
+                self.classes.insert(codes, number as u32);
+            } else {
+                let cell = self.cell(codes);
+                self.dense[cell] = number as u32;
+            }
+        }
+    }
+
+    #[inline]
+    fn cell(&self, codes: [u32; 3]) -> usize {
+        let [_, edges, targets] = self.mentioned;
+        ((codes[0] * (edges + 1) + codes[1]) * (targets + 1) + codes[2]) as usize
     }
 
     /// Signatures known.
@@ -235,8 +338,7 @@ impl Dispatch {
             self.classes.insert(codes, class);
             return class;
         }
-        let [_, edges, targets] = self.mentioned;
-        let cell = ((codes[0] * (edges + 1) + codes[1]) * (targets + 1) + codes[2]) as usize;
+        let cell = self.cell(codes);
         let class = self.dense[cell];
         if class != UNKNOWN {
             return class;
@@ -248,8 +350,8 @@ impl Dispatch {
 
     #[cold]
     fn new_class(&mut self, labels: [Symbol; 3], codes: [u32; 3]) -> u32 {
-        let mut class = Class::default();
-        let (mut found, mut steps) = (false, 0);
+        let mut class = Class { codes, ..Class::default() };
+        let mut found = false;
         for wildcards in 0..8_u8 {
             let asked: [Option<Symbol>; 3] =
                 std::array::from_fn(|position| (wildcards >> position & 1 == 0).then_some(labels[position]));
@@ -259,19 +361,12 @@ impl Dispatch {
             }
             for &id in self.by_labels.get(&asked).map_or(&[][..], Vec::as_slice) {
                 found = true;
-                steps += u64::from(self.signatures[id as usize].steps);
-                let signature = &self.signatures[id as usize];
-                match (&signature.source_key, &signature.target_key) {
-                    (Some(key), _) => class.by_source.add(key, id),
-                    (None, Some(key)) => class.by_target.add(key, id),
-                    (None, None) => class.free.push(id),
-                }
+                class.add(id, &self.signatures[id as usize]);
             }
         }
         if !found {
             return NO_CLASS;
         }
-        class.is_long = steps > SHORT;
         self.class_list.push(class);
         self.class_list.len() as u32 - 1
     }

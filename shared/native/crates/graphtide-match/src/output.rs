@@ -3,6 +3,8 @@
 //! A row is as wide as its pattern. Rows become a [`MatchBatch`] before the store lets go of an edge that was alive when they
 //! were found.
 
+use std::sync::Arc;
+
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
 use graphtide_graph::Time;
@@ -63,7 +65,7 @@ impl Rows {
     }
 
     /// Puts the matches in the order of their newest edges; those of one edge keep theirs.
-    pub fn sort(&mut self, store: &EdgeStore, patterns: &[PatternNames]) {
+    pub fn sort(&mut self, store: &EdgeStore, patterns: &[Arc<PatternNames>]) {
         let edges = &self.edges;
         self.rows.sort_by_cached_key(|row| {
             let width = patterns[row.pattern as usize].edges.len();
@@ -88,8 +90,17 @@ impl Rows {
         self.vertices.clear();
     }
 
+    /// Calls `f` with time of detection, edges and vertices of every match; all are of one pattern.
+    pub fn each_of(&self, names: &PatternNames, mut f: impl FnMut(Time, &[EdgeRef], &[Vertex])) {
+        for row in &self.rows {
+            let edges = &self.edges[row.edges..row.edges + names.edges.len()];
+            let vertices = &self.vertices[row.vertices..row.vertices + names.vertices.len()];
+            f(row.detected_at, edges, vertices);
+        }
+    }
+
     /// Calls `f` with pattern, time of detection, edges and vertices of every match from number `from`.
-    pub fn each(&self, from: usize, patterns: &[PatternNames], mut f: impl FnMut(u32, Time, &[EdgeRef], &[Vertex])) {
+    pub fn each(&self, from: usize, patterns: &[Arc<PatternNames>], mut f: impl FnMut(u32, Time, &[EdgeRef], &[Vertex])) {
         for row in &self.rows[from..] {
             let names = &patterns[row.pattern as usize];
             let edges = &self.edges[row.edges..row.edges + names.edges.len()];
@@ -176,7 +187,7 @@ impl MatchBatch {
     pub fn take_rows(
         &mut self,
         rows: &mut Rows,
-        patterns: &[PatternNames],
+        patterns: &[Arc<PatternNames>],
         shed: impl Fn(u32) -> bool,
         store: &EdgeStore,
         names: &VertexTable,
@@ -204,7 +215,7 @@ impl MatchBatch {
     }
 
     /// Reads a match.
-    pub fn get(&self, index: usize, patterns: &[PatternNames]) -> MatchRef<'_> {
+    pub fn get(&self, index: usize, patterns: &[Arc<PatternNames>]) -> MatchRef<'_> {
         let found = self.matches[index];
         let names = &patterns[found.pattern as usize];
         let (edges, vertices) = self.keys[found.keys..found.keys + names.width()].split_at(names.edges.len());
@@ -222,7 +233,7 @@ impl MatchBatch {
     }
 
     /// Writes matches as JSON Lines, one record a line.
-    pub fn to_json_lines(&self, patterns: &[PatternNames]) -> Vec<u8> {
+    pub fn to_json_lines(&self, patterns: &[Arc<PatternNames>]) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.matches.len() * 256);
         for index in 0..self.len() {
             let found = self.get(index, patterns);

@@ -7,7 +7,7 @@ use std::thread::LocalKey;
 use std::time::Duration;
 
 use graphtide_graph::batch::EdgeBatch;
-use graphtide_match::matcher::{Matcher, Options, Progress, Registered};
+use graphtide_match::matcher::{Matcher, Options, Past, Progress, Registered};
 use graphtide_match::meter::Meter;
 use graphtide_match::output::{Kind, MatchBatch, PatternNames};
 use graphtide_match::plan::{InvalidPlan, PatternSpec};
@@ -43,6 +43,7 @@ enum State {
 enum Answer {
     Pushed(Progress),
     Replanned(Result<bool, InvalidPlan>),
+    Added(Result<u32, InvalidPlan>),
     Selected(EdgeBatch),
 }
 
@@ -105,8 +106,29 @@ impl PyMatcher {
     fn replanned(&mut self) -> PyResult<bool> {
         match self.answer.take() {
             Some(Answer::Replanned(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
-            Some(Answer::Pushed(_) | Answer::Selected(_)) | None => Ok(false),
+            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::Selected(_)) | None => Ok(false),
         }
+    }
+
+    fn add(&mut self, py: Python<'_>, pattern: &[u8], untold: &PyEdgeBatch, told: &PyEdgeBatch) -> PyResult<bool> {
+        let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (untold, told) = (Arc::clone(&untold.inner), Arc::clone(&told.inner));
+        self.begin(py, None, move |matcher, meter| {
+            Answer::Added(matcher.add(spec, Past { untold: &untold, told: &told }, meter))
+        })
+    }
+
+    fn added(&mut self) -> PyResult<u32> {
+        match self.answer.take() {
+            Some(Answer::Added(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
+            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Selected(_)) | None => {
+                Err(PyRuntimeError::new_err("no pattern was added"))
+            }
+        }
+    }
+
+    fn remove(&mut self, number: usize) -> PyResult<()> {
+        self.ready_mut()?.remove(number).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn select(&mut self, py: Python<'_>, batch: &PyEdgeBatch) -> PyResult<bool> {
@@ -117,7 +139,7 @@ impl PyMatcher {
     fn selected(&mut self, batch: &PyEdgeBatch) -> Option<PyEdgeBatch> {
         match self.answer.take() {
             Some(Answer::Selected(records)) => Some(batch.with(records)),
-            Some(Answer::Pushed(_) | Answer::Replanned(_)) | None => None,
+            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Added(_)) | None => None,
         }
     }
 
@@ -284,7 +306,7 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, pattern: &Registered) -> Py
 #[pyclass(frozen, name = "MatchBatch", module = "graphtide_native._native")]
 pub(crate) struct PyMatchBatch {
     inner: MatchBatch,
-    names: Arc<[PatternNames]>,
+    names: Arc<[Arc<PatternNames>]>,
 }
 
 /// Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those that were made, names of vertices.

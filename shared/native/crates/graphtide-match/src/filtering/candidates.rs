@@ -12,7 +12,7 @@
 
 use crate::dispatch::SignatureId;
 use crate::search::gate::Gate;
-use crate::search::postings::{ACCESSES, Access, Postings, RingId};
+use crate::search::postings::{ACCESSES, Access, Postings, ReaderId, RingId};
 use crate::shape::{Shape, bits};
 
 /// A query edge and its candidates.
@@ -40,11 +40,17 @@ impl Part {
 }
 
 /// Makes the lists of every query edge's candidates, for searches in these orders.
-pub fn parts(shape: &Shape, orders: &[Vec<u8>], signatures: &[SignatureId], postings: &mut Postings) -> Vec<Part> {
+pub fn parts(
+    shape: &Shape,
+    orders: &[Vec<u8>],
+    signatures: &[SignatureId],
+    reader: ReaderId,
+    postings: &mut Postings,
+) -> Vec<Part> {
     let all = (0..shape.ends.len()).fold(0_u64, |set, edge| set | 1 << edge);
     let mut parts: Vec<Part> = (0..shape.ends.len())
         .map(|edge| Part {
-            ring: signatures[edge],
+            ring: postings.whole(signatures[edge]),
             ends: shape.ends[edge],
             before: shape.before[edge],
             after: bits(all).filter(|&other| shape.precedes(edge, other)).fold(0, |set, other| set | 1 << other),
@@ -69,13 +75,13 @@ pub fn parts(shape: &Shape, orders: &[Vec<u8>], signatures: &[SignatureId], post
     earliest_first.sort_by_key(|&edge| shape.before[edge].count_ones());
     for edge in earliest_first {
         if parts[edge].read.contains(&true) && !has_wider(&parts, signatures, edge) {
-            let gates = gates(shape, &parts, edge, postings);
+            let gates = gates(shape, &parts, edge, reader, postings);
             parts[edge].ring = postings.narrow(signatures[edge], gates);
         }
         let Part { ring, read, .. } = parts[edge];
         for access in ACCESSES {
             if read[access as usize] {
-                postings.serve(ring, access, shape.window);
+                postings.serve(reader, ring, access, shape.window);
             }
             if skipped[edge][access as usize] {
                 postings.serve_skips(ring, access);
@@ -106,7 +112,7 @@ pub fn access(shape: &Shape, bound: &[u8], edge: u8) -> Access {
 }
 
 /// Makes the gates of an edge, and keeps the lists that they read.
-fn gates(shape: &Shape, parts: &[Part], edge: usize, postings: &mut Postings) -> Vec<Gate> {
+fn gates(shape: &Shape, parts: &[Part], edge: usize, reader: ReaderId, postings: &mut Postings) -> Vec<Gate> {
     let shared = |other: usize| shape.vertices_of(1 << edge) & shape.vertices_of(1 << other);
     let mut gates = Vec::new();
     for earlier in bits(shape.before[edge]) {
@@ -122,7 +128,7 @@ fn gates(shape: &Shape, parts: &[Part], edge: usize, postings: &mut Postings) ->
             (true, false) => Access::Source,
             (false, _) => Access::Target,
         };
-        postings.serve(ring, access, shape.window);
+        postings.serve(reader, ring, access, shape.window);
         gates.push(Gate::new(ring, access, ends, shape.ends[edge]));
     }
     gates

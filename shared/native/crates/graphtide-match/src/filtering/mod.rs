@@ -18,7 +18,7 @@ use crate::dispatch::SignatureId;
 use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::search::gate::Gate;
-use crate::search::postings::{Access, Entry, Postings, RingId};
+use crate::search::postings::{Access, Entry, Postings, ReaderId, RingId};
 use crate::search::step::too_old;
 use crate::shape::{Bound, Shape, bits};
 use crate::timing::Arrival;
@@ -63,9 +63,9 @@ impl Filtering {
         }
     }
 
-    /// Has its candidates kept in these lists; once more for the same lists changes nothing.
-    pub fn attach(&mut self, postings: &mut Postings) {
-        self.parts = parts(&self.shape, &self.orders, &self.signatures, postings);
+    /// Has its candidates kept in these lists.
+    pub fn attach(&mut self, reader: ReaderId, postings: &mut Postings) {
+        self.parts = parts(&self.shape, &self.orders, &self.signatures, reader, postings);
         self.incident = (0..self.shape.vertices).map(|vertex| links(&self.parts, vertex as u8)).collect();
     }
 

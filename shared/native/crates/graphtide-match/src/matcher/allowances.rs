@@ -99,6 +99,27 @@ impl Allowances {
         })
     }
 
+    /// Opens accounts of so many patterns, of which nothing is bounded.
+    pub fn unbounded(patterns: usize) -> Self {
+        Self {
+            own: vec![Account::full(u64::MAX); patterns],
+            lately: vec![Lately::default(); patterns],
+            shared: None,
+            records: 0,
+            taken: 0,
+            greediest: (None, 0),
+        }
+    }
+
+    /// Opens the account of a pattern that came, which may have the number of one that went.
+    pub fn open(&mut self, pattern: usize, work: Option<u64>) {
+        let patterns = self.own.len().max(pattern + 1);
+        self.own.resize(patterns, Account::full(u64::MAX));
+        self.lately.resize(patterns, Lately::default());
+        self.own[pattern] = Account::full(work.unwrap_or(u64::MAX));
+        self.lately[pattern] = Lately::default();
+    }
+
     /// Grants what so many records are worth.
     #[inline]
     pub fn grant(&mut self, records: u64) {

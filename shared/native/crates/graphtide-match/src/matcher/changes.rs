@@ -36,18 +36,38 @@ struct Figures {
 }
 
 impl Told {
-    /// Lets a pattern be told of, whatever it counts: it has another plan. Its lists, and those it shares, may hold other edges.
+    /// Lets a pattern be told of, whatever it counts: it has another plan.
     pub fn replanned(&mut self, number: usize, patterns: usize) {
         self.figures.resize(patterns, Figures::default());
         self.figures[number].candidates = u64::MAX;
-        self.waiting = (0..patterns as u32).collect();
+        self.waiting.push(number as u32);
+    }
+
+    /// Looks at a pattern that came: it may hold something.
+    pub fn added(&mut self, number: u32) {
+        self.waiting.push(number);
+    }
+
+    /// Forgets a pattern that was removed.
+    pub fn forget(&mut self, number: usize) {
+        if let Some(figures) = self.figures.get_mut(number) {
+            *figures = Figures::default();
+        }
+        self.waiting.retain(|&other| other as usize != number);
+    }
+
+    /// Forgets a signature, whose number is given again.
+    pub fn forget_signature(&mut self, signature: usize) {
+        if let Some(hits) = self.hits.get_mut(signature) {
+            *hits = 0;
+        }
     }
 }
 
 impl Figures {
     fn of(pattern: &Registered, hits: &[u64], postings: &Postings) -> Self {
         Self {
-            candidates: pattern.signatures.iter().map(|&signature| hits[signature as usize]).sum(),
+            candidates: pattern.hits(hits).sum(),
             matches: pattern.counts.matches,
             retractions: pattern.counts.retractions,
             limited: pattern.counts.limited,

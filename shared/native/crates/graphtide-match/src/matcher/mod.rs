@@ -9,11 +9,14 @@
 
 mod allowances;
 mod changes;
+mod membership;
 mod recovery;
 mod registered;
 mod replan;
 mod reported;
+mod satisfied;
 mod traced;
+mod warming;
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -21,7 +24,7 @@ use std::sync::Arc;
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::key::IdRef;
-use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::store::{EdgeRef, EdgeStore, StoredEdge};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::vertex::VertexTable;
 use hashbrown::HashTable;
@@ -30,23 +33,25 @@ use smallvec::SmallVec;
 
 use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
-use crate::expression::{Expression, is_label};
+use crate::expression::Expression;
 use crate::filtering::Filtering;
 use crate::meter::{Ended, Meter, Refusal};
 use crate::output::{Kind, MatchBatch, PatternNames, Rows};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::search::Search;
 use crate::search::gate::Gate;
-use crate::search::postings::Postings;
+use crate::search::postings::{Postings, RingId};
 use crate::shape::Shape;
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 use crate::trace::{Tally, Trace, Untraced};
 use allowances::{Allowances, Bounded};
 use changes::Told;
+use membership::Blueprints;
+pub use membership::Past;
 pub use registered::{Counts, Engine, LimitReached, Registered};
-use replan::{Replay, postings_for, set_gates};
 use reported::Reported;
+use satisfied::Satisfied;
 pub use traced::{Funnel, FunnelStep};
 
 /// Records between two hand-overs of rows and expiries of the store.
@@ -121,7 +126,7 @@ pub struct Matcher {
     labels: Option<Vec<Box<str>>>,
     dispatch: Dispatch,
     patterns: Vec<Registered>,
-    names: Arc<[PatternNames]>,
+    names: Arc<[Arc<PatternNames>]>,
     postings: Postings,
     hits: Vec<u64>,
     store: EdgeStore,
@@ -141,7 +146,9 @@ pub struct Matcher {
     occupied: Vec<u32>,
     told: Told,
     has_threads: bool,
-    replay: Option<Replay>,
+    /// What the edges of the store satisfied, and what patterns were made from; where patterns may change.
+    satisfied: Option<Satisfied>,
+    blueprints: Blueprints,
     allowances: Option<Allowances>,
     /// The limit that the last record reached.
     limit: Option<LimitReached>,
@@ -153,54 +160,19 @@ impl Matcher {
     /// Makes a matcher of checked patterns.
     pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
         let Options { deletions, adaptive, traced, work } = options;
-        let mut table = symbols.lock();
-        let mut reads_labels = false;
-        let mut dispatch = Dispatch::default();
-        let mut replay = Replay::default();
-        let mut patterns = Vec::with_capacity(specs.len());
-        let mut kept_columns: Vec<u16> = Vec::new();
-        for (number, spec) in specs.into_iter().enumerate() {
-            spec.check()?;
-            let (mut alone, mut across) = split_predicates(&spec);
-            for predicate in alone.iter_mut().flatten().chain(&mut across) {
-                predicate.attributes(&mut |_, column| reads_labels |= is_label(*column));
-            }
-            for predicate in &mut across {
-                predicate.attributes(&mut |_, column| {
-                    let place = kept_columns.iter().position(|kept| kept == column).unwrap_or_else(|| {
-                        kept_columns.push(*column);
-                        kept_columns.len() - 1
-                    });
-                    *column = place as u16;
-                });
-            }
-            let signatures = dispatch.add(number as u32, &spec, &alone, &mut table);
-            if adaptive {
-                replay.blueprints.push((spec.clone(), across.clone()));
-            }
-            let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
-            let trace = traced.map(|misses| Box::new(Trace::new(spec.window, ends, misses)));
-            patterns.push(Registered { trace, ..register(number as u32, spec, across, signatures) });
-        }
-        dispatch.seal();
-        let postings = postings_for(&dispatch, &mut patterns);
-        set_gates(&mut dispatch, &patterns);
-        drop(table);
-        let hits = vec![0; dispatch.len()];
-        let seen = traced.map(|_| vec![Tally::default(); dispatch.len()]);
-        let has_threads = patterns.iter().any(Registered::has_threads);
-        let works: Vec<Option<u64>> = patterns.iter().map(|pattern| pattern.limits.work).collect();
-        Ok(Self {
+        specs.iter().try_for_each(PatternSpec::check)?;
+        let works: Vec<Option<u64>> = specs.iter().map(|spec| spec.limits.work).collect();
+        let mut matcher = Self {
             symbols: symbols.clone(),
-            labels: reads_labels.then(Vec::new),
-            window: patterns.iter().map(|pattern| pattern.window).max().unwrap_or(1),
-            names: patterns.iter().map(|pattern| pattern.names.clone()).collect(),
-            store: EdgeStore::new(kept_columns.len()),
-            dispatch,
-            patterns,
-            hits,
-            postings,
-            kept_columns,
+            labels: None,
+            window: 1,
+            names: Arc::default(),
+            store: EdgeStore::new(0),
+            dispatch: Dispatch::default(),
+            patterns: Vec::with_capacity(specs.len()),
+            hits: Vec::new(),
+            postings: Postings::default(),
+            kept_columns: Vec::new(),
             vertices: VertexTable::default(),
             ids: deletions.then(HashTable::new),
             reported: deletions.then(Reported::default),
@@ -212,12 +184,31 @@ impl Matcher {
             grown: 0,
             occupied: Vec::new(),
             told: Told::default(),
-            has_threads,
-            replay: adaptive.then_some(replay),
+            has_threads: false,
+            satisfied: adaptive.then(Satisfied::default),
+            blueprints: Blueprints::default(),
             allowances: Allowances::new(&works, work),
             limit: None,
-            seen,
-        })
+            seen: None,
+        };
+        for (number, spec) in (0..).zip(specs) {
+            let trace = traced.map(|misses| {
+                let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
+                Box::new(Trace::new(spec.window, ends, misses))
+            });
+            let pattern = matcher.register(number, spec);
+            matcher.patterns.push(Registered { trace, ..pattern });
+        }
+        matcher.postings.begin();
+        matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
+        matcher.dispatch.seal();
+        matcher.window = matcher.patterns.iter().map(|pattern| pattern.window).max().unwrap_or(1);
+        matcher.names = matcher.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
+        matcher.has_threads = matcher.patterns.iter().any(Registered::has_threads);
+        for number in 0..matcher.patterns.len() {
+            matcher.set_gates(number);
+        }
+        Ok(matcher)
     }
 
     /// Takes records from number `from` until the batch ends, `most` matches were found, or a limit or the meter ends the run.
@@ -320,7 +311,8 @@ impl Matcher {
         let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
         let kept = self.kept_columns.iter().map(|&column| record.value(column));
-        let edge = self.store.push((ts, class), ends, batch.id(row), kept);
+        let mark = self.satisfied.as_mut().map_or(class, |sets| sets.acquire(satisfied));
+        let edge = self.store.push((ts, mark), ends, batch.id(row), kept);
         let arrival = Arrival { ts, source: ends.0, target: ends.1, edge, store: &self.store, names: &self.vertices };
         let mut held = false;
         let mut next = Next::Record;
@@ -383,11 +375,7 @@ impl Matcher {
             self.patterns.iter_mut().for_each(|pattern| pattern.trace_kept(satisfied, edge, &self.postings));
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
-        if let Some(replay) = &mut self.replay {
-            replay.satisfied.push_back(satisfied);
-            held = true;
-        }
-        if held || !self.rows.is_empty() {
+        if held || self.satisfied.is_some() || !self.rows.is_empty() {
             if let Some(ids) = &mut self.ids {
                 let store = &self.store;
                 // An id may come again once its first edge has left the window, which the store may still hold.
@@ -422,27 +410,31 @@ impl Matcher {
             self.expire_traces();
         }
         self.store.delete(edge);
-        let class = self.store.get(edge).class;
-        self.dispatch.signatures_of_class(class, |signature| {
-            self.postings.delete(signature, edge);
+        let StoredEdge { class: mark, ts: born, .. } = *self.store.get(edge);
+        let mut signatures: SmallVec<[SignatureId; 16]> = SmallVec::new();
+        match &self.satisfied {
+            Some(sets) => signatures.extend_from_slice(sets.get(&mark)),
+            None => self.dispatch.signatures_of_class(mark, |signature| signatures.push(signature)),
+        }
+        for signature in signatures {
+            self.postings.delete(signature, born, edge);
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
-                self.patterns[target.pattern as usize].delete(edge, meter);
+                self.patterns[target.pattern as usize].delete(born, edge, meter);
             }
-        });
+        }
         // A limit that a drained transaction reached is found again at the end of the chunk.
         let _ = self.drain(meter);
         self.hand_over(out, meter);
         let Some(reported) = &mut self.reported else { return };
         reported.retract(edge, meter, |found| {
             let pattern = &mut self.patterns[found.pattern as usize];
-            let alive_from = ts.saturating_sub(pattern.window - 1);
-            let times = found.edges.iter().map(|&edge| self.store.contains(edge).then(|| self.store.get(edge).ts));
-            let Some((first, last)) = times.into_iter().try_fold((Time::MAX, Time::MIN), |(first, last), ts| {
-                ts.filter(|&ts| ts >= alive_from).map(|ts| (first.min(ts), last.max(ts)))
-            }) else {
+            // What the window of the pattern has passed may be another edge's place in the store by now.
+            if found.first < ts.saturating_sub(pattern.window - 1) {
                 return false;
-            };
+            }
+            let times = found.edges.iter().map(|&edge| self.store.get(edge).ts);
+            let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
             pattern.counts.retractions += 1;
             let ids = found.edges.iter().map(|&edge| self.store.id(edge));
             let names = found.vertices.iter().map(|&vertex| self.vertices.name(vertex));
@@ -491,7 +483,7 @@ impl Matcher {
         self.rows.each(0, &self.names, |pattern, detected_at, edges, vertices| {
             patterns[pattern as usize].counts.matches += 1;
             if let Some(reported) = &mut reported {
-                reported.keep(pattern, detected_at, edges, vertices);
+                reported.keep(pattern, detected_at, edges, vertices, &self.store);
             }
         });
         self.totals.matches += self.rows.len() as u64;
@@ -526,8 +518,8 @@ impl Matcher {
                 entry.remove();
             }
             let Some(edge) = self.store.pop_expired(alive_from) else { break };
-            if let Some(replay) = &mut self.replay {
-                replay.satisfied.pop_front();
+            if let Some(sets) = &mut self.satisfied {
+                sets.release(edge.class);
             }
             self.vertices.release(edge.source);
             self.vertices.release(edge.target);
@@ -535,6 +527,7 @@ impl Matcher {
         if let Some(reported) = &mut self.reported {
             reported.expire(alive_from, meter);
         }
+        self.free_signatures();
         outcome
     }
 
@@ -558,8 +551,7 @@ impl Matcher {
         let engines: usize = self.patterns.iter().map(Registered::own_bytes).sum();
         let postings = self.postings.total_bytes();
         let reported = self.reported.as_ref().map_or(0, Reported::bytes);
-        let replay = self.replay.as_ref().map_or(0, |replay| replay.satisfied.bytes());
-        engines + postings + reported + replay + self.store.bytes() + self.vertices.bytes()
+        engines + postings + reported + self.store.bytes() + self.vertices.bytes()
     }
 
     /// Counts over the whole pass; the peak of state counts what is alive now, too.
@@ -568,9 +560,9 @@ impl Matcher {
         Totals { peak_state_bytes, ..self.totals }
     }
 
-    /// For each query edge of a pattern, how many records could be it by themselves.
+    /// For each query edge of a pattern, how many records could be it by themselves since it was added.
     pub fn hits(&self, pattern: &Registered) -> Vec<u64> {
-        pattern.signatures.iter().map(|&signature| self.hits[signature as usize]).collect()
+        pattern.hits(&self.hits).collect()
     }
 
     /// Bytes of state of one pattern; postings that patterns share count for each.
@@ -578,13 +570,13 @@ impl Matcher {
         pattern.bytes(&self.postings)
     }
 
-    /// The patterns, in the order they were given.
+    /// The patterns by their numbers; the place of one that was removed is vacant.
     pub fn patterns(&self) -> &[Registered] {
         &self.patterns
     }
 
     /// Names of the patterns, for reading and writing matches.
-    pub fn names(&self) -> Arc<[PatternNames]> {
+    pub fn names(&self) -> Arc<[Arc<PatternNames>]> {
         Arc::clone(&self.names)
     }
 }
@@ -606,37 +598,22 @@ fn hash(id: IdRef<'_>) -> u64 {
     FxBuildHasher.hash_one(id)
 }
 
-fn register(number: u32, spec: PatternSpec, across: Vec<Expression>, signatures: Vec<SignatureId>) -> Registered {
-    let shape = Shape::new(&spec, across);
-    let names = PatternNames::new(&spec);
-    let engine = match spec.plan {
-        PlanSpec::Timing { subqueries, threads, locking, .. } if threads > 1 => {
-            Engine::Concurrent(Box::new(Concurrent::new(number, shape, subqueries, &spec.limits, threads, locking)))
+fn engine(number: u32, spec: &PatternSpec, across: Vec<Expression>, signatures: &[SignatureId], rings: &[RingId]) -> Engine {
+    let shape = Shape::new(spec, across);
+    match &spec.plan {
+        PlanSpec::Timing { subqueries, threads, locking, .. } if *threads > 1 => {
+            Engine::Concurrent(Box::new(Concurrent::new(number, shape, subqueries.clone(), &spec.limits, *threads, *locking)))
         }
         PlanSpec::Timing { subqueries, storage, .. } => {
-            Engine::Timing(Box::new(Timing::new(number, shape, subqueries, storage, &spec.limits)))
+            Engine::Timing(Box::new(Timing::new(number, shape, subqueries.clone(), *storage, &spec.limits)))
         }
         PlanSpec::SjTree { leaves, lazy } => {
-            Engine::SjTree(Box::new(SjTree::new(number, &shape, &leaves, lazy, &signatures, &spec.limits)))
+            Engine::SjTree(Box::new(SjTree::new(number, &shape, leaves, *lazy, rings, &spec.limits)))
         }
-        PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, &orders, &signatures))),
+        PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, orders, rings))),
         PlanSpec::Filtering { orders } => {
-            Engine::Filtering(Box::new(Filtering::new(number, shape, orders, signatures.clone())))
+            Engine::Filtering(Box::new(Filtering::new(number, shape, orders.clone(), signatures.to_vec())))
         }
-    };
-    Registered {
-        names,
-        engine,
-        window: spec.window,
-        signatures,
-        lists: Vec::new(),
-        limits: spec.limits,
-        counts: Counts::default(),
-        paused: false,
-        limit: None,
-        shed: false,
-        is_occupied: false,
-        trace: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! One pattern in a matcher: its engine, its limits, its counts.
 
+use std::sync::Arc;
+
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 
@@ -12,7 +14,7 @@ use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
 use crate::search::gate::Gate;
-use crate::search::postings::{Access, Postings, RingId};
+use crate::search::postings::{Access, Postings, ReaderId, RingId};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 use crate::trace::{Node, Trace, Tracer, Untraced};
@@ -51,13 +53,17 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Registered {
     /// Names for the output.
-    pub names: PatternNames,
+    pub names: Arc<PatternNames>,
     /// What matches it.
     pub engine: Engine,
     /// Window in ticks.
     pub window: i64,
     /// Signatures of its edges, by position.
     pub signatures: Vec<SignatureId>,
+    /// How many records satisfied each of them before it was added.
+    pub hits_before: Vec<u64>,
+    /// Who it is to the shared lists.
+    pub reader: ReaderId,
     /// The shared lists that it reads, each once.
     pub lists: Vec<RingId>,
     /// Bounds.
@@ -214,25 +220,32 @@ impl Registered {
         }
     }
 
-    /// Has the lists kept that it reads; once more for the same lists changes nothing.
+    /// Has the lists kept that it reads.
     pub fn attach(&mut self, postings: &mut Postings) {
+        self.reader = postings.reader();
         if let Engine::Filtering(filtering) = &mut self.engine {
-            filtering.attach(postings);
-            self.lists = filtering.lists().collect();
+            filtering.attach(self.reader, postings);
+            self.lists = filtering.lists().filter(|&ring| postings.reads(self.reader, ring)).collect();
         } else {
             let reads = self.reads();
             for &(ring, access) in &reads {
-                postings.serve(ring, access, self.window);
+                postings.serve(self.reader, ring, access, self.window);
             }
             self.lists = reads.into_iter().map(|(ring, _)| ring).collect();
         }
+        postings.release_unread(&self.signatures);
         self.lists.sort_unstable();
         self.lists.dedup();
         if let Some(bytes) = self.postings_bound() {
             for &ring in &self.lists {
-                postings.limit(ring, bytes);
+                postings.limit(self.reader, ring, bytes);
             }
         }
+    }
+
+    /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.
+    pub fn hits(&self, all: &[u64]) -> impl Iterator<Item = u64> {
+        self.signatures.iter().zip(&self.hits_before).map(|(&signature, before)| all[signature as usize] - before)
     }
 
     /// Whether it works on other threads.
@@ -241,7 +254,7 @@ impl Registered {
     }
 
     /// The lists of whole signatures that its searches read.
-    fn reads(&self) -> Vec<(SignatureId, Access)> {
+    fn reads(&self) -> Vec<(RingId, Access)> {
         match &self.engine {
             Engine::Timing(_) | Engine::Concurrent(_) | Engine::Filtering(_) => Vec::new(),
             Engine::SjTree(tree) => tree.reads().to_vec(),
@@ -312,10 +325,10 @@ impl Registered {
         }
     }
 
-    /// Lets a deleted edge take no further part.
-    pub fn delete(&mut self, edge: EdgeRef, meter: &mut Meter<'_>) {
+    /// Lets a deleted edge of a time take no further part.
+    pub fn delete(&mut self, ts: Time, edge: EdgeRef, meter: &mut Meter<'_>) {
         match &mut self.engine {
-            Engine::Timing(timing) => timing.delete(edge),
+            Engine::Timing(timing) => timing.delete(ts, edge),
             Engine::Concurrent(lists) => lists.delete(edge, meter),
             // They read the marks of the store and of the postings.
             Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {}

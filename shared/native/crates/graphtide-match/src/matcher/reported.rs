@@ -1,12 +1,13 @@
 //! Matches reported within the window, kept so that a deletion can retract them.
 //!
-//! Kept only where the stream may delete. A match leaves once every edge it could hold has left the longest window.
+//! Kept only where the stream may delete. A match leaves once every edge it could hold has left the longest window, and what was
+//! kept before it.
 //! Cost: O(edges of the match) to keep, O(matches of the edge) to retract.
 
 use std::collections::VecDeque;
 
 use graphtide_graph::Time;
-use graphtide_graph::store::EdgeRef;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::Vertex;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -23,6 +24,8 @@ pub struct ReportedMatch {
     pub edges: SmallVec<[EdgeRef; 6]>,
     /// Data vertices by query position.
     pub vertices: SmallVec<[Vertex; 6]>,
+    /// Time of its oldest edge.
+    pub first: Time,
     detected_at: Time,
     retracted: bool,
 }
@@ -36,14 +39,20 @@ pub struct Reported {
 }
 
 impl Reported {
-    /// Keeps a match.
-    pub fn keep(&mut self, pattern: u32, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
+    /// Keeps a match of edges that the store has.
+    pub fn keep(&mut self, pattern: u32, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex], store: &EdgeStore) {
         let number = self.first + self.matches.len() as u64;
         for edge in edges {
-            self.by_edge.entry(edge.0).or_default().push(number);
+            let numbers = self.by_edge.entry(edge.0).or_default();
+            // An edge before may have had the same place in the store.
+            if numbers.first().is_some_and(|&oldest| oldest < self.first) {
+                numbers.retain(|number| *number >= self.first);
+            }
+            numbers.push(number);
         }
+        let first = edges.iter().map(|&edge| store.get(edge).ts).min().unwrap_or(detected_at);
         let (edges, vertices) = (edges.into(), vertices.into());
-        self.matches.push_back(ReportedMatch { pattern, edges, vertices, detected_at, retracted: false });
+        self.matches.push_back(ReportedMatch { pattern, edges, vertices, first, detected_at, retracted: false });
     }
 
     /// Calls `f` with every match that holds the edge and was not retracted yet, oldest first; `f` says whether it is now.

@@ -15,14 +15,13 @@ use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::dispatch::SignatureId;
 use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::shape::{Bound, Shape};
 use crate::timing::Arrival;
 use crate::trace::{Node, Reason, Tracer};
 use gate::Gate;
-use postings::{Access, Postings};
+use postings::{Access, Postings, RingId};
 use step::{Step, too_old};
 
 /// One pattern's search.
@@ -37,9 +36,9 @@ pub struct Search {
 }
 
 impl Search {
-    /// Makes an engine for checked search orders; `signatures` are those of the pattern's edges.
-    pub fn new(pattern: u32, shape: Shape, orders: &[Vec<u8>], signatures: &[SignatureId]) -> Self {
-        let steps = orders.iter().map(|order| steps(&shape, order, signatures)).collect();
+    /// Makes an engine for checked search orders; `rings` are the lists of the pattern's edges.
+    pub fn new(pattern: u32, shape: Shape, orders: &[Vec<u8>], rings: &[RingId]) -> Self {
+        let steps = orders.iter().map(|order| steps(&shape, order, rings)).collect();
         Self {
             pattern,
             steps,
@@ -50,9 +49,9 @@ impl Search {
         }
     }
 
-    /// The lists the search reads: signature and access.
-    pub fn reads(&self) -> impl Iterator<Item = (SignatureId, Access)> {
-        self.steps.iter().flatten().map(|step| (step.signature, step.access))
+    /// The lists the search reads, and how.
+    pub fn reads(&self) -> impl Iterator<Item = (RingId, Access)> {
+        self.steps.iter().flatten().map(|step| (step.ring, step.access))
     }
 
     /// Place of a query edge in the searches from another.
@@ -64,7 +63,7 @@ impl Search {
     pub fn gate(&self, query_edge: u8) -> Option<Gate> {
         let step = self.steps[usize::from(query_edge)].first()?;
         let arriving = self.shape.ends[usize::from(query_edge)];
-        Some(Gate::new(step.signature, step.access, (step.source, step.target), arriving))
+        Some(Gate::new(step.ring, step.access, (step.source, step.target), arriving))
     }
 
     /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
@@ -105,12 +104,12 @@ impl Search {
     }
 }
 
-fn steps(shape: &Shape, order: &[u8], signatures: &[SignatureId]) -> Vec<Step> {
+fn steps(shape: &Shape, order: &[u8], rings: &[RingId]) -> Vec<Step> {
     (1..order.len())
         .map(|place| {
             let edge = order[place];
             let bound = order[..place].iter().fold(0, |set: u64, &edge| set | 1 << edge);
-            Step::new(shape, bound, edge, signatures[usize::from(edge)])
+            Step::new(shape, bound, edge, rings[usize::from(edge)])
         })
         .collect()
 }
@@ -161,7 +160,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         let told = self.node(step.edge).look_up(step.edge);
         let (source, target) = (usize::from(step.source), usize::from(step.target));
         let Some((earliest, latest)) = step.range(self.alive_from, |edge| self.times[usize::from(edge)]) else { return };
-        let mut next = lists.newest(step.signature, step.access, self.vertices[source], self.vertices[target]);
+        let mut next = lists.newest(step.ring, step.access, self.vertices[source], self.vertices[target]);
         while let Some(entry) = next {
             if !self.meter.step() {
                 return;
@@ -171,7 +170,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 self.tracer.refuse(told, too_old(entry, self.alive_from), None);
                 return;
             }
-            next = lists.older(step.signature, step.access, entry);
+            next = lists.older(step.ring, step.access, entry);
             if let Some(reason) = step.misfit(entry, latest, self.edges, self.vertices) {
                 self.tracer.refuse(told, reason, None);
                 continue;

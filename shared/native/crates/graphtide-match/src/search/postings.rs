@@ -5,13 +5,15 @@
 //! lie in one table, so that asking thousands of patterns' lists touches memory in proportion to the edges alive.
 //! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
 //! of no use. Narrowed lists of equal gates are one, too.
+//! Readers come and go. A reader of a longer window brings edges with it, of which the lists are made anew
+//! ([`Postings::set_aside`]); whoever read them before reads them as before.
 //! Cost: O(1) expected to add and to find a list; O(expired) to expire, without touching the lists of others.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
 use graphtide_graph::Time;
-use graphtide_graph::store::EdgeRef;
+use graphtide_graph::store::{EdgeRef, find_in_order};
 use graphtide_graph::vertex::Vertex;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -48,8 +50,21 @@ pub struct Entry {
     previous: [u32; 3],
 }
 
-/// Lists of one signature: those of all its edges have its number, narrowed ones the numbers after the last signature.
+impl Entry {
+    /// An edge that is to be listed.
+    pub fn new(ts: Time, (source, target): (Vertex, Vertex), edge: EdgeRef) -> Self {
+        Self { ts, source, target, edge, deleted: false, previous: [0; 3] }
+    }
+}
+
+/// Lists of some or all edges of one signature.
 pub type RingId = u32;
+
+/// No lists.
+const NONE: RingId = RingId::MAX;
+
+/// A reader of lists, who reads some for a while.
+pub type ReaderId = u32;
 
 /// A place in the lists: the low half of an entry's sequence number.
 pub type Place = u32;
@@ -76,6 +91,19 @@ struct Ring {
     window: i64,
     bound: usize,
     shed: bool,
+    /// The window of which all entries are there.
+    kept: i64,
+    /// Whether there are lists or jumps that lack older entries.
+    unlinked: bool,
+    readers: Vec<Reader>,
+}
+
+/// What a reader asks of lists.
+#[derive(Debug)]
+struct Reader {
+    id: ReaderId,
+    window: i64,
+    bound: usize,
 }
 
 /// Lists of some edges of a signature.
@@ -85,12 +113,30 @@ struct Narrowed {
     gates: Vec<Gate>,
 }
 
+/// Lists of one signature.
+#[derive(Debug)]
+struct Lists {
+    /// Of all its edges; [`NONE`] if nobody reads them.
+    whole: RingId,
+    /// Those that a gate reads are older than those it is a gate of.
+    narrowed: Vec<Narrowed>,
+}
+
 /// Lists of all signatures.
 #[derive(Debug, Default)]
 pub struct Postings {
     rings: Vec<Ring>,
-    /// For every signature, its narrowed lists; those that a gate reads are older than those it is a gate of.
-    narrowed: Vec<Vec<Narrowed>>,
+    /// Numbers that may be given again.
+    free: Vec<RingId>,
+    by_signature: Vec<Lists>,
+    heads: HashTable<Head>,
+    next_reader: ReaderId,
+}
+
+/// Lists that make room for others of the same numbers.
+#[derive(Debug)]
+pub struct Aside {
+    rings: Vec<(RingId, Ring)>,
     heads: HashTable<Head>,
 }
 
@@ -117,13 +163,30 @@ fn hash(list: u32, key: u64) -> u64 {
 }
 
 impl Postings {
-    /// Makes lists for that many signatures; nobody reads them yet.
-    pub fn new(signatures: usize) -> Self {
-        Self {
-            rings: std::iter::repeat_with(Ring::default).take(signatures).collect(),
-            narrowed: std::iter::repeat_with(Vec::new).take(signatures).collect(),
-            heads: HashTable::new(),
+    /// Has room for that many signatures; nobody reads lists of new ones yet.
+    pub fn grow(&mut self, signatures: usize) {
+        self.by_signature.resize_with(signatures, || Lists { whole: NONE, narrowed: Vec::new() });
+    }
+
+    /// Returns a new reader.
+    pub fn reader(&mut self) -> ReaderId {
+        self.next_reader += 1;
+        self.next_reader
+    }
+
+    /// Returns the lists of all edges of a signature; nobody reads them yet.
+    pub fn whole(&mut self, signature: SignatureId) -> RingId {
+        if self.by_signature[signature as usize].whole == NONE {
+            self.by_signature[signature as usize].whole = self.new_ring();
         }
+        self.by_signature[signature as usize].whole
+    }
+
+    fn new_ring(&mut self) -> RingId {
+        self.free.pop().unwrap_or_else(|| {
+            self.rings.push(Ring::default());
+            self.rings.len() as RingId - 1
+        })
     }
 
     #[inline]
@@ -136,38 +199,128 @@ impl Postings {
     /// A gate is open while its list has an entry in the window of the lists it leads to.
     pub fn narrow(&mut self, signature: SignatureId, gates: Vec<Gate>) -> RingId {
         if gates.is_empty() {
-            return signature;
+            return self.whole(signature);
         }
-        let narrowed = &mut self.narrowed[signature as usize];
+        let narrowed = &self.by_signature[signature as usize].narrowed;
         if let Some(known) = narrowed.iter().find(|known| known.gates == gates) {
             return known.ring;
         }
-        let ring = self.rings.len() as RingId;
-        self.rings.push(Ring::default());
-        narrowed.push(Narrowed { ring, gates });
+        let ring = self.new_ring();
+        self.by_signature[signature as usize].narrowed.push(Narrowed { ring, gates });
         ring
     }
 
     /// Keeps lists by `access` for a reader of that window.
-    pub fn serve(&mut self, ring: RingId, access: Access, window: i64) {
+    pub fn serve(&mut self, reader: ReaderId, ring: RingId, access: Access, window: i64) {
         let ring = &mut self.rings[ring as usize];
+        ring.unlinked |= !ring.served[access as usize];
         ring.served[access as usize] = true;
-        ring.window = ring.window.max(window);
+        let asked = ring.reader(reader);
+        asked.window = asked.window.max(window);
+        ring.settle();
     }
 
     /// Lets a reader of lists by `access` skip to an upper bound of time in O(log) steps.
     pub fn serve_skips(&mut self, ring: RingId, access: Access) {
-        let jumps = &mut self.rings[ring as usize].jumps;
-        if jumps.iter().all(|&(other, _)| other != access) {
-            jumps.push((access, Jumps::default()));
+        let ring = &mut self.rings[ring as usize];
+        if ring.jumps.iter().all(|&(other, _)| other != access) {
+            ring.unlinked = true;
+            ring.jumps.push((access, Jumps::default()));
         }
     }
 
     /// Gives up the oldest edges beyond `bytes`, even if they are in the window.
-    pub fn limit(&mut self, ring: RingId, bytes: u64) {
+    pub fn limit(&mut self, reader: ReaderId, ring: RingId, bytes: u64) {
         let entry = size_of::<Entry>() + 3 * size_of::<Head>();
         let ring = &mut self.rings[ring as usize];
-        ring.bound = ring.bound.min((bytes as usize / entry).max(1));
+        let asked = ring.reader(reader);
+        asked.bound = asked.bound.min((bytes as usize / entry).max(1));
+        ring.settle();
+    }
+
+    /// Whether the reader reads lists.
+    pub fn reads(&self, reader: ReaderId, ring: RingId) -> bool {
+        self.ring(ring).readers.iter().any(|other| other.id == reader)
+    }
+
+    /// Lets go of the lists of all edges of these signatures that nobody reads after all.
+    pub fn release_unread(&mut self, signatures: &[SignatureId]) {
+        for &signature in signatures {
+            let whole = self.by_signature[signature as usize].whole;
+            if whole != NONE && self.ring(whole).readers.is_empty() {
+                self.by_signature[signature as usize].whole = NONE;
+                self.free.push(whole);
+            }
+        }
+    }
+
+    /// Keeps lists no longer for a reader; those that nobody reads are gone.
+    pub fn leave(&mut self, reader: ReaderId, signatures: &[SignatureId], lists: &[RingId]) {
+        for &number in lists {
+            let Self { rings, heads, .. } = self;
+            let ring = &mut rings[number as usize];
+            ring.readers.retain(|other| other.id != reader);
+            ring.settle();
+            if ring.readers.is_empty() {
+                ring.clear(number, heads);
+                *ring = Ring::default();
+                for &signature in signatures {
+                    let of = &mut self.by_signature[signature as usize];
+                    of.narrowed.retain(|narrowed| narrowed.ring != number);
+                    of.whole = if of.whole == number { NONE } else { of.whole };
+                }
+                self.free.push(number);
+            }
+        }
+    }
+
+    /// Puts lists aside, so that they are made anew, of edges that come again in their order by [`relist`](Self::relist).
+    pub fn set_aside(&mut self, lists: &[RingId]) -> Aside {
+        let rings = lists.iter().map(|&number| {
+            let ring = &mut self.rings[number as usize];
+            let bare = ring.bare();
+            (number, std::mem::replace(ring, bare))
+        });
+        Aside { rings: rings.collect(), heads: std::mem::take(&mut self.heads) }
+    }
+
+    /// Lists an edge that comes again under a signature, in lists that were set aside.
+    pub fn relist(&mut self, aside: &Aside, signature: SignatureId, entry: &Entry, meter: &mut Meter<'_>) {
+        let lists = aside.rings.iter().map(|&(number, _)| number);
+        self.add_where(signature, entry.ts, (entry.source, entry.target), entry.edge, meter, |ring| {
+            lists.clone().any(|number| number == ring)
+        });
+    }
+
+    /// Puts lists back. If they were made anew for a reader, those stay that lacked edges of its window.
+    pub fn put_back(&mut self, aside: Aside, made_for: Option<ReaderId>) {
+        let made_heads = std::mem::replace(&mut self.heads, aside.heads);
+        let mut stay = Vec::new();
+        for (number, mut old) in aside.rings {
+            let ring = &mut self.rings[number as usize];
+            let made = made_for.map_or(0, |reader| ring.reader(reader).window);
+            if old.kept < made {
+                old.clear(number, &mut self.heads);
+                ring.shed |= old.shed;
+                ring.kept = made;
+                stay.push(number);
+            } else {
+                *ring = old;
+                ring.link(number, &mut self.heads);
+            }
+        }
+        for head in made_heads {
+            if stay.contains(&(head.list / 3)) {
+                self.heads.insert_unique(hash(head.list, head.key), head, |head| hash(head.list, head.key));
+            }
+        }
+    }
+
+    /// Takes all lists for what their readers need: there was no edge yet.
+    pub fn begin(&mut self) {
+        for ring in &mut self.rings {
+            (ring.kept, ring.unlinked) = (ring.window, false);
+        }
     }
 
     /// Whether an edge was given up while it was in the window.
@@ -185,16 +338,32 @@ impl Postings {
         edge: EdgeRef,
         meter: &mut Meter<'_>,
     ) -> bool {
+        self.add_where(signature, ts, ends, edge, meter, |_| true)
+    }
+
+    // Else it would be a call for every edge.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn add_where(
+        &mut self,
+        signature: SignatureId,
+        ts: Time,
+        ends: (Vertex, Vertex),
+        edge: EdgeRef,
+        meter: &mut Meter<'_>,
+        is_meant: impl Fn(RingId) -> bool,
+    ) -> bool {
         let mut kept = false;
+        let Lists { whole, ref narrowed } = self.by_signature[signature as usize];
         // From the newest: an edge is no gate to itself.
-        for place in (0..self.narrowed[signature as usize].len()).rev() {
-            let Narrowed { ring, ref gates } = self.narrowed[signature as usize][place];
+        for place in (0..narrowed.len()).rev() {
+            let Narrowed { ring, ref gates } = self.by_signature[signature as usize].narrowed[place];
             let alive_from = ts.saturating_sub(self.ring(ring).window - 1);
-            if gates.iter().all(|gate| gate.is_open_since(alive_from, self, ends.0, ends.1)) {
+            if is_meant(ring) && gates.iter().all(|gate| gate.is_open_since(alive_from, self, ends.0, ends.1)) {
                 kept |= self.put(ring, ts, ends, edge, meter);
             }
         }
-        self.put(signature, ts, ends, edge, meter) || kept
+        (whole != NONE && is_meant(whole) && self.put(whole, ts, ends, edge, meter)) || kept
     }
 
     #[inline]
@@ -216,26 +385,7 @@ impl Postings {
             ring.shed = true;
             ring.pop_front(number, heads);
         }
-        let place = ring.first.wrapping_add(ring.entries.len() as u32);
-        // An older entry than any in the ring: where a list ends.
-        let mut previous = [ring.first.wrapping_sub(1); 3];
-        for access in ACCESSES {
-            if !ring.served[access as usize] {
-                continue;
-            }
-            let (list, key) = (list(number, access), key(access, source, target));
-            let hashed = hash(list, key);
-            if let Some(head) = heads.find_mut(hashed, |head| head.key == key && head.list == list) {
-                previous[access as usize] = std::mem::replace(&mut head.last, place);
-            } else {
-                heads.insert_unique(hashed, Head { list, last: place, key }, |head| hash(head.list, head.key));
-                ring.heads += 1;
-            }
-        }
-        for (access, jumps) in &mut ring.jumps {
-            jumps.push_back(ring.first, previous[*access as usize]);
-        }
-        ring.entries.push_back(Entry { ts, source, target, edge, deleted: false, previous });
+        ring.push(number, Entry::new(ts, (source, target), edge), heads);
         true
     }
 
@@ -293,11 +443,11 @@ impl Postings {
         self.ring(ring).older_until(access, entry, latest, meter)
     }
 
-    /// Marks an edge as deleted, if it is listed under the signature. Entries lie in stream order, as edges do.
-    pub fn delete(&mut self, signature: SignatureId, edge: EdgeRef) {
-        self.rings[signature as usize].delete(edge);
-        for narrowed in &self.narrowed[signature as usize] {
-            self.rings[narrowed.ring as usize].delete(edge);
+    /// Marks an edge of a time as deleted, if it is listed under the signature. Entries lie in stream order, as edges do.
+    pub fn delete(&mut self, signature: SignatureId, ts: Time, edge: EdgeRef) {
+        let Lists { whole, narrowed } = &self.by_signature[signature as usize];
+        for ring in narrowed.iter().map(|narrowed| narrowed.ring).chain((*whole != NONE).then_some(*whole)) {
+            self.rings[ring as usize].delete(ts, edge);
         }
     }
 
@@ -323,6 +473,9 @@ impl Default for Ring {
             window: 0,
             bound: usize::MAX,
             shed: false,
+            kept: 0,
+            unlinked: false,
+            readers: Vec::new(),
         }
     }
 }
@@ -333,13 +486,74 @@ impl Ring {
         self.entries.get(place.wrapping_sub(self.first) as usize)
     }
 
-    fn delete(&mut self, edge: EdgeRef) {
-        let Some(oldest) = self.entries.front().map(|entry| entry.edge.0) else { return };
-        let rank = |other: EdgeRef| other.0.wrapping_sub(oldest);
-        if rank(edge) > i32::MAX as u32 {
-            return;
+    /// What the reader asks of the lists: nothing yet, if it is new.
+    fn reader(&mut self, id: ReaderId) -> &mut Reader {
+        let place = self.readers.iter().position(|reader| reader.id == id).unwrap_or_else(|| {
+            self.readers.push(Reader { id, window: 0, bound: usize::MAX });
+            self.readers.len() - 1
+        });
+        &mut self.readers[place]
+    }
+
+    /// Does as all readers ask. What is kept for one that left may be kept on while others read.
+    fn settle(&mut self) {
+        self.window = self.readers.iter().map(|reader| reader.window).max().unwrap_or(0);
+        self.bound = self.readers.iter().map(|reader| reader.bound).min().unwrap_or(usize::MAX);
+        self.kept = self.kept.min(self.window);
+    }
+
+    /// Puts an entry at the head of its lists.
+    #[inline]
+    fn push(&mut self, number: RingId, entry: Entry, heads: &mut HashTable<Head>) {
+        let place = self.first.wrapping_add(self.entries.len() as u32);
+        // An older entry than any in the ring: where a list ends.
+        let mut previous = [self.first.wrapping_sub(1); 3];
+        for access in ACCESSES {
+            if !self.served[access as usize] {
+                continue;
+            }
+            let (list, key) = (list(number, access), key(access, entry.source, entry.target));
+            let hashed = hash(list, key);
+            if let Some(head) = heads.find_mut(hashed, |head| head.key == key && head.list == list) {
+                previous[access as usize] = std::mem::replace(&mut head.last, place);
+            } else {
+                heads.insert_unique(hashed, Head { list, last: place, key }, |head| hash(head.list, head.key));
+                self.heads += 1;
+            }
         }
-        if let Ok(place) = self.entries.binary_search_by_key(&rank(edge), |entry| rank(entry.edge)) {
+        for (access, jumps) in &mut self.jumps {
+            jumps.push_back(self.first, previous[*access as usize]);
+        }
+        self.entries.push_back(Entry { previous, ..entry });
+    }
+
+    /// Puts the entries into all lists, if some lack them.
+    fn link(&mut self, number: RingId, heads: &mut HashTable<Head>) {
+        if std::mem::take(&mut self.unlinked) {
+            let entries: Vec<Entry> = self.entries.iter().copied().collect();
+            self.clear(number, heads);
+            self.jumps.iter_mut().for_each(|(_, jumps)| *jumps = Jumps::default());
+            for entry in entries {
+                self.push(number, entry, heads);
+            }
+        }
+    }
+
+    /// An empty ring for the same readers.
+    fn bare(&self) -> Self {
+        let readers = self.readers.iter().map(|reader| Reader { ..*reader }).collect();
+        let jumps = self.jumps.iter().map(|&(access, _)| (access, Jumps::default())).collect();
+        Self { served: self.served, jumps, window: self.window, bound: self.bound, readers, ..Self::default() }
+    }
+
+    fn clear(&mut self, number: RingId, heads: &mut HashTable<Head>) {
+        while !self.entries.is_empty() {
+            self.pop_front(number, heads);
+        }
+    }
+
+    fn delete(&mut self, ts: Time, edge: EdgeRef) {
+        if let Some(place) = find_in_order(&self.entries, ts, edge, |entry| (entry.ts, entry.edge)) {
             self.entries[place].deleted = true;
         }
     }
@@ -400,6 +614,18 @@ mod tests {
     use super::*;
     use crate::meter::Unhurried;
 
+    const READER: ReaderId = 99;
+
+    /// Lists of so many signatures, those of all edges by their numbers.
+    fn listing(signatures: usize) -> Postings {
+        let mut postings = Postings::default();
+        postings.grow(signatures);
+        for signature in 0..signatures as u32 {
+            assert_eq!(postings.whole(signature), signature);
+        }
+        postings
+    }
+
     fn add(postings: &mut Postings, signature: SignatureId, ts: Time, (source, target): (u32, u32), edge: u32) -> bool {
         let ends = (Vertex(source), Vertex(target));
         postings.add(signature, ts, ends, EdgeRef(edge), &mut Meter::unbounded(&Unhurried))
@@ -417,10 +643,10 @@ mod tests {
 
     #[test]
     fn lists_are_newest_first_and_end_at_the_window() {
-        let mut postings = Postings::new(2);
+        let mut postings = listing(2);
         assert!(!add(&mut postings, 1, 0, (1, 2), 0), "nobody reads it");
-        postings.serve(1, Access::Source, 10);
-        postings.serve(1, Access::Both, 10);
+        postings.serve(READER, 1, Access::Source, 10);
+        postings.serve(READER, 1, Access::Both, 10);
         for (number, (source, target)) in (0..).zip([(1, 2), (1, 3), (2, 3), (1, 2)]) {
             add(&mut postings, 1, Time::from(number), (source, target), number);
         }
@@ -436,8 +662,8 @@ mod tests {
 
     #[test]
     fn a_list_that_was_emptied_starts_anew() {
-        let mut postings = Postings::new(2);
-        postings.serve(1, Access::Target, 5);
+        let mut postings = listing(2);
+        postings.serve(READER, 1, Access::Target, 5);
         for number in 0..1000 {
             let ts = Time::from(number) * 10;
             add(&mut postings, 1, ts, (0, 1), number);
@@ -447,12 +673,12 @@ mod tests {
 
     #[test]
     fn a_narrowed_list_keeps_what_finds_its_gates_open() {
-        let mut postings = Postings::new(2);
-        postings.serve(0, Access::Target, 10);
+        let mut postings = listing(2);
+        postings.serve(READER, 0, Access::Target, 10);
         let gate = Gate::new(0, Access::Target, (0, 1), (1, 2));
         let narrowed = postings.narrow(1, vec![gate]);
         assert_eq!((narrowed, postings.narrow(1, vec![gate]), postings.narrow(1, Vec::new())), (2, 2, 1));
-        postings.serve(narrowed, Access::Source, 10);
+        postings.serve(READER, narrowed, Access::Source, 10);
         let mut arrive = |signature, ts, source, target, edge| add(&mut postings, signature, ts, (source, target), edge);
         assert!(!arrive(1, 0, 7, 8, 0), "nothing came into 7");
         assert!(arrive(0, 1, 6, 7, 1));
@@ -460,18 +686,18 @@ mod tests {
         assert!(!arrive(1, 2, 8, 7, 3), "nothing came into 8");
         assert!(!arrive(1, 11, 7, 8, 4), "the edge into 7 left the window");
         assert!(postings.newest(narrowed, Access::Source, Vertex(7), Vertex::NONE).is_some_and(|entry| entry.ts == 2));
-        postings.delete(1, EdgeRef(2));
+        postings.delete(1, 2, EdgeRef(2));
         assert!(postings.newest(narrowed, Access::Source, Vertex(7), Vertex::NONE).is_some_and(|entry| entry.deleted));
     }
 
     #[test]
     fn an_edge_is_no_gate_to_itself() {
-        let mut postings = Postings::new(1);
+        let mut postings = listing(1);
         let gate = |ring| Gate::new(ring, Access::Source, (0, 1), (0, 2));
         let second = postings.narrow(0, vec![gate(0)]);
         let third = postings.narrow(0, vec![gate(second)]);
         for ring in [0, second, third] {
-            postings.serve(ring, Access::Source, 10);
+            postings.serve(READER, ring, Access::Source, 10);
         }
         let mut lengths = Vec::new();
         for number in 0..3 {
@@ -484,8 +710,8 @@ mod tests {
     #[test]
     fn a_list_is_skipped_to_a_time_with_jumps_and_without() {
         for with_jumps in [false, true] {
-            let mut postings = Postings::new(2);
-            postings.serve(1, Access::Source, 300);
+            let mut postings = listing(2);
+            postings.serve(READER, 1, Access::Source, 300);
             if with_jumps {
                 postings.serve_skips(1, Access::Source);
             }
@@ -502,5 +728,60 @@ mod tests {
                 assert_eq!(found, expected, "{latest}");
             }
         }
+    }
+
+    #[test]
+    fn lists_are_made_anew_for_a_reader_that_needs_more_and_others_read_them_as_before() {
+        let meter = &mut Meter::unbounded(&Unhurried);
+        let mut postings = listing(2);
+        postings.serve(READER, 1, Access::Source, 10);
+        postings.begin();
+        for number in 0..20 {
+            add(&mut postings, 1, Time::from(number), (1, 2), number);
+        }
+        assert_eq!(times(&postings, Access::Source, 1, 0).len(), 10);
+        let other = postings.reader();
+        postings.serve(other, 1, Access::Target, 15);
+        for made in [false, true] {
+            let aside = postings.set_aside(&[1]);
+            assert!(times(&postings, Access::Source, 1, 0).is_empty());
+            for number in 5..20_u32 {
+                let entry = Entry::new(number.into(), (Vertex(1), Vertex(2)), EdgeRef(number));
+                postings.relist(&aside, 1, &entry, meter);
+            }
+            postings.put_back(aside, made.then_some(other));
+            let length = if made { 15 } else { 10 };
+            assert_eq!(times(&postings, Access::Source, 1, 0).len(), length);
+            assert_eq!(times(&postings, Access::Target, 0, 2).len(), length);
+        }
+        add(&mut postings, 1, 20, (1, 2), 20);
+        assert_eq!(times(&postings, Access::Target, 0, 2), (6..=20).rev().collect::<Vec<_>>());
+        let aside = postings.set_aside(&[1]);
+        postings.put_back(aside, Some(other));
+        assert_eq!(times(&postings, Access::Source, 1, 0).len(), 15, "nobody needs more");
+        postings.leave(other, &[1], &[1]);
+        add(&mut postings, 1, 21, (1, 2), 21);
+        assert_eq!(times(&postings, Access::Source, 1, 0).len(), 10);
+        postings.leave(READER, &[1], &[1]);
+        assert_eq!((postings.total_bytes(), postings.heads.len()), (0, 0));
+        assert!(!add(&mut postings, 1, 22, (1, 2), 22), "nobody reads it");
+        assert_eq!(postings.whole(0), 0);
+        assert_eq!(postings.whole(1), 1, "its number is given again");
+    }
+
+    #[test]
+    fn an_edge_that_came_late_is_found_to_be_deleted() {
+        let late = |number: u32| number | 1 << 31;
+        let mut postings = listing(1);
+        postings.serve(READER, 0, Access::Source, 10);
+        for (ts, edge) in [(1, 0), (2, late(3)), (2, late(1)), (2, 1), (2, 4), (3, late(0)), (3, 5)] {
+            add(&mut postings, 0, ts, (1, 2), edge);
+        }
+        for (ts, edge) in [(2, late(1)), (2, 4), (3, late(0)), (2, 5), (2, late(9))] {
+            postings.delete(0, ts, EdgeRef(edge));
+        }
+        let deleted: Vec<u32> =
+            postings.ring(0).entries.iter().filter(|entry| entry.deleted).map(|entry| entry.edge.0).collect();
+        assert_eq!(deleted, [late(1), 4, late(0)]);
     }
 }

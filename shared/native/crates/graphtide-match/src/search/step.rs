@@ -8,8 +8,7 @@ use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use super::postings::{Access, Entry};
-use crate::dispatch::SignatureId;
+use super::postings::{Access, Entry, RingId};
 use crate::shape::{Shape, bits};
 use crate::trace::Reason;
 
@@ -18,8 +17,8 @@ use crate::trace::Reason;
 pub struct Step {
     /// The edge.
     pub edge: u8,
-    /// Its signature.
-    pub signature: SignatureId,
+    /// Lists of edges of its signature.
+    pub ring: RingId,
     /// Which of its ends are bound.
     pub access: Access,
     /// Its source.
@@ -40,7 +39,7 @@ pub struct Step {
 
 impl Step {
     /// Compiles the look-up of an edge that shares a vertex with the `bound` edges.
-    pub fn new(shape: &Shape, bound: u64, edge: u8, signature: SignatureId) -> Self {
+    pub fn new(shape: &Shape, bound: u64, edge: u8, ring: RingId) -> Self {
         let seen = shape.vertices_of(bound);
         let (source, target) = shape.ends[usize::from(edge)];
         let (has_source, has_target) = (seen >> source & 1 == 1, seen >> target & 1 == 1);
@@ -48,7 +47,7 @@ impl Step {
             |precedes: &dyn Fn(usize) -> bool| bits(bound).filter(|&other| precedes(other)).map(|other| other as u8).collect();
         Self {
             edge,
-            signature,
+            ring,
             access: match (has_source, has_target) {
                 (true, true) => Access::Both,
                 (true, false) => Access::Source,

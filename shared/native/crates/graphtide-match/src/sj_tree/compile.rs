@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::enabled::Slot;
-use crate::dispatch::SignatureId;
+use crate::search::postings::RingId;
 use crate::search::step::Step;
 use crate::shape::{Shape, inverse};
 use crate::timing::KeyVertices;
@@ -121,7 +121,7 @@ fn vertices(set: u128) -> impl Iterator<Item = u8> {
 
 impl Compiled {
     /// Compiles checked leaves; returns the shape in plan order with the plan.
-    pub fn new(shape: &Shape, leaves: &[Vec<u8>], lazy: bool, signatures: &[SignatureId]) -> (Shape, Self) {
+    pub fn new(shape: &Shape, leaves: &[Vec<u8>], lazy: bool, rings: &[RingId]) -> (Shape, Self) {
         let edges = leaves.concat();
         let mut brought: Vec<u8> = Vec::with_capacity(shape.vertices);
         for &edge in &edges {
@@ -134,7 +134,7 @@ impl Compiled {
         }
         debug_assert_eq!(brought.len(), shape.vertices, "every vertex has an edge");
         let shape = shape.reordered(&edges, &brought);
-        let signatures: Vec<SignatureId> = edges.iter().map(|&edge| signatures[usize::from(edge)]).collect();
+        let rings: Vec<RingId> = edges.iter().map(|&edge| rings[usize::from(edge)]).collect();
         let mut plan = Self {
             edge_places: inverse(&edges),
             query_edges: edges,
@@ -149,9 +149,9 @@ impl Compiled {
             let own = from..from + leaf.len();
             from = own.end;
             if level > 0 {
-                plan.add_join(&shape, level, own.clone(), lazy, &signatures);
+                plan.add_join(&shape, level, own.clone(), lazy, &rings);
             }
-            let arrives = own.clone().map(|edge| plan.arrives(&shape, level, own.clone(), edge, &signatures)).collect();
+            let arrives = own.clone().map(|edge| plan.arrives(&shape, level, own.clone(), edge, &rings)).collect();
             plan.leaves.push(Leaf { edges: own, arrives });
         }
         (shape, plan)
@@ -168,7 +168,7 @@ impl Compiled {
         self.tables.len() - 1
     }
 
-    fn add_join(&mut self, shape: &Shape, level: usize, own: Range<usize>, lazy: bool, signatures: &[SignatureId]) {
+    fn add_join(&mut self, shape: &Shape, level: usize, own: Range<usize>, lazy: bool, rings: &[RingId]) {
         let (left, right) = (mask(0..own.start), mask(own.clone()));
         let (seen, ends) = (shape.vertices_of(left), shape.vertices_of(right));
         let mut cut = vertices(seen & ends);
@@ -190,7 +190,7 @@ impl Compiled {
         self.joins.push(Join {
             left: left_table,
             right: right_table,
-            backward: if lazy && !union_first { backward(shape, left, own.clone(), signatures) } else { Vec::new() },
+            backward: if lazy && !union_first { backward(shape, left, own.clone(), rings) } else { Vec::new() },
             key,
             equal,
             left_edges: own.start,
@@ -203,7 +203,7 @@ impl Compiled {
         });
     }
 
-    fn arrives(&mut self, shape: &Shape, level: usize, own: Range<usize>, edge: usize, signatures: &[SignatureId]) -> Arrives {
+    fn arrives(&mut self, shape: &Shape, level: usize, own: Range<usize>, edge: usize, rings: &[RingId]) -> Arrives {
         let join = level.checked_sub(1).map(|join| &self.joins[join]);
         if join.is_some_and(|join| join.left.is_none() && join.right.is_none()) {
             return Arrives::Later;
@@ -212,7 +212,7 @@ impl Compiled {
         if shape.precedes(edge, other) {
             return Arrives::Later;
         }
-        let step = Step::new(shape, 1 << edge, other as u8, signatures[other]);
+        let step = Step::new(shape, 1 << edge, other as u8, rings[other]);
         // A match of the leaf that will be stored is wanted wherever it is; one that will not, where a union waits for it.
         let guard = match join {
             Some(Join { left: Some(table), right: None, .. }) => self.guard(shape, *table, own, edge),
@@ -240,7 +240,7 @@ impl Compiled {
 }
 
 /// The look-ups that find the matches of a leaf around a union: the edge with more ends in the cut first.
-fn backward(shape: &Shape, left: u64, own: Range<usize>, signatures: &[SignatureId]) -> Vec<Step> {
+fn backward(shape: &Shape, left: u64, own: Range<usize>, rings: &[RingId]) -> Vec<Step> {
     let seen = shape.vertices_of(left);
     let bound_ends = |edge: usize| {
         let (source, target) = shape.ends[edge];
@@ -252,7 +252,7 @@ fn backward(shape: &Shape, left: u64, own: Range<usize>, signatures: &[Signature
     order
         .into_iter()
         .map(|edge| {
-            let step = Step::new(shape, bound, edge as u8, signatures[edge]);
+            let step = Step::new(shape, bound, edge as u8, rings[edge]);
             bound |= 1 << edge;
             step
         })

@@ -28,11 +28,10 @@ use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::dispatch::SignatureId;
 use crate::meter::Meter;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{LimitPolicy, Limits};
-use crate::search::postings::{Access, Postings};
+use crate::search::postings::{Access, Postings, RingId};
 use crate::search::step::Step;
 use crate::shape::Shape;
 use crate::timing::arena::{Item, NIL};
@@ -83,28 +82,21 @@ pub struct SjTree {
     binding: Binding,
     /// Room for a match by query position.
     found: Binding,
-    reads: Vec<(SignatureId, Access)>,
+    reads: Vec<(RingId, Access)>,
 }
 
 impl SjTree {
-    /// Makes an engine for checked leaves; `signatures` are those of the pattern's edges.
-    pub fn new(
-        pattern: u32,
-        shape: &Shape,
-        leaves: &[Vec<u8>],
-        lazy: bool,
-        signatures: &[SignatureId],
-        limits: &Limits,
-    ) -> Self {
-        let (shape, plan) = Compiled::new(shape, leaves, lazy, signatures);
+    /// Makes an engine for checked leaves; `rings` are the lists of the pattern's edges.
+    pub fn new(pattern: u32, shape: &Shape, leaves: &[Vec<u8>], lazy: bool, rings: &[RingId], limits: &Limits) -> Self {
+        let (shape, plan) = Compiled::new(shape, leaves, lazy, rings);
         let tables: Vec<Item> = plan.tables.iter().map(|table| Item::new(table.payload, true)).collect();
         let table_bits = usize::BITS - tables.len().leading_zeros();
         let node_bits = u32::BITS - table_bits.max(1);
         // The largest word marks no node, the highest bit a bucket.
         let most = (1_u64 << node_bits.min(31)) - 1;
         let empty = || Binding { edges: vec![EdgeRef(0); shape.ends.len()], vertices: vec![Vertex::NONE; shape.vertices] };
-        let mut reads: Vec<(SignatureId, Access)> = steps(&plan).map(|step| (step.signature, step.access)).collect();
-        reads.sort_unstable_by_key(|&(signature, access)| (signature, access as u8));
+        let mut reads: Vec<(RingId, Access)> = steps(&plan).map(|step| (step.ring, step.access)).collect();
+        reads.sort_unstable_by_key(|&(ring, access)| (ring, access as u8));
         reads.dedup();
         // What it reads from the postings is state too: where the oldest of them are given up at the limit, they have half of it.
         let halves = limits.policy == LimitPolicy::Shed && !reads.is_empty();
@@ -130,8 +122,8 @@ impl SjTree {
         }
     }
 
-    /// The lists the searches read: signature and access.
-    pub fn reads(&self) -> &[(SignatureId, Access)] {
+    /// The lists the searches read, and how.
+    pub fn reads(&self) -> &[(RingId, Access)] {
         &self.reads
     }
 

@@ -99,7 +99,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         };
         let lists = self.postings;
         let (source, target) = (usize::from(step.source), usize::from(step.target));
-        let mut next = lists.newest(step.signature, step.access, self.binding.vertices[source], self.binding.vertices[target]);
+        let mut next = lists.newest(step.ring, step.access, self.binding.vertices[source], self.binding.vertices[target]);
         while let Some(entry) = next {
             if !self.meter.step() {
                 return;
@@ -109,7 +109,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 self.tracer.refuse(told, too_old(entry, self.alive_from), None);
                 return;
             }
-            next = lists.older(step.signature, step.access, entry);
+            next = lists.older(step.ring, step.access, entry);
             if let Some(reason) = step.misfit(entry, latest, &self.binding.edges, &self.binding.vertices) {
                 self.tracer.refuse(told, reason, None);
                 continue;

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use graphtide_graph::Time;
-use graphtide_graph::store::EdgeRef;
+use graphtide_graph::store::{EdgeRef, find_in_order};
 use graphtide_graph::vertex::Vertex;
 
 use super::arena::NIL;
@@ -86,15 +86,9 @@ impl HeldEdges {
         &mut self.edges[place].chain
     }
 
-    /// Marks an edge as deleted, if it is held.
-    pub fn delete(&mut self, edge: EdgeRef) {
-        // Sequence numbers of the shared store ascend; counted from the oldest held edge they do so without wrapping.
-        let Some(oldest) = self.edges.front().map(|held| held.edge.0) else { return };
-        let rank = |held: EdgeRef| held.0.wrapping_sub(oldest);
-        if rank(edge) > i32::MAX as u32 {
-            return;
-        }
-        if let Ok(place) = self.edges.binary_search_by_key(&rank(edge), |held| rank(held.edge)) {
+    /// Marks an edge of a time as deleted, if it is held.
+    pub fn delete(&mut self, ts: Time, edge: EdgeRef) {
+        if let Some(place) = find_in_order(&self.edges, ts, edge, |held| (held.ts, held.edge)) {
             self.edges[place].source = Vertex::NONE;
         }
     }

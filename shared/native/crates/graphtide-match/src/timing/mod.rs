@@ -216,9 +216,9 @@ impl Timing {
         }
     }
 
-    /// Marks an edge as deleted: partial matches with it are passed over.
-    pub fn delete(&mut self, edge: EdgeRef) {
-        self.edges.delete(edge);
+    /// Marks an edge of a time as deleted: partial matches with it are passed over.
+    pub fn delete(&mut self, ts: Time, edge: EdgeRef) {
+        self.edges.delete(ts, edge);
     }
 
     /// Drops all state.

@@ -1,0 +1,377 @@
+//! Patterns that come and go while the stream runs.
+//!
+//! A pattern that comes brings the past with it: the edges of its window that it could be made of, in stream order. Those that the
+//! store has already, for others, are taken from there; the others are stored late. Its engine takes them all, and goes on with
+//! the next record. A pattern that goes leaves nothing but edges, which leave with the window.
+//! Invariant: a number of a signature is given again only when every edge has left that may be named as having satisfied it.
+//! Cost: O(edges of the pattern's past + signatures it brings × classes of labels); of the other patterns, eight bytes are copied,
+//! and a number is compared.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use graphtide_graph::Time;
+use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::key::IdRef;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::value::ValueRef;
+use hashbrown::{HashMap, HashSet, HashTable};
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+use super::allowances::Allowances;
+use super::warming::Warm;
+use super::{Counts, Matcher, Registered, engine, hash, split_predicates};
+use crate::dispatch::{NO_CLASS, Record, SignatureId};
+use crate::expression::{Expression, is_label};
+use crate::meter::{Meter, Unhurried};
+use crate::output::PatternNames;
+use crate::plan::{InvalidPlan, LimitPolicy, Limits, PatternSpec, PlanSpec};
+use crate::search::postings::RingId;
+
+/// What patterns were made from, and what became free.
+#[derive(Debug, Default)]
+pub struct Blueprints {
+    /// By number; none where it is vacant.
+    specs: Vec<Option<PatternSpec>>,
+    /// Numbers of patterns that were removed.
+    vacant: Vec<u32>,
+    /// Signatures that nobody has any more, with the time at which they were given up.
+    retired: VecDeque<(Time, SignatureId)>,
+}
+
+impl Blueprints {
+    /// Notes what a pattern was made from.
+    pub fn put(&mut self, number: usize, spec: PatternSpec) {
+        self.specs.resize_with(self.specs.len().max(number + 1), || None);
+        self.specs[number] = Some(spec);
+    }
+}
+
+/// Edges of the window before a pattern came.
+#[derive(Clone, Copy, Debug)]
+pub struct Past<'a> {
+    /// Edges that complete matches of which nobody was told.
+    pub untold: &'a EdgeBatch,
+    /// Edges after those: their matches count as reported.
+    pub told: &'a EdgeBatch,
+}
+
+impl Matcher {
+    /// Adds a pattern with its past; returns its number, which may be that of one removed before.
+    ///
+    /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
+    /// The batches have the columns of the batches that follow, and deletions; edges of which the pattern wants nothing are passed
+    /// over.
+    pub fn add(&mut self, spec: PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<u32, InvalidPlan> {
+        self.check_changeable(&spec.name)?;
+        spec.check()?;
+        let number = self.blueprints.vacant.pop().unwrap_or(self.patterns.len() as u32);
+        if self.allowances.is_none() && spec.limits.work.is_some() {
+            self.allowances = Some(Allowances::unbounded(self.patterns.len()));
+        }
+        if let Some(allowances) = &mut self.allowances {
+            allowances.open(number as usize, spec.limits.work);
+        }
+        let pattern = self.register(number, spec);
+        if number as usize == self.patterns.len() {
+            self.patterns.push(pattern);
+        } else {
+            self.patterns[number as usize] = pattern;
+        }
+        self.dispatch.seal();
+        let (edges, told) = self.recall(number as usize, past);
+        if self.warm(number as usize, &edges, &told, meter) == Warm::Limited {
+            let pattern = &mut self.patterns[number as usize];
+            pattern.shed = true;
+            pattern.paused |= pattern.limits.policy == LimitPolicy::Fail;
+        }
+        let pattern = &mut self.patterns[number as usize];
+        pattern.counts = Counts { limited: pattern.counts.limited, work: pattern.counts.work, ..Counts::default() };
+        pattern.is_occupied = true;
+        self.occupied.push(number);
+        self.told.added(number);
+        self.set_gates(number as usize);
+        self.settle_with(number as usize);
+        Ok(number)
+    }
+
+    /// Removes a pattern: none of its matches is found any more, nor retracted.
+    pub fn remove(&mut self, number: usize) -> Result<(), InvalidPlan> {
+        self.changeable(number)?;
+        let vacant = self.with_engine(number, &nothing(), Vec::new(), Vec::new());
+        let removed = std::mem::replace(&mut self.patterns[number], vacant);
+        self.leave(&removed);
+        let (retired, now) = (&mut self.blueprints.retired, self.now);
+        self.dispatch.remove(number as u32, &removed.signatures, |signature| retired.push_back((now, signature)));
+        if let Some(reported) = &mut self.reported {
+            reported.forget(number as u32);
+        }
+        self.occupied.retain(|&other| other as usize != number);
+        self.told.forget(number);
+        self.blueprints.specs[number] = None;
+        self.blueprints.vacant.push(number as u32);
+        self.settle_without(&removed);
+        Ok(())
+    }
+
+    /// What a pattern was made from, if patterns may change.
+    pub(super) fn changeable(&self, number: usize) -> Result<&PatternSpec, InvalidPlan> {
+        self.check_changeable(&number.to_string())?;
+        self.blueprints
+            .specs
+            .get(number)
+            .and_then(Option::as_ref)
+            .ok_or_else(|| InvalidPlan { pattern: number.to_string(), reason: "its matcher has no such pattern".into() })
+    }
+
+    fn check_changeable(&self, pattern: &str) -> Result<(), InvalidPlan> {
+        let refused = |reason: &str| Err(InvalidPlan { pattern: pattern.into(), reason: reason.into() });
+        match (&self.satisfied, &self.seen) {
+            (None, _) => refused("its matcher keeps no edges to replay"),
+            (Some(_), Some(_)) => refused("it is traced, step by step of its plan"),
+            (Some(_), None) => Ok(()),
+        }
+    }
+
+    /// Makes what a checked pattern needs; it has taken nothing.
+    pub(super) fn register(&mut self, number: u32, spec: PatternSpec) -> Registered {
+        let (alone, across) = self.predicates(&spec);
+        let signatures = self.dispatch.add(number, &spec, &alone, &mut self.symbols.lock());
+        self.postings.grow(self.dispatch.len());
+        self.hits.resize(self.dispatch.len(), 0);
+        let pattern = self.with_engine(number as usize, &spec, across, signatures);
+        if self.satisfied.is_some() {
+            self.blueprints.put(number as usize, spec);
+        }
+        pattern
+    }
+
+    /// Makes a pattern with the engine that its plan asks for, attached to the lists that it reads.
+    pub(super) fn with_engine(
+        &mut self,
+        number: usize,
+        spec: &PatternSpec,
+        mut across: Vec<Expression>,
+        signatures: Vec<SignatureId>,
+    ) -> Registered {
+        for predicate in &mut across {
+            predicate.attributes(&mut |_, column| {
+                let place = self.kept_columns.iter().position(|kept| kept == column).unwrap_or_else(|| {
+                    self.kept_columns.push(*column);
+                    self.kept_columns.len() - 1
+                });
+                *column = place as u16;
+            });
+        }
+        self.store.widen(self.kept_columns.len());
+        let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature)).collect();
+        let mut pattern = Registered {
+            names: Arc::new(PatternNames::new(spec)),
+            engine: engine(number as u32, spec, across, &signatures, &rings),
+            window: spec.window,
+            hits_before: signatures.iter().map(|&signature| self.hits[signature as usize]).collect(),
+            signatures,
+            reader: 0,
+            lists: Vec::new(),
+            limits: spec.limits,
+            counts: Counts::default(),
+            paused: false,
+            limit: None,
+            shed: false,
+            is_occupied: false,
+            trace: None,
+        };
+        pattern.attach(&mut self.postings);
+        pattern
+    }
+
+    /// Splits a pattern's predicates into those that one edge decides, by edge, and the others; labels are kept if one reads them.
+    pub(super) fn predicates(&mut self, spec: &PatternSpec) -> (Vec<Vec<Expression>>, Vec<Expression>) {
+        let (mut alone, mut across) = split_predicates(spec);
+        let mut reads_labels = self.labels.is_some();
+        for predicate in alone.iter_mut().flatten().chain(&mut across) {
+            predicate.attributes(&mut |_, column| reads_labels |= is_label(*column));
+        }
+        if reads_labels {
+            self.labels.get_or_insert_default();
+        }
+        (alone, across)
+    }
+
+    /// Settles what follows from all patterns, now that one came.
+    pub(super) fn settle_with(&mut self, number: usize) {
+        let pattern = &self.patterns[number];
+        self.window = self.window.max(pattern.window);
+        self.has_threads |= pattern.has_threads();
+        self.live += pattern.live();
+        self.names = self.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
+    }
+
+    /// Settles what follows from all patterns, now that one went.
+    pub(super) fn settle_without(&mut self, removed: &Registered) {
+        if removed.window == self.window {
+            self.window = self.patterns.iter().map(|pattern| pattern.window).max().unwrap_or(1);
+        }
+        if removed.has_threads() {
+            self.has_threads = self.patterns.iter().any(Registered::has_threads);
+        }
+        self.live -= removed.live();
+    }
+
+    /// Sets the gates of a pattern's edges.
+    pub(super) fn set_gates(&mut self, number: usize) {
+        let pattern = &self.patterns[number];
+        self.dispatch.set_gates(number as u32, &pattern.signatures, |edge| pattern.gates(edge));
+    }
+
+    /// Frees the signatures that no edge held can be named by.
+    #[inline]
+    pub(super) fn free_signatures(&mut self) {
+        let Some(&(since, _)) = self.blueprints.retired.front() else { return };
+        if self.store.oldest().is_some_and(|(_, oldest)| oldest.ts <= since) {
+            return;
+        }
+        while let Some(&(at, signature)) = self.blueprints.retired.front()
+            && self.store.oldest().is_none_or(|(_, oldest)| oldest.ts > at)
+        {
+            self.blueprints.retired.pop_front();
+            self.hits[signature as usize] = 0;
+            self.told.forget_signature(signature as usize);
+            self.dispatch.free(signature);
+        }
+    }
+
+    /// Finds the edges of a pattern's past in the store, or puts them there. Returns them in their order, and those whose matches
+    /// somebody was told of.
+    fn recall(&mut self, number: usize, past: Past<'_>) -> (Vec<EdgeRef>, HashSet<EdgeRef, FxBuildHasher>) {
+        if let Some(labels) = &mut self.labels {
+            self.symbols.lock().copy_new_names(labels);
+        }
+        let batches = [(past.untold, false), (past.told, true)];
+        self.now = batches.iter().filter_map(|(batch, _)| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        let alive_from = self.now.saturating_sub(self.patterns[number].window - 1);
+        let mut stored = Stored::default();
+        let (mut edges, mut told) = (Vec::new(), HashSet::default());
+        let pace = Unhurried;
+        for (which, row) in alive(batches.map(|(batch, _)| batch), alive_from) {
+            let (batch, is_told) = batches[which];
+            let class = self.dispatch.class(batch.labels()[row]);
+            if class == NO_CLASS {
+                continue;
+            }
+            let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
+            let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
+            // It is not worth a pause.
+            self.dispatch.satisfied(class, &record, &mut Meter::unbounded(&pace), |signature| satisfied.push(signature));
+            if !satisfied.iter().any(|signature| self.patterns[number].signatures.contains(signature)) {
+                continue;
+            }
+            let Some(sets) = &mut self.satisfied else { break };
+            let mark = sets.acquire(&satisfied);
+            let (ts, id) = (batch.ts()[row], batch.id(row));
+            let values = self.kept_columns.iter().map(|&column| record.value(column));
+            let edge = if let Some(edge) = stored.take(&self.store, ts, id) {
+                sets.release(self.store.get(edge).class);
+                self.store.set_class(edge, mark);
+                // What nobody read when the edge came was not kept.
+                for (column, value) in values.enumerate() {
+                    if self.store.attribute(edge, column) == ValueRef::Null {
+                        self.store.set_attribute(edge, column, value);
+                    }
+                }
+                edge
+            } else {
+                let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
+                let edge = self.store.push_late((ts, mark), ends, id, values);
+                self.know(edge);
+                edge
+            };
+            edges.push(edge);
+            if is_told {
+                told.insert(edge);
+            }
+        }
+        self.store.settle_late();
+        // Of the edges of one time, late ones are first wherever they lie.
+        edges.sort_by_key(|&edge| (self.store.get(edge).ts, !edge.is_late()));
+        (edges, told)
+    }
+
+    /// Lets an edge that came late be found by its id, unless the id was given again since.
+    fn know(&mut self, edge: EdgeRef) {
+        let (Some(ids), store) = (&mut self.ids, &self.store) else { return };
+        let id = store.id(edge);
+        if id.is_made() {
+            return;
+        }
+        match ids.find_mut(hash(id), |&other| store.id(other) == id) {
+            Some(known) if store.get(*known).ts < store.get(edge).ts => *known = edge,
+            Some(_) => {}
+            None => {
+                ids.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
+            }
+        }
+    }
+}
+
+/// Which rows of batches are edges from a time on that were not deleted: batch and row.
+fn alive(batches: [&EdgeBatch; 2], alive_from: Time) -> Vec<(usize, usize)> {
+    let rows = || (0..2).flat_map(|which| (0..batches[which].len()).map(move |row| (which, row)));
+    let is_deletion = |&(which, row): &(usize, usize)| batches[which].operations()[row] == Operation::Delete;
+    let mut alive: Vec<Option<(usize, usize)>> = Vec::new();
+    let mut places: HashMap<IdRef<'_>, usize, FxBuildHasher> = HashMap::default();
+    let deletes = rows().any(|row| is_deletion(&row));
+    for (which, row) in rows() {
+        let id = batches[which].id(row);
+        if is_deletion(&(which, row)) {
+            if let Some(place) = places.remove(&id) {
+                alive[place] = None;
+            }
+        } else if batches[which].ts()[row] >= alive_from {
+            if deletes && !id.is_made() {
+                places.insert(id, alive.len());
+            }
+            alive.push(Some((which, row)));
+        }
+    }
+    alive.into_iter().flatten().collect()
+}
+
+/// Finds edges of the store by time and id, each once; they are asked for in order of time.
+#[derive(Debug, Default)]
+struct Stored {
+    ts: Option<Time>,
+    by_id: HashTable<EdgeRef>,
+}
+
+impl Stored {
+    fn take(&mut self, store: &EdgeStore, ts: Time, id: IdRef<'_>) -> Option<EdgeRef> {
+        if self.ts != Some(ts) {
+            self.ts = Some(ts);
+            self.by_id.clear();
+            let of = |edge: &EdgeRef| hash(store.id(*edge));
+            for edge in store.of_time(ts).filter(|&edge| !store.is_deleted(edge)) {
+                self.by_id.insert_unique(of(&edge), edge, of);
+            }
+        }
+        let found = self.by_id.find_entry(hash(id), |&edge| store.id(edge) == id).ok()?;
+        Some(found.remove().0)
+    }
+}
+
+/// A pattern without edges, in the place of one that was removed.
+fn nothing() -> PatternSpec {
+    PatternSpec {
+        name: String::new(),
+        version: 0,
+        vertices: Vec::new(),
+        edges: Vec::new(),
+        order: Vec::new(),
+        predicates: Vec::new(),
+        window: 1,
+        vertices_may_coincide: false,
+        plan: PlanSpec::ReSearch { orders: Vec::new() },
+        limits: Limits::default(),
+    }
+}

@@ -1,0 +1,122 @@
+//! Giving a new engine the state that it would have if it had been there all along.
+//!
+//! A matcher whose patterns may change keeps every edge that some query edge could be, with the signatures it satisfied. A new
+//! engine takes those of its pattern in stream order, between two records. What an engine knows follows from the edges of its
+//! window alone, so that is all. Lists that the engine reads are set aside meanwhile, for they have edges that come later; those
+//! that nobody had kept as it needs them stay as they come out.
+//! Edges of one time may come in another order than they had: what an engine stores does not depend on that, since an order of
+//! query edges is one of times.
+//! Cost: O(edges given).
+
+use std::sync::Arc;
+
+use graphtide_graph::store::EdgeRef;
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
+use super::allowances::{Bounded, SAVED};
+use super::{Matcher, Registered};
+use crate::dispatch::SignatureId;
+use crate::meter::Meter;
+use crate::output::Rows;
+use crate::search::postings::Entry;
+use crate::timing::Arrival;
+use crate::trace::Untraced;
+
+/// How a new engine came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warm {
+    /// With all its state.
+    Whole,
+    /// It reached a limit, or was not let go on.
+    Limited,
+}
+
+impl Matcher {
+    /// The edges of the store that some edge of a pattern could be, in their order. Complexity: O(edges held).
+    pub(super) fn edges_of(&self, number: usize) -> Vec<EdgeRef> {
+        let Some(sets) = &self.satisfied else { return Vec::new() };
+        let pattern = &self.patterns[number];
+        let alive_from = self.now.saturating_sub(pattern.window - 1);
+        let is_its = |&edge: &EdgeRef| {
+            let stored = self.store.get(edge);
+            stored.ts >= alive_from
+                && sets.get(&stored.class).iter().any(|signature| pattern.signatures.contains(signature))
+                && !self.store.is_deleted(edge)
+        };
+        self.store.refs().filter(is_its).collect()
+    }
+
+    /// Lets a pattern's engine take edges of the store in their order; matches that have one of `told` are kept, to be retracted.
+    pub(super) fn warm(
+        &mut self,
+        number: usize,
+        edges: &[EdgeRef],
+        told: &HashSet<EdgeRef, FxBuildHasher>,
+        meter: &mut Meter<'_>,
+    ) -> Warm {
+        let Self { patterns, postings, store, vertices, satisfied, reported, .. } = self;
+        let (pattern, Some(sets)) = (&mut patterns[number], satisfied) else { return Warm::Limited };
+        let mut signatures: Vec<SignatureId> = pattern.signatures.clone();
+        signatures.sort_unstable();
+        signatures.dedup();
+        let names = Arc::clone(&pattern.names);
+        let mut found = Rows::default();
+        let mut keep = |found: &mut Rows| {
+            if let Some(reported) = reported.as_mut() {
+                found.each_of(&names, |detected_at, edges, vertices| {
+                    if edges.iter().any(|edge| told.contains(edge)) {
+                        reported.keep(number as u32, detected_at, edges, vertices, store);
+                    }
+                });
+            }
+            found.clear();
+        };
+        let aside = postings.set_aside(&pattern.lists);
+        // What the window's records granted when they came, and what may have been saved before.
+        let records = SAVED.saturating_add(edges.len() as u64);
+        meter.begin(pattern.limits.work.map_or(u64::MAX, |work| work.saturating_mul(records)));
+        let mut outcome = Warm::Whole;
+        for &edge in edges {
+            let stored = *store.get(edge);
+            meter.tick(1);
+            let arrival = Arrival { ts: stored.ts, source: stored.source, target: stored.target, edge, store, names: vertices };
+            let its = sets.get(&stored.class);
+            for query_edge in 0..pattern.signatures.len() {
+                if its.contains(&pattern.signatures[query_edge])
+                    && pattern.insert(&arrival, query_edge as u8, postings, &mut found, Untraced, meter).is_err()
+                {
+                    outcome = Warm::Limited;
+                }
+            }
+            if meter.is_refused() {
+                if let Some(refusal) = meter.end() {
+                    let work = pattern.limits.work.map(Bounded::Pattern);
+                    let _ = pattern.refused(refusal, work, meter);
+                }
+                outcome = Warm::Limited;
+            }
+            if outcome == Warm::Limited {
+                break;
+            }
+            let entry = Entry::new(stored.ts, (stored.source, stored.target), edge);
+            for &signature in signatures.iter().filter(|signature| its.contains(signature)) {
+                postings.relist(&aside, signature, &entry, meter);
+            }
+            keep(&mut found);
+        }
+        meter.end();
+        let drained = pattern.drain(&mut found, meter);
+        keep(&mut found);
+        if drained.limited.is_some() || drained.refused || pattern.counts.limited > 0 {
+            outcome = Warm::Limited;
+        }
+        postings.put_back(aside, (outcome == Warm::Whole).then_some(pattern.reader));
+        outcome
+    }
+
+    /// Lets go of what a pattern shared.
+    pub(super) fn leave(&mut self, pattern: &Registered) {
+        self.postings.leave(pattern.reader, &pattern.signatures, &pattern.lists);
+    }
+}

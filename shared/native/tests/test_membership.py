@@ -1,0 +1,238 @@
+"""Patterns that come and go while the stream runs: each finds what it would find alone, and nobody else is touched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.edge import Edge, Operation
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.time import EventTime
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_native.spec import Limits, columns
+from graphtide_query import parse
+from graphtide_query.planner import ENGINES, plan
+from graphtide_testing.found import keys
+from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.records import to_json_lines
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plan import Plan
+    from graphtide_native.records import EdgeBatch
+    from graphtide_testing.found import Found
+
+
+def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
+    match rng.choice(ENGINES):
+        case "timing":
+            return plan(pattern, "timing", storage=rng.choice(list(Storage)))
+        case "sj-tree":
+            return plan(pattern, "sj-tree", strategy=rng.choice(list(SjTreeStrategy)))
+        case engine:
+            return plan(pattern, engine)
+
+
+class Alone:
+    """What a pattern finds by itself; of matches before it was told of, no retraction is told either."""
+
+    def __init__(self, pattern: SubgraphPattern, untold: Sequence[Edge], told: Sequence[Edge]) -> None:
+        self._oracle = SubgraphOracle(pattern)
+        self._untold = {(found.edges, found.vertices) for edge in untold for found in self._oracle.push(edge)}
+        for edge in told:
+            self._oracle.push(edge)
+
+    def push(self, edge: Edge) -> list[Found]:
+        found = self._oracle.push(edge)
+        return [each for each in found if each.kind == "match" or (each.edges, each.vertices) not in self._untold]
+
+
+class Members:
+    """A matcher of a stream whose patterns come and go."""
+
+    def __init__(self, edges: Sequence[Edge], *plans: Plan, deletions: bool = True) -> None:
+        self.edges = edges
+        self.taken = 0
+        self.symbols = Symbols()
+        self.columns = list(columns(plan.pattern for plan in plans))
+        self.matcher = Matcher(plans, self.symbols, self.columns, deletions=deletions, adaptive=True)
+
+    def decoded(self, start: int, stop: int) -> EdgeBatch:
+        decoder = JsonLinesDecoder(self.symbols, self.columns, {})
+        # Ids that are made go by the place in the stream.
+        decoder.decode(to_json_lines(self.edges[:start]))
+        return decoder.decode(to_json_lines(self.edges[start:stop]))
+
+    def add(self, plan: Plan, start: int, limits: Limits | None = None) -> int:
+        """Add a pattern whose matches count as reported from a place in the stream on."""
+        self.columns += [each for each in columns([plan.pattern]) if each not in self.columns]
+        untold, told = self.decoded(0, start), self.decoded(start, self.taken)
+        return self.matcher.add(plan, limits or Limits(), untold=untold, told=told, projected=self.columns)
+
+    def push(self, count: int = 1) -> list[Found]:
+        batch = self.decoded(self.taken, self.taken + count)
+        self.taken += count
+        return keys(found for matches in self.matcher.push(batch) for found in matches)
+
+
+MEMBERS = """
+PATTERN pair MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 6
+PATTERN longer MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 14
+PATTERN back MATCH (a)-[x:k]->(b), (b)-[y:l]->(a) ON s WINDOW 9
+PATTERN path MATCH (a)-[x]->(b)-[y:l]->(c)-[z:k]->(d) ORDER x < y < z ON s WINDOW 12
+PATTERN triangle MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:k]->(a) ORDER x < z ON s WINDOW 16
+PATTERN same MATCH (a)-[x:k]->(b), (a)-[y:k]->(c) WHERE x.n = y.n ON s WINDOW 8
+PATTERN more MATCH (a)-[x:l]->(b)-[y:k]->(c) WHERE x.n < y.n AND x.m = y.m AND y.n > 1 ON s WINDOW 11
+PATTERN from_one MATCH (a {id: "v1"})-[x]->(b)-[y]->(c) WHERE x.label = y.label ON s WINDOW 7
+PATTERN typed MATCH (a:A)-[x:k]->(b:B)-[y]->(c) ORDER x < y ON s WINDOW 10
+PATTERN single MATCH (a)-[x:l]->(b) WHERE x.m > 0 ON s WINDOW 5
+"""
+"""Patterns that share some of their edges, and differ in windows, attributes, fixed vertices and labels."""
+
+
+def some_edges(rng: Random, count: int, deletions: bool) -> tuple[Edge, ...]:
+    """Return a dense stream: few vertices, ties, edges without ids, and deletions if there are to be any."""
+    edges: list[Edge] = []
+    ts = 0
+    for place in range(count):
+        ts += rng.choice((0, 0, 1, 1, 2))
+        given = [edge.id for edge in edges if edge.operation is Operation.INSERT and not edge.made]
+        deleted = rng.choice(given) if deletions and given and rng.random() < 0.12 else None
+        made = deleted is None and rng.random() < 0.3
+        edge_id = EdgeId(str(place) if made else deleted or f"e{place}")
+        source, target = (VertexId(f"v{rng.randrange(4)}") for _ in range(2))
+        source_label, target_label = (rng.choice(("A", "B", None)) for _ in range(2))
+        attributes = {name: rng.randrange(3) for name in "nm" if rng.random() < 0.8}
+        operation = Operation.INSERT if deleted is None else Operation.DELETE
+        edges.append(
+            Edge(
+                edge_id,
+                EventTime(ts),
+                source,
+                target,
+                rng.choice("kkl"),
+                source_label,
+                target_label,
+                attributes,
+                operation,
+                made,
+            )
+        )
+    return tuple(edges)
+
+
+@pytest.mark.parametrize("deletions", [True, False])
+@given(seed=st.integers(0, 2**32))
+def test_each_pattern_finds_what_it_would_find_alone(deletions: bool, seed: int) -> None:
+    rng = Random(seed)
+    edges = some_edges(rng, 60, deletions)
+    waiting = list(parse(MEMBERS))
+    rng.shuffle(waiting)
+    running = {}
+    members = Members(edges, some_plan(waiting[0], rng), deletions=deletions)
+    running[0] = (waiting[0], Alone(waiting.pop(0), (), ()))
+    for taken, edge in enumerate(edges):
+        if waiting and rng.random() < 0.3:
+            pattern = waiting.pop(rng.randrange(len(waiting)))
+            start = rng.randint(max(0, taken - 10), taken)
+            number = members.add(some_plan(pattern, rng), start)
+            assert number not in running
+            running[number] = (pattern, Alone(pattern, edges[:start], edges[start:taken]))
+        if running and rng.random() < 0.2:
+            number = rng.choice(list(running))
+            members.matcher.remove(number)
+            waiting.append(running.pop(number)[0])
+        if running and rng.random() < 0.1:
+            number = rng.choice(list(running))
+            assert members.matcher.replan(number, some_plan(running[number][0], rng))
+        assert members.push() == sorted(found for _, alone in running.values() for found in alone.push(edge))
+
+
+CHAIN = "PATTERN chain MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 1000"
+OTHER = "PATTERN other MATCH (a)-[x:l]->(b)-[y:l]->(c) ORDER x < y ON s WINDOW 1000"
+
+
+def chained(count: int, label: str = "k") -> tuple[Edge, ...]:
+    """Return a path."""
+    places = ((place, VertexId(f"v{place}"), VertexId(f"v{place + 1}")) for place in range(count))
+    return tuple(Edge(EdgeId(f"e{place}"), EventTime(place), source, target, label) for place, source, target in places)
+
+
+def planned(text: str, engine: str = "timing") -> Plan:
+    (pattern,) = parse(text)
+    return plan(pattern, engine)
+
+
+def test_a_number_is_given_again_and_counts_begin_anew() -> None:
+    members = Members(chained(6), planned(CHAIN), planned(OTHER))
+    members.push(3)
+    members.matcher.remove(0)
+    assert [report.name for report in members.matcher.patterns()] == ["other"]
+    assert members.add(planned(CHAIN, "filtering"), 3) == 0
+    members.push(1)
+    chain, _ = members.matcher.patterns()
+    assert (chain.name, chain.hits, chain.matches) == ("chain", (1, 1), 1)
+
+
+def test_it_is_told_of_a_pattern_that_came_and_of_no_other() -> None:
+    members = Members(chained(6), planned(OTHER))
+    members.matcher.changed(10)
+    members.push(3)
+    assert not members.matcher.changed(10)
+    number = members.add(planned(CHAIN), 3)
+    (told,) = members.matcher.changed(10).items()
+    assert (told[0], told[1].partial_matches) == (number, 3)
+    assert not members.matcher.changed(10)
+    members.matcher.remove(number)
+    assert not members.matcher.changed(10)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_pattern_brought_goes_with_it_and_the_window(engine: str) -> None:
+    members = Members((*chained(9), *(replace(each, ts=EventTime(5000 + each.ts)) for each in chained(9))), planned(OTHER))
+    members.push(8)
+    before = members.matcher.totals().state_bytes
+    number = members.add(planned(CHAIN, engine), 8)
+    assert members.matcher.totals().state_bytes > before
+    members.matcher.remove(number)
+    members.push(3)
+    assert members.matcher.totals().state_bytes == before
+
+
+@pytest.mark.parametrize("policy", ["pause", "fail"])
+def test_a_pattern_that_reaches_its_limit_as_it_comes_is_paused(policy: str) -> None:
+    members = Members(chained(9), planned(OTHER))
+    members.push(8)
+    number = members.add(planned(CHAIN), 8, Limits(partial_matches=3, policy=policy))
+    assert members.push() == []
+    report = members.matcher.patterns()[number]
+    assert (report.paused, report.limit) == (True, "3 partial matches")
+
+
+def test_a_pattern_that_gives_up_matches_as_it_comes_says_so() -> None:
+    members = Members(chained(9), planned(OTHER))
+    members.push(8)
+    number = members.add(planned(CHAIN), 8, Limits(partial_matches=3, policy="shed"))
+    assert members.matcher.shed() == [number]
+
+
+def test_what_cannot_come_or_go_is_refused() -> None:
+    members = Members(chained(1), planned(OTHER))
+    with pytest.raises(ValueError, match="no such pattern"):
+        members.matcher.remove(1)
+    members.matcher.remove(0)
+    with pytest.raises(ValueError, match="no such pattern"):
+        members.matcher.remove(0)
+    fixed = Matcher([planned(OTHER)], members.symbols)
+    with pytest.raises(ValueError, match="keeps no edges"):
+        fixed.remove(0)
+    with pytest.raises(ValueError, match="keeps no edges"):
+        fixed.add(planned(CHAIN), Limits(), untold=members.decoded(0, 0), told=members.decoded(0, 0))
