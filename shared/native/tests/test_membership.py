@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.edge import Edge, Operation
+from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime
@@ -16,6 +16,7 @@ from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse
 from graphtide_query.planner import ENGINES, plan
+from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
@@ -74,7 +75,8 @@ class Members:
     def add(self, plan: Plan, start: int, limits: Limits | None = None) -> int:
         """Add a pattern whose matches count as reported from a place in the stream on."""
         self.columns += [each for each in columns([plan.pattern]) if each not in self.columns]
-        untold, told = self.decoded(0, start), self.decoded(start, self.taken)
+        untold = [self.decoded(0, start // 2), self.decoded(start // 2, start)]
+        told = [self.decoded(start, self.taken)]
         return self.matcher.add(plan, limits or Limits(), untold=untold, told=told, projected=self.columns)
 
     def push(self, count: int = 1) -> list[Found]:
@@ -83,58 +85,12 @@ class Members:
         return keys(found for matches in self.matcher.push(batch) for found in matches)
 
 
-MEMBERS = """
-PATTERN pair MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 6
-PATTERN longer MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 14
-PATTERN back MATCH (a)-[x:k]->(b), (b)-[y:l]->(a) ON s WINDOW 9
-PATTERN path MATCH (a)-[x]->(b)-[y:l]->(c)-[z:k]->(d) ORDER x < y < z ON s WINDOW 12
-PATTERN triangle MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:k]->(a) ORDER x < z ON s WINDOW 16
-PATTERN same MATCH (a)-[x:k]->(b), (a)-[y:k]->(c) WHERE x.n = y.n ON s WINDOW 8
-PATTERN more MATCH (a)-[x:l]->(b)-[y:k]->(c) WHERE x.n < y.n AND x.m = y.m AND y.n > 1 ON s WINDOW 11
-PATTERN from_one MATCH (a {id: "v1"})-[x]->(b)-[y]->(c) WHERE x.label = y.label ON s WINDOW 7
-PATTERN typed MATCH (a:A)-[x:k]->(b:B)-[y]->(c) ORDER x < y ON s WINDOW 10
-PATTERN single MATCH (a)-[x:l]->(b) WHERE x.m > 0 ON s WINDOW 5
-"""
-"""Patterns that share some of their edges, and differ in windows, attributes, fixed vertices and labels."""
-
-
-def some_edges(rng: Random, count: int, deletions: bool) -> tuple[Edge, ...]:
-    """Return a dense stream: few vertices, ties, edges without ids, and deletions if there are to be any."""
-    edges: list[Edge] = []
-    ts = 0
-    for place in range(count):
-        ts += rng.choice((0, 0, 1, 1, 2))
-        given = [edge.id for edge in edges if edge.operation is Operation.INSERT and not edge.made]
-        deleted = rng.choice(given) if deletions and given and rng.random() < 0.12 else None
-        made = deleted is None and rng.random() < 0.3
-        edge_id = EdgeId(str(place) if made else deleted or f"e{place}")
-        source, target = (VertexId(f"v{rng.randrange(4)}") for _ in range(2))
-        source_label, target_label = (rng.choice(("A", "B", None)) for _ in range(2))
-        attributes = {name: rng.randrange(3) for name in "nm" if rng.random() < 0.8}
-        operation = Operation.INSERT if deleted is None else Operation.DELETE
-        edges.append(
-            Edge(
-                edge_id,
-                EventTime(ts),
-                source,
-                target,
-                rng.choice("kkl"),
-                source_label,
-                target_label,
-                attributes,
-                operation,
-                made,
-            )
-        )
-    return tuple(edges)
-
-
 @pytest.mark.parametrize("deletions", [True, False])
 @given(seed=st.integers(0, 2**32))
 def test_each_pattern_finds_what_it_would_find_alone(deletions: bool, seed: int) -> None:
     rng = Random(seed)
-    edges = some_edges(rng, 60, deletions)
-    waiting = list(parse(MEMBERS))
+    edges = dense_edges(rng, 60, deletions=deletions)
+    waiting = dense_patterns()
     rng.shuffle(waiting)
     running = {}
     members = Members(edges, some_plan(waiting[0], rng), deletions=deletions)
@@ -235,4 +191,4 @@ def test_what_cannot_come_or_go_is_refused() -> None:
     with pytest.raises(ValueError, match="keeps no edges"):
         fixed.remove(0)
     with pytest.raises(ValueError, match="keeps no edges"):
-        fixed.add(planned(CHAIN), Limits(), untold=members.decoded(0, 0), told=members.decoded(0, 0))
+        fixed.add(planned(CHAIN), Limits(), untold=(), told=())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from random import Random
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
+from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -213,6 +215,45 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
     expected = [found for each in (first, second) if each.name in starts for found in world.expected(each, starts[each.name])]
     assert world.matches() == sorted(expected)
     assert set(world.states().values()) <= {"running"}
+
+
+@pytest.mark.parametrize("deletions", [True, False])
+@given(seed=st.integers(0, 2**32))
+def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(deletions: bool, seed: int) -> None:
+    rng = Random(seed)
+    world = World(StreamName("s"))
+    waiting = dense_patterns()
+    running: dict[SubgraphPattern, int] = {}
+    forgotten: dict[SubgraphPattern, int] = {}
+    rest = list(dense_edges(rng, 50, deletions=deletions))
+    while rest:
+        size = rng.randint(1, 3)
+        world.send(rest[:size])
+        rest = rest[size:]
+        for _ in range(rng.choice((0, 0, 1, 1, 2))):
+            if waiting:
+                pattern = waiting.pop(rng.randrange(len(waiting)))
+                running[pattern] = max(0, world.end() - rng.choice((0, 0, 1, 6)))
+                world.plan(pattern, rng.choice(ENGINES), start=running[pattern])
+        if running and rng.random() < 0.15:
+            pattern = rng.choice(list(running))
+            forgotten[pattern] = running.pop(pattern)
+            world.forget(pattern)
+        if running and rng.random() < 0.15:
+            pattern = rng.choice(list(running))
+            world.plan(pattern, rng.choice(ENGINES), start=running[pattern])
+        if rng.random() < 0.7:
+            world.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))
+            world.live(rng.randint(0, 4))
+    world.settle()
+    said = world.said()
+    for pattern, start in running.items():
+        assert world.matches(pattern.name) == world.expected(pattern, start), pattern.name
+        assert said[pattern.name].state == "running"
+    for pattern, start in forgotten.items():
+        # Where it came and went before the host looked, nothing is said of it.
+        end = said[pattern.name].start if pattern.name in said else start
+        assert world.matches(pattern.name) == world.expected(pattern, start, end), pattern.name
 
 
 @given(st.lists(NAMED, min_size=2, max_size=3), PATTERNS, PATTERNS, CHOICES)

@@ -298,7 +298,7 @@ class Matcher:
     def totals(self) -> dict[str, int]:
         """Return the counts of the whole pass."""
 
-    def add(self, pattern: bytes, untold: EdgeBatch, told: EdgeBatch) -> bool:
+    def add(self, pattern: bytes, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> bool:
         """Begin to add a pattern with its past, of which nobody or somebody was told; say whether that is done."""
 
     def added(self) -> int:

@@ -252,7 +252,13 @@ class Matcher:
         return True
 
     def add(
-        self, plan: Plan, limits: Limits, *, untold: EdgeBatch, told: EdgeBatch, projected: Sequence[str] | None = None
+        self,
+        plan: Plan,
+        limits: Limits,
+        *,
+        untold: Sequence[EdgeBatch],
+        told: Sequence[EdgeBatch],
+        projected: Sequence[str] | None = None,
     ) -> int:
         """Match one more pattern from the next record on, with the state that it would have if it had been there all along.
 

@@ -110,9 +110,16 @@ impl PyMatcher {
         }
     }
 
-    fn add(&mut self, py: Python<'_>, pattern: &[u8], untold: &PyEdgeBatch, told: &PyEdgeBatch) -> PyResult<bool> {
+    fn add(
+        &mut self,
+        py: Python<'_>,
+        pattern: &[u8],
+        untold: Vec<PyRef<'_, PyEdgeBatch>>,
+        told: Vec<PyRef<'_, PyEdgeBatch>>,
+    ) -> PyResult<bool> {
         let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let (untold, told) = (Arc::clone(&untold.inner), Arc::clone(&told.inner));
+        let [untold, told] =
+            [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
         self.begin(py, None, move |matcher, meter| {
             Answer::Added(matcher.add(spec, Past { untold: &untold, told: &told }, meter))
         })

@@ -1,41 +1,34 @@
 """Making a pass that stands at an offset with the state of the window before it, from a checkpoint or from the log.
 
-The log alone suffices; a checkpoint saves reading a window of it. Plans that start before the offset report what they missed.
+The log alone suffices; a checkpoint saves reading a window of it, for the plans that it serves. Plans that start before the
+offset report what they missed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_wire import ordered
 
 from graphtide_runtime.matcher_host.checkpointing import Recorder
+from graphtide_runtime.matcher_host.joining import Joining, Missed, reach
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError, StreamPass
 from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import between, first_since, newest_before
+from graphtide_runtime.window_log import between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.matcher import MatchRecord
-    from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.checkpointing import Checkpoint, Checkpointer
 
 _LOG = structlog.get_logger()
-
-
-class Missed(NamedTuple):
-    """Matches that are to be reported later than when the record that completed them was taken; what its headers say."""
-
-    record: Record
-    figures: OrderedFigures
-    matches: list[MatchRecord]
 
 
 @dataclass(slots=True)
@@ -93,13 +86,41 @@ class Builder:
             except DeletionsBeganError:
                 deletions = True
 
+    def join(self, built: Built, running: Sequence[Running]) -> Built:
+        """Let plans join a pass; return it, or another that has its plans and these, where they cannot join it.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        of = built.stream_pass
+        self._checkpoints.keep(of)
+        # Edges that are selected from now on may have more attributes.
+        built.recorder.cut()
+        deletions = of.deletions
+        try:
+            missed = Joining(running, of, self._reader, self._partition).join()
+        except DeletionsBeganError:
+            missed, deletions = None, True
+        if missed is None:
+            before = [each.reported_to(of.position) for each in of.running]
+            return self.build([*before, *running], of.position, deletions=deletions)
+        built.missed += missed
+        return built
+
     def _restored(self, running: Sequence[Running], position: int, deletions: bool) -> Built | None:
-        """Go on from the checkpoint, if it serves."""
+        """Go on from the checkpoint with the plans that it serves, if it serves one; the others join."""
         found = self._loaded()
-        if found is None or not found.serves(running) or found.manifest.position > position:
+        if found is None or found.manifest.position > position:
+            return None
+        served: list[Running] = []
+        others: list[Running] = []
+        for each in running:
+            (served if found.serves(each) else others).append(each)
+        if not served:
             return None
         manifest = found.manifest
-        built = Built(StreamPass(running, deletions=deletions or manifest.deletions))
+        built = Built(StreamPass(served, deletions=deletions or manifest.deletions))
+        built.stream_pass.mark_selected(found.forms, manifest.attributes)
         try:
             for frame in found.frames:
                 built.stream_pass.restore(frame.edges, frame.first)
@@ -111,7 +132,7 @@ class Builder:
         built.stream_pass.epoch = manifest.epoch
         built.stream_pass.mark_shed(manifest.shed)
         self._follow(built, manifest.position, position)
-        return built
+        return self.join(built, others) if others else built
 
     def _loaded(self) -> Checkpoint | None:
         try:
@@ -125,12 +146,7 @@ class Builder:
         """Read the log from where the window of the earliest report begins."""
         self._checkpoints.start_anew()
         built = Built(StreamPass(running, deletions=deletions))
-        first_report = min(position, *(each.reports_from for each in running))
-        newest = newest_before(self._reader, self._partition, first_report)
-        start = first_report
-        if newest is not None:
-            start = first_since(self._reader, self._partition, newest.back(built.stream_pass.window), first_report)
-            built.stream_pass.epoch = newest.epoch
+        start, built.stream_pass.epoch = reach(running, built.stream_pass.window, self._reader, self._partition, position)
         built.stream_pass.position = start
         self._follow(built, start, position)
         return built

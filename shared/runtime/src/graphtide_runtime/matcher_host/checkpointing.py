@@ -3,7 +3,9 @@
 A segment holds frames: the edges selected up to a position, as Arrow. Frames end where a plan starts, so that whoever restores
 them knows which matches had been told. What has left the longest window is dropped by segments; when there are many, the oldest
 are merged, so that a long window does not make many segments.
-Which edges were kept stands in a segment of its own, which is written when that changes.
+Which edges were kept, and from which time on, stands in a segment of its own, which is written when plans came or went: of a
+plan that came while the stream ran, edges of before may not be in the checkpoint, or lack attributes. It serves the plan once
+they have left its window.
 The manifest knows a digest of every segment, and begins with its own: what was damaged, or is of another format, counts as
 lost, and the log is read instead. All edges of a checkpoint are of one epoch of the stream.
 Cost of a save: O(edges selected since the last), and now and then the merge of a pair; nothing that grows with the plans, but
@@ -14,14 +16,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_native.spec import columns
 
+from graphtide_runtime.matcher_host.stream_pass import ALWAYS
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_native.records import EdgeBatch
@@ -29,15 +34,16 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
 
-FORMAT = 3
+FORMAT = 4
 _DIGEST_BYTES = 16
 MOST_SEGMENTS = 64
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True):
-    """Edges that a pass selected: the offset of the record of the first, the time of the newest, them as Arrow."""
+    """Edges that a pass selected: offsets of the records of the first and the last, time of the newest, them as Arrow."""
 
     first: int
+    last: int
     newest: int
     edges: bytes
 
@@ -57,9 +63,9 @@ class Manifest(msgspec.Struct, frozen=True):
         position: offset of the next record when it was made.
         newest: time of the newest edge before.
         unit: what a tick is.
-        window: ticks for which edges were kept.
-        forms: segment of the canonical forms of the query edges of which every edge was kept.
-        attributes: attributes that the edges have.
+        since: time of the first edges that were kept.
+        forms: segment of the canonical forms of the query edges of which every edge was kept since, or since a later time.
+        attributes: attributes that the edges have, and from which time on they have them.
         deletions: whether the stream deletes edges.
         shed: patterns whose matches are incomplete.
         segments: oldest first.
@@ -70,9 +76,9 @@ class Manifest(msgspec.Struct, frozen=True):
     position: int
     newest: int
     unit: str
-    window: int
+    since: int
     forms: Segment
-    attributes: frozenset[str]
+    attributes: dict[str, int]
     deletions: bool
     shed: frozenset[str]
     segments: tuple[Segment, ...]
@@ -85,20 +91,29 @@ class Checkpoint:
     """A checkpoint as it was loaded: its manifest, the forms that it names, and its frames, oldest first."""
 
     manifest: Manifest
-    forms: frozenset[str]
+    forms: Mapping[str, int]
     frames: list[Frame]
 
-    def serves(self, running: Sequence[Running]) -> bool:
-        """Whether plans can go on from here: all their state is in it, and they have nothing to report from before."""
-        manifest = self.manifest
-        assignments = [each.assignment for each in running]
+    def serves(self, running: Running) -> bool:
+        """Whether a plan can go on from here: all its state is in it, and it has nothing to report from before.
+
+        Complexity: O(query edges + log(frames)).
+        """
+        manifest, assignment = self.manifest, running.assignment
+        alive_from, never = manifest.newest - assignment.window + 1, manifest.newest + 1
         return (
-            {each.unit.value for each in assignments} == {manifest.unit}
-            and all(each.reports_from >= manifest.position for each in running)
-            and all(each.window <= manifest.window for each in assignments)
-            and manifest.attributes.issuperset(columns(each.plan.pattern for each in assignments))
-            and all(self.forms >= each.forms for each in assignments)
+            assignment.unit.value == manifest.unit
+            and running.reports_from >= manifest.position
+            and alive_from >= manifest.since
+            and all(manifest.attributes.get(each, never) <= alive_from for each in columns([assignment.plan.pattern]))
+            and all(self.forms.get(each, never) <= alive_from for each in assignment.forms)
+            and not self._spans(running.start)
         )
+
+    def _spans(self, offset: int) -> bool:
+        """Whether a frame has edges both of before an offset and from there on: what was told of them cannot be told apart."""
+        place = bisect_left(self.frames, offset, key=lambda frame: frame.first) - 1
+        return place >= 0 and self.frames[place].last >= offset
 
 
 @dataclass(slots=True)
@@ -112,11 +127,13 @@ class Recorder:
     frames: list[Frame] = field(default_factory=list)
     _batches: list[EdgeBatch] = field(default_factory=list)
     _first: int = 0
+    _last: int = 0
 
     def add(self, selected: EdgeBatch, offset: int) -> None:
         """Take edges that the pass selected of the record at an offset."""
         if len(selected):
             self._first = self._first if self._batches else offset
+            self._last = offset
             self._batches.append(selected)
 
     def cut(self) -> None:
@@ -124,7 +141,7 @@ class Recorder:
         if self._batches:
             first, *others = self._batches
             edges = (first.followed_by(others) if others else first).to_arrow()
-            self.frames.append(Frame(self._first, self._batches[-1].last_ts or 0, edges))
+            self.frames.append(Frame(self._first, self._last, self._batches[-1].last_ts or 0, edges))
             self._batches = []
 
     def expire(self, alive_from: int) -> None:
@@ -146,8 +163,9 @@ class Checkpointer:
         self._lineage = secrets.token_hex(8)
         self._count = 0
         self._segments: tuple[Segment, ...] = ()
-        self._forms: tuple[frozenset[str], Segment] | None = None
+        self._forms: tuple[Mapping[str, int], Segment] | None = None
         self._epoch = 0
+        self._since = ALWAYS
 
     def load(self) -> Checkpoint | None:
         """Return the newest checkpoint, if there is one whole of a format we know; saves go on from it.
@@ -164,17 +182,23 @@ class Checkpointer:
             segments = self._intact([found.forms, *found.segments])
             if segments is None:
                 return None
-            forms = msgspec.msgpack.decode(segments[0], type=frozenset[str])
+            forms = msgspec.msgpack.decode(segments[0], type=dict[str, int])
             frames = [frame for segment in segments[1:] for frame in msgspec.msgpack.decode(segment, type=list[Frame])]
         except msgspec.MsgspecError:
             return None
         self._segments, self._forms, self._epoch = found.segments, (forms, found.forms), found.epoch
+        self._since = found.since
         return Checkpoint(found, forms, frames)
 
     def start_anew(self) -> None:
         """Save whole from now on: the pass was not made from what was loaded."""
         self._segments = ()
         self._forms = None
+        self._since = ALWAYS
+
+    def keep(self, of: StreamPass) -> None:
+        """Note that what has left the pass's longest window need not have been kept; call it before the window changes."""
+        self._since = max(self._since, of.alive_from)
 
     def save(self, of: StreamPass, frames: list[Frame]) -> int:
         """Save what the pass selected since the last save, and that it stands where it stands; return how many bytes that took.
@@ -184,21 +208,24 @@ class Checkpointer:
         """
         if of.newest is None:
             return 0
-        known = self._segments if self._epoch == of.epoch else ()
+        known = self._segments
+        if self._epoch != of.epoch:
+            known, self._since = (), ALWAYS
+        self.keep(of)
         kept = [segment for segment in known if segment.newest >= of.alive_from]
         added: dict[str, bytes] = {}
         if frames:
             kept.append(self._added(frames, frames[-1].newest, added))
         if len(kept) > MOST_SEGMENTS:
             kept = self._merged(kept, added)
-        forms = self._saved_forms(of.forms) or self._added(sorted(of.forms), of.newest, added)
+        forms = self._saved_forms(of.forms) or self._added(of.forms, of.newest, added)
         manifest = Manifest(
             position=of.position,
             newest=of.newest,
             unit=of.unit.value,
-            window=of.window,
+            since=self._since,
             forms=forms,
-            attributes=frozenset(of.attributes),
+            attributes=of.attributes_since,
             deletions=of.deletions,
             shed=of.shed,
             segments=tuple(kept),
@@ -210,7 +237,7 @@ class Checkpointer:
         self._segments, self._forms, self._epoch = manifest.segments, (of.forms, forms), of.epoch
         return len(encoded) + sum(map(len, added.values()))
 
-    def _saved_forms(self, forms: frozenset[str]) -> Segment | None:
+    def _saved_forms(self, forms: Mapping[str, int]) -> Segment | None:
         """Return the segment in which these very forms are saved already."""
         if self._forms is None:
             return None
@@ -233,7 +260,7 @@ class Checkpointer:
             merged.append(self._added(frames, old[place + 1].newest, added))
         return merged + segments[half:]
 
-    def _added(self, content: Sequence[Frame | str], newest: int, added: dict[str, bytes]) -> Segment:
+    def _added(self, content: Sequence[Frame] | Mapping[str, int], newest: int, added: dict[str, bytes]) -> Segment:
         """Add a segment to those that are to be saved."""
         encoded = msgspec.msgpack.encode(content)
         segment = Segment(self._name(), newest, _digest(encoded))

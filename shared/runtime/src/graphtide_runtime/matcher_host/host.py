@@ -34,7 +34,7 @@ from graphtide_runtime.matcher_host.tracing import matching
 from graphtide_runtime.telemetry import events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
@@ -118,8 +118,8 @@ class MatcherHost:
         self._desired, self._refusals, self._standings, self._works, self._figures = {}, {}, {}, {}, {}
         self._telemetry.follow(self._standings, self._figures, self._works)
         self._recall()
-        ran = {each.stream for each in self._standings.values() if each.state is State.RUNNING and each.stream != NO_STREAM}
-        self._adopt(ran | self._note(self._opened.plans.to_the_end()))
+        ran = [(each.stream, each.name) for each in self._standings.values() if each.state is State.RUNNING]
+        self._adopt(_by_stream([*ran, *self._note(self._opened.plans.to_the_end())]))
 
     def step(self) -> None:
         """Do one round; the module's docstring numbers its steps.
@@ -132,7 +132,7 @@ class MatcherHost:
         # Step 1.
         changed = self._note(opened.plans.poll())
         if changed:
-            self._adopt(changed)
+            self._adopt(_by_stream(changed))
         if not self._works:
             self._clock.sleep(self._settings.linger_seconds)
             return
@@ -161,7 +161,7 @@ class MatcherHost:
             opened.transactor.commit(self._records.group, positions)
             self._telemetry.committed()
             if over:
-                self._adopt({standing.stream for standing in over})
+                self._adopt(_by_stream((standing.stream, standing.name) for standing in over))
         # Step 5.
         for work in self._works.values():
             work.save(self._clock.monotonic(), self._settings.checkpoint_seconds)
@@ -190,9 +190,9 @@ class MatcherHost:
         finally:
             status.close()
 
-    def _note(self, records: Iterable[Record]) -> set[StreamName]:
-        """Take what the planner wrote; return the streams whose plans changed."""
-        changed: set[StreamName] = set()
+    def _note(self, records: Iterable[Record]) -> list[tuple[StreamName, PatternName]]:
+        """Take what the planner wrote; return what changed: patterns, with the streams that it concerns."""
+        changed: list[tuple[StreamName, PatternName]] = []
         for record in records:
             name = self._records.name_of(record)
             before, known = self._desired.pop(name, None), self._standings.get(name)
@@ -206,10 +206,10 @@ class MatcherHost:
             if wanted is not None:
                 self._desired[name] = wanted
             if before != wanted:
-                changed |= {each.stream for each in (before, wanted) if each is not None}
-                changed |= {known.stream} if known is not None and known.state is State.RUNNING else set()
+                changed += [(each.stream, name) for each in (before, wanted) if each is not None]
+                changed += [(known.stream, name)] if known is not None and known.state is State.RUNNING else []
         self._refuse()
-        return changed - {NO_STREAM}
+        return changed
 
     def _refuse(self) -> None:
         """Say of plans that cannot be read why; of those that run here it is said where they end, by `_adopt`."""
@@ -219,41 +219,45 @@ class MatcherHost:
         if messages:
             self._commit(messages, {})
 
-    def _adopt(self, streams: Iterable[StreamName]) -> None:
-        """Bring the passes of streams in line with the plans wanted, and say so."""
-        for stream in sorted(streams):
-            while self._adopt_one(stream):
-                pass
+    def _adopt(self, changed: Mapping[StreamName, Collection[PatternName]]) -> None:
+        """Bring the passes of streams in line with what is wanted of some patterns, and say so."""
+        for stream, names in sorted(changed.items()):
+            left: Collection[PatternName] = names
+            while left:
+                left = self._adopt_one(stream, left)
         self._needed().reader.assign({work.partition: work.position for work in self._works.values()})
 
-    def _adopt_one(self, stream: StreamName) -> bool:
-        """Bring the pass of a stream in line; say whether a plan is over with that, so that another look is due."""
+    def _adopt_one(self, stream: StreamName, names: Collection[PatternName]) -> list[PatternName]:
+        """Bring the pass of a stream in line; return the patterns whose plans are over with that: another look is due."""
         work = self._work(stream)
-        running, told = self._judged(stream, work)
-        missed = work.adopt(running) if running else []
+        running, told = self._judged(stream, names, work)
+        missed = work.adopt(running, set(names) - {each.assignment.name for each in running})
         messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
-        over = work.over() if running else []
+        over = work.over()
         told += [each.standing for each in running] + over
         for standing in told:
             if not standing.is_said_by(self._standings.get(standing.name)):
                 position = work.position if standing.state is State.RUNNING else None
                 messages.append(self._tell(standing, position=position))
         self._commit(messages, {work.partition: Position(work.position)})
-        if not running:
+        if not len(work):
             work.end()
             del self._works[stream]
-        return bool(over)
+        return [standing.name for standing in over]
 
-    def _judged(self, stream: StreamName, work: StreamWork) -> tuple[list[Running], list[Standing]]:
-        """Split the plans of a stream into those that are to run, and what is to be said of the others."""
-        wanted = [each for each in self._desired.values() if each.stream == stream]
-        names = {each.name for each in wanted}
+    def _judged(
+        self, stream: StreamName, names: Collection[PatternName], work: StreamWork
+    ) -> tuple[list[Running], list[Standing]]:
+        """Split the plans of some patterns into those that are to run, and what is to be said of the others."""
         running: list[Running] = []
-        told = [
-            dropped(known, work.position, self._refusals.get(name))
-            for name, known in self._standings.items()
-            if known.state is State.RUNNING and known.stream == stream and name not in names
-        ]
+        told: list[Standing] = []
+        wanted: list[Assignment] = []
+        for name in sorted(names):
+            each, known = self._desired.get(name), self._standings.get(name)
+            if each is not None and each.stream == stream:
+                wanted.append(each)
+            elif known is not None and known.state is State.RUNNING and known.stream == stream:
+                told.append(dropped(known, work.position, self._refusals.get(name)))
         for each in sorted(wanted, key=lambda each: not runs(each, self._standings.get(each.name))):
             match judged(each, self._standings.get(each.name), work.position):
                 case Running() as plan:
@@ -372,6 +376,15 @@ class MatcherHost:
         transactor.write(messages)
         transactor.commit(self._records.group, positions)
         self._telemetry.committed()
+
+
+def _by_stream(changed: Iterable[tuple[StreamName, PatternName]]) -> dict[StreamName, set[PatternName]]:
+    """Return the patterns that changed by the streams that this concerns."""
+    by_stream: dict[StreamName, set[PatternName]] = {}
+    for stream, name in changed:
+        if stream != NO_STREAM:
+            by_stream.setdefault(stream, set()).add(name)
+    return by_stream
 
 
 def _trouble(report: PatternReport, unsaved: str) -> str:

@@ -3,23 +3,24 @@
 Invariant: the pass has taken every ordered record below `position` that its state can depend on, all of one epoch of the
 stream. What it reports are the matches of each plan from that plan's `reports_from` on; matches before are found, to be
 retracted or not, and thrown away.
+Plans come and go; those that stay are not touched.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
+from collections import Counter
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.ids import PatternName
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from graphtide_core.ids import PatternName
     from graphtide_core.ports.log import Record
     from graphtide_native.matcher import MatchRecord, PatternReport
     from graphtide_native.records import EdgeBatch
@@ -33,6 +34,9 @@ _SHARED_WORK: Final = 4_000
 
 _RECORDS_A_SECOND: Final = 4_096
 """Records whose worth of work a second is: all that a pattern can save up."""
+
+ALWAYS: Final = -(2**63)
+"""The time of the first edge that can be."""
 
 
 class DeletionsBeganError(Exception):
@@ -49,26 +53,33 @@ class StreamPass:
         deletions: whether it is made for a stream that deletes edges.
         unit: what a tick of the stream's time is.
         attributes: those that its edges are decoded with.
+        symbols: labels of the edges that it decodes.
         window: ticks of the longest window.
 
     Work on a record, and what is said of it, do not grow with the plans that it does not concern.
     """
 
-    def __init__(self, running: Sequence[Running], *, deletions: bool) -> None:
-        """Make a pass that has taken nothing; all plans are of one stream, and there is at least one."""
-        self._running = list(running)
+    def __init__(self, running: Sequence[Running], *, deletions: bool, beside: StreamPass | None = None) -> None:
+        """Make a pass that has taken nothing; all plans are of one stream, and there is at least one.
+
+        Args:
+            running: the plans.
+            deletions: whether the stream deletes edges.
+            beside: a pass that takes the batches that this one decodes and selects, in `join`.
+        """
+        self._running = dict(enumerate(running))
         self.position = 0
         self.newest: int | None = None
         self.epoch = 0
         self.deletions = deletions
         assignments = [each.assignment for each in running]
         self.unit = assignments[0].unit
-        self.attributes = columns(each.plan.pattern for each in assignments)
+        self.attributes: tuple[str, ...] = _extended(beside.attributes if beside is not None else (), assignments)
         self.window = max(each.window for each in assignments)
-        symbols = Symbols()
+        self.symbols: Symbols = beside.symbols if beside is not None else Symbols()
         self._matcher = Matcher(
             [each.plan for each in assignments],
-            symbols,
+            self.symbols,
             self.attributes,
             unit=self.unit,
             deletions=deletions,
@@ -76,10 +87,14 @@ class StreamPass:
             limits=[_lenient(each.limits) for each in assignments],
             work=_SHARED_WORK,
         )
-        self._decoder = ArrowDecoder(symbols, self.attributes, {}, ticks_per_second(self.unit))
+        self._decoder = self._new_decoder()
         self._places = {each.name: place for place, each in enumerate(assignments)}
         self._starts = sorted((each.start, place) for place, each in enumerate(running))
         self._started = 0
+        self._form_counts = Counter(form for each in assignments for form in each.forms)
+        self._forms_since: dict[str, int] = {}
+        self._forms: Mapping[str, int] | None = None
+        self._attributes_since: dict[str, int] = {}
         self._reports_from = min(each.reports_from for each in running)
         self._paused: dict[PatternName, PatternReport] = {}
         self._untold: dict[PatternName, PatternReport] = {}
@@ -90,27 +105,46 @@ class StreamPass:
 
         A plan that its limit paused stays paused, so that its host comes to say so.
         """
-        begun = StreamPass(self._running, deletions=self.deletions)
+        begun = StreamPass(self.running, deletions=self.deletions)
         begun.epoch, begun.position = epoch, self.position
         begun._granted_at = self._granted_at
         begun._paused = {name: report for name, report in self.reports().items() if report.paused}
         begun._untold = dict(begun._paused)
         return begun
 
-    @cached_property
-    def forms(self) -> frozenset[str]:
-        """Canonical forms of the query edges that its plans have."""
-        return frozenset().union(*(each.assignment.forms for each in self._running))
+    @property
+    def forms(self) -> Mapping[str, int]:
+        """Canonical forms of the query edges that its plans have, and from which time on `select` gave all such edges.
+
+        It is the same object until plans come or go.
+        """
+        if self._forms is None:
+            self._forms = {form: self._forms_since.get(form, ALWAYS) for form in self._form_counts}
+        return self._forms
+
+    @property
+    def attributes_since(self) -> dict[str, int]:
+        """From which time on the edges that `select` gave have its attributes."""
+        return {each: self._attributes_since.get(each, ALWAYS) for each in self.attributes}
 
     @property
     def running(self) -> Sequence[Running]:
-        """The plans, in the order of the native matcher."""
-        return self._running
+        """The plans. Complexity: O(plans)."""
+        return list(self._running.values())
+
+    def __len__(self) -> int:
+        """Return how many plans there are."""
+        return len(self._running)
+
+    def plan(self, name: PatternName) -> Running | None:
+        """Return the plan of a pattern."""
+        place = self._places.get(name)
+        return None if place is None else self._running[place]
 
     @property
     def alive_from(self) -> int:
         """Time of the oldest edges that are in the longest window."""
-        return -(2**63) if self.newest is None else self.newest - self.window + 1
+        return ALWAYS if self.newest is None else self.newest - self.window + 1
 
     def decode(self, record: Record) -> EdgeBatch:
         """Read an ordered record.
@@ -140,10 +174,16 @@ class StreamPass:
         """Patterns that a limit made give up partial matches, here or where this pass comes from."""
         return frozenset(self._running[place].assignment.name for place in self._matcher.shed())
 
+    def mark_selected(self, forms: Mapping[str, int], attributes: Mapping[str, int]) -> None:
+        """Take over from which time on edges were selected, by canonical forms of query edges, and had attributes."""
+        self._forms_since = {form: time for form, time in forms.items() if form in self._form_counts and time > ALWAYS}
+        self._attributes_since = dict(attributes)
+        self._forms = None
+
     def mark_shed(self, names: Collection[str]) -> None:
         """Mark the matches of these patterns as incomplete, as they were where this pass comes from."""
-        for name, place in self._places.items():
-            if name in names:
+        for name in names:
+            if (place := self._places.get(PatternName(name))) is not None:
                 self._matcher.mark_shed(place)
 
     def has(self, assignment: Assignment) -> bool:
@@ -155,6 +195,46 @@ class StreamPass:
         """Whether some plan starts with the record at this offset, or began between the last one and it."""
         place = bisect_left(self._starts, (self.position,))
         return place < len(self._starts) and self._starts[place][0] <= offset
+
+    def takes_batches_of(self, other: StreamPass) -> bool:
+        """Whether what another pass beside it selected can be taken, as that of the same stretch of the stream."""
+        return (self.epoch, self.deletions, self.position) == (other.epoch, other.deletions, other.position)
+
+    def join(self, other: StreamPass, selected: Sequence[tuple[int, EdgeBatch]]) -> None:
+        """Take the plans of another pass that was made beside this one and stands where this one stands.
+
+        Args:
+            other: the pass; it is not to be used any more.
+            selected: what it selected of its window, by the offsets of the records, in their order.
+        """
+        since = ALWAYS if self.newest is None else self.newest + 1
+        self._attributes_since |= dict.fromkeys(other.attributes[len(self.attributes) :], since)
+        self.attributes = other.attributes
+        self._decoder = self._new_decoder()
+        shed = other.shed
+        for each in other.running:
+            untold = [batch for offset, batch in selected if offset < each.start]
+            told = [batch for offset, batch in selected if offset >= each.start]
+            self._take(each, untold, told, since)
+        self.mark_shed(shed)
+
+    def remove(self, name: PatternName) -> None:
+        """Match a plan no more."""
+        place = self._places.pop(name)
+        assignment = self._running.pop(place).assignment
+        self._matcher.remove(place)
+        self._starts = [each for each in self._starts[self._started :] if each[1] != place]
+        self._started = 0
+        self._paused.pop(name, None)
+        self._untold.pop(name, None)
+        self._form_counts.subtract(assignment.forms)
+        for form in assignment.forms:
+            if not self._form_counts[form]:
+                del self._form_counts[form]
+                self._forms_since.pop(form, None)
+        self._forms = None
+        if assignment.window == self.window:
+            self.window = max((each.assignment.window for each in self._running.values()), default=1)
 
     def restore(self, selected: bytes, first: int) -> None:
         """Take edges that `select` gave earlier, of records from an offset on; no plan starts between two of them.
@@ -183,8 +263,8 @@ class StreamPass:
 
     def reports(self) -> dict[PatternName, PatternReport]:
         """Return the counts of every plan since the pass was made; of one that was paused before, those up to then."""
-        found = zip(self._running, self._matcher.patterns(), strict=True)
-        return {each.assignment.name: report for each, report in found} | self._paused
+        found = zip(sorted(self._running), self._matcher.patterns(), strict=True)
+        return {self._running[place].assignment.name: report for place, report in found} | self._paused
 
     def changes(self, most: int) -> dict[PatternName, PatternReport]:
         """Return the counts that are others than when they were returned last, of so many plans at most; all have their turn.
@@ -195,6 +275,24 @@ class StreamPass:
         told = {name: report for name, report in changed.items() if name not in self._paused} | self._untold
         self._untold = {}
         return told
+
+    def _take(self, running: Running, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch], since: int) -> None:
+        """Match a plan more, which wants edges that `select` gives from a time on only."""
+        assignment = running.assignment
+        limits = _lenient(assignment.limits)
+        place = self._matcher.add(assignment.plan, limits, untold=untold, told=told, projected=self.attributes)
+        self._running[place] = running
+        self._places[assignment.name] = place
+        if running.start >= self.position:
+            insort(self._starts, (running.start, place))
+        self._reports_from = min(self._reports_from, running.reports_from)
+        self.window = max(self.window, assignment.window)
+        self._forms_since |= {form: since for form in assignment.forms if form not in self._form_counts and since > ALWAYS}
+        self._form_counts.update(assignment.forms)
+        self._forms = None
+
+    def _new_decoder(self) -> ArrowDecoder:
+        return ArrowDecoder(self.symbols, self.attributes, {}, ticks_per_second(self.unit))
 
     def _reports(self, name: PatternName, offset: int) -> bool:
         return self._running[self._places[name]].reports(offset) and name not in self._paused
@@ -215,6 +313,12 @@ class StreamPass:
         self.position = position
         if len(batch):
             self.newest = batch.last_ts
+
+
+def _extended(attributes: Sequence[str], assignments: Sequence[Assignment]) -> tuple[str, ...]:
+    """Return attributes, followed by what plans read more."""
+    read = columns(each.plan.pattern for each in assignments)
+    return (*attributes, *(each for each in read if each not in attributes))
 
 
 def _lenient(limits: Limits) -> Limits:

@@ -18,7 +18,7 @@ from graphtide_runtime.telemetry import events, instruments, metrics
 from graphtide_runtime.window_log import between
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from graphtide_native.matcher import MatchRecord, PatternReport
 
     from graphtide_runtime.matcher_host.assignment import Running, Standing
-    from graphtide_runtime.matcher_host.building import Built, Missed
-    from graphtide_runtime.matcher_host.stream_pass import StreamPass
+    from graphtide_runtime.matcher_host.building import Built
+    from graphtide_runtime.matcher_host.joining import Missed
 
 _LOG = structlog.get_logger()
 
@@ -81,22 +81,39 @@ class StreamWork:
         self._saved_at = 0.0
         self._saved: Built | None = None
         self._saved_position = -1
+        self._ends: dict[PatternName, int] = {}
         self._next_end: int | None = None
         self._judged_unsaved: str | None = None
 
-    def adopt(self, running: Sequence[Running]) -> list[Missed]:
-        """Bring the pass in line with these plans, of which there is at least one; return the matches that they missed.
+    def adopt(self, running: Sequence[Running], gone: Collection[PatternName]) -> list[Missed]:
+        """Let the pass have these plans and not those, beside the others that it has; return the matches that they missed.
+
+        Complexity: that of the log in the reach of the plans that are new; of the others, nothing.
 
         Raises:
             TransientError: the log does not answer.
         """
-        self._next_end = min((each.until for each in running if each.until is not None), default=None)
-        if self.built is not None and _takes(self.built.stream_pass, running):
+        for name in gone:
+            self._remove(name)
+        new = [each for each in running if not self._takes(each)]
+        for each in new:
+            self._remove(each.assignment.name)
+        if new:
+            if self.built is None or not len(self.built.stream_pass):
+                deletions = self.built is not None and self.built.stream_pass.deletions
+                self.built = self._builder.build(new, self.position, deletions=deletions)
+            else:
+                self.built = self._builder.join(self.built, new)
+        self._ends |= {each.assignment.name: each.until for each in running if each.until is not None}
+        self._next_end = min(self._ends.values(), default=None)
+        if self.built is None:
             return []
-        deletions = self.built is not None and self.built.stream_pass.deletions
-        self.built = self._builder.build(running, self.position, deletions=deletions)
         missed, self.built.missed = self.built.missed, []
         return missed
+
+    def __len__(self) -> int:
+        """Return how many plans it has."""
+        return 0 if self.built is None else len(self.built.stream_pass)
 
     @property
     def unit(self) -> TimeUnit | None:
@@ -111,8 +128,8 @@ class StreamWork:
         """Return what is to be said of the plans whose end is reached. Complexity: O(1) while there is none."""
         if self.built is None or self._next_end is None or self.position < self._next_end:
             return []
-        ends = ((each, each.until) for each in self.built.stream_pass.running)
-        return [each.ended(State.STOPPED, end) for each, end in ends if end is not None and end <= self.position]
+        over = ((self.built.stream_pass.plan(name), end) for name, end in self._ends.items() if end <= self.position)
+        return [plan.ended(State.STOPPED, end) for plan, end in over if plan is not None]
 
     def pass_over_gap(self) -> None:
         """Go to the next end of a plan if the log has no record before it: after its last record it has marks of transactions.
@@ -199,25 +216,28 @@ class StreamWork:
         with suppress(TransientError):
             self._store.delete(self._key)
 
+    def _remove(self, name: PatternName) -> None:
+        """Match a plan no more, if it is there."""
+        self._ends.pop(name, None)
+        if self.built is not None and self.built.stream_pass.plan(name) is not None:
+            self.built.stream_pass.remove(name)
 
-def _takes(of: StreamPass, running: Sequence[Running]) -> bool:
-    """Let a pass have these plans, if they differ from its own in how the patterns are matched and in nothing else."""
-    before = {each.assignment.name: each for each in of.running}
-    if len(before) != len(running):
-        return False
-    for each in running:
-        old = before.get(each.assignment.name)
-        same_pattern = old is not None and old.assignment.plan.pattern == each.assignment.plan.pattern
-        if old is None or not same_pattern or (old.start, old.assignment.limits) != (each.start, each.assignment.limits):
+    def _takes(self, plan: Running) -> bool:
+        """Let the pass have a plan, if it has it but for how the pattern is matched, and up to where."""
+        before = None if self.built is None else self.built.stream_pass.plan(plan.assignment.name)
+        if self.built is None or before is None or not _is_replanned(plan, before):
             return False
-    changed = [each for each in running if _differs(each, before[each.assignment.name])]
-    for each in changed:
-        if not of.replan(each):
+        if (plan.assignment, plan.until) == (before.assignment, before.until):
+            return True
+        if not self.built.stream_pass.replan(plan):
             return False
-        if each.assignment.plan != before[each.assignment.name].assignment.plan:
-            instruments.add(metrics.REPLANS, 1, {key.PATTERN: each.assignment.name})
-    return True
+        self._ends.pop(plan.assignment.name, None)
+        if plan.assignment.plan != before.assignment.plan:
+            instruments.add(metrics.REPLANS, 1, {key.PATTERN: plan.assignment.name})
+        return True
 
 
-def _differs(new: Running, old: Running) -> bool:
-    return (new.assignment, new.until) != (old.assignment, old.until)
+def _is_replanned(new: Running, old: Running) -> bool:
+    """Whether a plan is another for the same pattern, start and limits."""
+    same_pattern = old.assignment.plan.pattern == new.assignment.plan.pattern
+    return same_pattern and (old.start, old.assignment.limits) == (new.start, new.assignment.limits)

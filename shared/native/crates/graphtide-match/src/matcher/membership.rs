@@ -52,9 +52,9 @@ impl Blueprints {
 #[derive(Clone, Copy, Debug)]
 pub struct Past<'a> {
     /// Edges that complete matches of which nobody was told.
-    pub untold: &'a EdgeBatch,
+    pub untold: &'a [Arc<EdgeBatch>],
     /// Edges after those: their matches count as reported.
-    pub told: &'a EdgeBatch,
+    pub told: &'a [Arc<EdgeBatch>],
 }
 
 impl Matcher {
@@ -248,14 +248,14 @@ impl Matcher {
         if let Some(labels) = &mut self.labels {
             self.symbols.lock().copy_new_names(labels);
         }
-        let batches = [(past.untold, false), (past.told, true)];
-        self.now = batches.iter().filter_map(|(batch, _)| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
+        self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
         let alive_from = self.now.saturating_sub(self.patterns[number].window - 1);
         let mut stored = Stored::default();
         let (mut edges, mut told) = (Vec::new(), HashSet::default());
         let pace = Unhurried;
-        for (which, row) in alive(batches.map(|(batch, _)| batch), alive_from) {
-            let (batch, is_told) = batches[which];
+        for (which, row) in alive(&batches, alive_from) {
+            let (batch, is_told) = (batches[which], which >= past.untold.len());
             let class = self.dispatch.class(batch.labels()[row]);
             if class == NO_CLASS {
                 continue;
@@ -316,8 +316,8 @@ impl Matcher {
 }
 
 /// Which rows of batches are edges from a time on that were not deleted: batch and row.
-fn alive(batches: [&EdgeBatch; 2], alive_from: Time) -> Vec<(usize, usize)> {
-    let rows = || (0..2).flat_map(|which| (0..batches[which].len()).map(move |row| (which, row)));
+fn alive(batches: &[&EdgeBatch], alive_from: Time) -> Vec<(usize, usize)> {
+    let rows = || (0..batches.len()).flat_map(|which| (0..batches[which].len()).map(move |row| (which, row)));
     let is_deletion = |&(which, row): &(usize, usize)| batches[which].operations()[row] == Operation::Delete;
     let mut alive: Vec<Option<(usize, usize)>> = Vec::new();
     let mut places: HashMap<IdRef<'_>, usize, FxBuildHasher> = HashMap::default();

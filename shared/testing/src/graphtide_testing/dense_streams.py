@@ -1,0 +1,52 @@
+"""Short streams in which much happens at once, and patterns that find something in them: for tests that draw seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.edge import Edge, Operation
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.time import EventTime
+from graphtide_query import parse
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from graphtide_core.pattern import SubgraphPattern
+
+_PATTERNS = """
+PATTERN pair MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 6
+PATTERN longer MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 14
+PATTERN back MATCH (a)-[x:k]->(b), (b)-[y:l]->(a) ON s WINDOW 9
+PATTERN path MATCH (a)-[x]->(b)-[y:l]->(c)-[z:k]->(d) ORDER x < y < z ON s WINDOW 12
+PATTERN triangle MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:k]->(a) ORDER x < z ON s WINDOW 16
+PATTERN same MATCH (a)-[x:k]->(b), (a)-[y:k]->(c) WHERE x.n = y.n ON s WINDOW 8
+PATTERN more MATCH (a)-[x:l]->(b)-[y:k]->(c) WHERE x.n < y.n AND x.m = y.m AND y.n > 1 ON s WINDOW 11
+PATTERN from_one MATCH (a {id: "v1"})-[x]->(b)-[y]->(c) WHERE x.label = y.label ON s WINDOW 7
+PATTERN typed MATCH (a:A)-[x:k]->(b:B)-[y]->(c) ORDER x < y ON s WINDOW 10
+PATTERN single MATCH (a)-[x:l]->(b) WHERE x.m > 0 ON s WINDOW 5
+"""
+
+
+def dense_patterns() -> list[SubgraphPattern]:
+    """Return patterns that share some of their edges, and differ in windows, attributes, fixed vertices and labels."""
+    return list(parse(_PATTERNS))
+
+
+def dense_edges(rng: Random, count: int, *, deletions: bool) -> tuple[Edge, ...]:
+    """Return edges between few vertices, with ties, some without ids, and deletions if there are to be any."""
+    edges: list[Edge] = []
+    ts = 0
+    for place in range(count):
+        ts += rng.choice((0, 0, 1, 1, 2))
+        given = [edge.id for edge in edges if edge.operation is Operation.INSERT and not edge.made]
+        deleted = rng.choice(given) if deletions and given and rng.random() < 0.12 else None
+        made = deleted is None and rng.random() < 0.3
+        edge_id = EdgeId(str(place) if made else deleted or f"e{place}")
+        source, target = (VertexId(f"v{rng.randrange(4)}") for _ in range(2))
+        source_label, target_label = (rng.choice(("A", "B", None)) for _ in range(2))
+        attributes = {name: rng.randrange(3) for name in "nm" if rng.random() < 0.8}
+        operation = Operation.INSERT if deleted is None else Operation.DELETE
+        at, label = EventTime(ts), rng.choice("kkl")
+        edges.append(Edge(edge_id, at, source, target, label, source_label, target_label, attributes, operation, made))
+    return tuple(edges)
