@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from threading import Timer
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from graphtide_query.planner import ENGINES, plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.doubts import MOST_DOUBTS
+from graphtide_runtime.matcher_host import host, joining
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.records import HostRecords
@@ -218,9 +220,21 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
 
 
 @pytest.mark.parametrize("deletions", [True, False])
+@pytest.mark.parametrize("is_slow", [True, False])
 @given(seed=st.integers(0, 2**32))
-def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(deletions: bool, seed: int) -> None:
-    rng = Random(seed)
+def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
+    *, deletions: bool, is_slow: bool, seed: int
+) -> None:
+    # Where it is slow, plans read one record of their past in a round.
+    with (
+        patch.object(joining, "MOST_RECORDS", 1 if is_slow else 16),
+        patch.object(host, "JOIN_SECONDS", 0 if is_slow else 0.02),
+    ):
+        come_and_go(Random(seed), deletions=deletions)
+
+
+def come_and_go(rng: Random, *, deletions: bool) -> None:
+    """Let plans come and go on a host that is killed now and then, and look at what it reported."""
     world = World(StreamName("s"))
     waiting = dense_patterns()
     running: dict[SubgraphPattern, int] = {}
@@ -245,6 +259,11 @@ def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
         if rng.random() < 0.7:
             world.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))
             world.live(rng.randint(0, 4))
+    world.settle()
+    for _ in range(100):
+        if all(world.states().get(each.name) == "running" for each in running):
+            break
+        world.live(10)
     world.settle()
     said = world.said()
     for pattern, start in running.items():
@@ -392,6 +411,42 @@ def test_a_host_that_comes_back_knows_what_it_said_though_another_had_a_transact
     world.settle()
     ends.join()
     assert world.matches() == world.expected(edge_pattern(), 0)
+
+
+def test_a_plan_that_reads_its_past_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "MOST_RECORDS", 1)
+    monkeypatch.setattr(host, "JOIN_SECONDS", 0)
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    for number in range(20):
+        world.send([path(number)])
+    world.settle()
+    world.plan(named(edge_pattern(), "two"), "timing", start=0)
+    world.send([path(20)])
+    world.live(2)
+    assert world.matches("one") == world.expected(edge_pattern(), 0)
+    assert "two" not in world.said()
+    world.settle()
+    assert world.matches("two") == world.expected(named(edge_pattern(), "two"), 0)
+
+
+def test_a_plan_that_goes_before_it_has_read_its_past_was_never_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "MOST_RECORDS", 1)
+    monkeypatch.setattr(host, "JOIN_SECONDS", 0)
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    for number in range(20):
+        world.send([path(number)])
+    world.settle()
+    others = [named(edge_pattern(), name) for name in ("two", "three")]
+    for other in others:
+        world.plan(other, "timing", start=0)
+    world.live(2)
+    world.forget(others[0])
+    world.settle()
+    assert "two" not in world.said()
+    assert world.matches("two") == []
+    assert world.matches("three") == world.expected(others[1], 0)
 
 
 def test_trouble_of_before_a_crash_is_said_to_be_over_also_of_plans_that_nothing_comes_for() -> None:

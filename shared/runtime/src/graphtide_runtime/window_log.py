@@ -16,7 +16,7 @@ from graphtide_wire import ordered
 from graphtide_runtime.health import beat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
 
@@ -74,8 +74,12 @@ def edges_between(reader: LogReader, partition: TopicPartition, start: int, end:
     return 0 if first is None or last is None else max(0, last.edges - first.edges + first.records)
 
 
-def between(reader: LogReader, partition: TopicPartition, start: int, end: int, most: int = _MOST) -> Iterator[Record]:
+def between(
+    reader: LogReader, partition: TopicPartition, start: int, end: int, most: int = _MOST
+) -> Generator[Record, None, None]:
     """Yield the records from offset `start` to below `end`, of which `most` are read at once; the reader reads nothing else.
+
+    Close it where it is not read to its end.
 
     Raises:
         TransientError: the log gives none, and does not say that there are none.

@@ -6,8 +6,10 @@ offset report what they missed.
 
 from __future__ import annotations
 
+import math
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.checkpointing import Checkpoint, Checkpointer
 
 _LOG = structlog.get_logger()
+
+_SLICE: Final = 1.0
+"""Seconds that plans go on that join at once before they look where they stand."""
 
 
 @dataclass(slots=True)
@@ -87,25 +92,60 @@ class Builder:
                 deletions = True
 
     def join(self, built: Built, running: Sequence[Running]) -> Built:
-        """Let plans join a pass; return it, or another that has its plans and these, where they cannot join it.
+        """Let plans join a pass at once; return it, or another that has its plans and these, where they cannot join it.
 
         Raises:
             TransientError: the log does not answer.
         """
-        of = built.stream_pass
-        self._checkpoints.keep(of)
+        try:
+            joining = Joining(running, built.stream_pass, self._reader, self._partition)
+            try:
+                while not joining.follow(_SLICE):
+                    pass
+            finally:
+                joining.give_back()
+            return self.admit(built, joining, math.inf)[0]
+        except DeletionsBeganError:
+            return self.with_deletions(built, running)
+
+    def joining(self, built: Built, running: Sequence[Running], reader: LogReader) -> Joining:
+        """Return plans on their way into a pass, which read with a reader of their own.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        return Joining(running, built.stream_pass, reader, self._partition)
+
+    def admit(self, built: Built, joining: Joining, seconds: float) -> tuple[Built, list[Running]]:
+        """Let plans join a pass that stands where it stands; return it, or another where they cannot join it, and the plans.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        self._checkpoints.keep(built.stream_pass)
         # Edges that are selected from now on may have more attributes.
         built.recorder.cut()
-        deletions = of.deletions
-        try:
-            missed = Joining(running, of, self._reader, self._partition).join()
-        except DeletionsBeganError:
-            missed, deletions = None, True
-        if missed is None:
-            before = [each.reported_to(of.position) for each in of.running]
-            return self.build([*before, *running], of.position, deletions=deletions)
+        joined = joining.join(seconds)
+        if joined is None:
+            return self._anew(built, joining.running, deletions=built.stream_pass.deletions), list(joining.running)
+        plans, missed = joined
         built.missed += missed
-        return built
+        return built, plans
+
+    def with_deletions(self, built: Built, running: Sequence[Running]) -> Built:
+        """Return a pass of more plans, of a stream that turned out to delete edges.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        return self._anew(built, running, deletions=True)
+
+    def _anew(self, built: Built, more: Sequence[Running], *, deletions: bool) -> Built:
+        of = built.stream_pass
+        before = [each.reported_to(of.position) for each in of.running]
+        anew = self.build([*before, *more], of.position, deletions=deletions)
+        anew.missed += built.missed
+        return anew
 
     def _restored(self, running: Sequence[Running], position: int, deletions: bool) -> Built | None:
         """Go on from the checkpoint with the plans that it serves, if it serves one; the others join."""
@@ -152,12 +192,13 @@ class Builder:
         return built
 
     def _follow(self, built: Built, start: int, position: int) -> None:
-        for record in between(self._reader, self._partition, start, position):
-            try:
-                # What was put aside for its headers when it came is not taken when it is read again.
-                figures = ordered.figures(record.headers)
-                matches = built.take(record, figures.epoch)
-                built.missed += [Missed(record, figures, matches)] if matches else []
-            except (UnreadableStreamError, PoisonRecordError) as error:
-                _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
+        with closing(between(self._reader, self._partition, start, position)) as records:
+            for record in records:
+                try:
+                    # What was put aside for its headers when it came is not taken when it is read again.
+                    figures = ordered.figures(record.headers)
+                    matches = built.take(record, figures.epoch)
+                    built.missed += [Missed(record, figures, matches)] if matches else []
+                except (UnreadableStreamError, PoisonRecordError) as error:
+                    _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         built.stream_pass.position = position

@@ -3,6 +3,7 @@
 One round does, in this order, and may be killed between any two steps:
 
 1. Follow the plans. What changed is adopted in a transaction of its own: matches that a new plan missed, what is said of it.
+   Plans that are new beside others read their past first, a while in each round, so that the others need not wait.
 2. Read ordered records.
 3. Match them, writing the matches into a transaction.
 4. Commit matches, what is said of plans, and positions: all or nothing.
@@ -16,7 +17,7 @@ Two hosts of one identity: the second to open shuts the first out, whose next ca
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 
-"""How often a position that contradicts what the host said is refused before it is believed."""
+JOIN_SECONDS: Final = 0.02
+"""How long in a round plans that are new read their past, while those that run wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +138,12 @@ class MatcherHost:
         if not self._works:
             self._clock.sleep(self._settings.linger_seconds)
             return
+        self._let_join()
         for work in self._works.values():
             work.grant(self._clock.monotonic())
         # Step 2.
-        records = opened.reader.poll(self._settings.linger_seconds, self._settings.most_records)
+        is_hurried = any(work.has_newcomers for work in self._works.values())
+        records = opened.reader.poll(0 if is_hurried else self._settings.linger_seconds, self._settings.most_records)
         self._telemetry.polled({self._records.stream_of(record): record for record in records}, self._works)
         is_due = self._clock.monotonic() - self._told_at >= self._settings.figures_seconds
         figures = self._due_figures() if is_due else []
@@ -171,6 +175,8 @@ class MatcherHost:
         if self._opened is not None:
             for each in (self._opened.reader, self._opened.side, self._opened.plans, self._opened.transactor):
                 each.close()
+            for work in self._works.values():
+                work.close()
             self._opened = None
         self._telemetry.close()
 
@@ -230,8 +236,18 @@ class MatcherHost:
     def _adopt_one(self, stream: StreamName, names: Collection[PatternName]) -> list[PatternName]:
         """Bring the pass of a stream in line; return the patterns whose plans are over with that: another look is due."""
         work = self._work(stream)
-        running, told = self._judged(stream, names, work)
+        to_run, told = self._judged(stream, names, work)
+        running: list[Running] = []
+        newcomers: list[Running] = []
+        for each in to_run:
+            # What this host is said to run must not fall behind what is committed.
+            goes_on = runs(each.assignment, self._standings.get(each.assignment.name))
+            (running if goes_on else newcomers).append(each)
+        if not running and not work.has_others(names):
+            # Nobody waits for them.
+            running, newcomers = [*newcomers, *work.newcomers(names)], []
         missed = work.adopt(running, set(names) - {each.assignment.name for each in running})
+        work.welcome(newcomers)
         messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
         over = work.over()
         told += [each.standing for each in running] + over
@@ -242,8 +258,18 @@ class MatcherHost:
         self._commit(messages, {work.partition: Position(work.position)})
         if not len(work):
             work.end()
+            work.close()
             del self._works[stream]
         return [standing.name for standing in over]
+
+    def _let_join(self) -> None:
+        """Let newcomers read their past for a while, and say so of those that run now."""
+        for work in self._works.values():
+            joined, missed = work.let_join(JOIN_SECONDS)
+            if joined:
+                messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
+                messages += [self._tell(each.standing, position=work.position) for each in joined]
+                self._commit(messages, {work.partition: Position(work.position)})
 
     def _judged(
         self, stream: StreamName, names: Collection[PatternName], work: StreamWork
@@ -285,6 +311,7 @@ class MatcherHost:
                 partition,
                 self._first_position(stream, partition),
                 side=opened.side,
+                reader=lambda: self._log.reader(None),
                 store=self._store,
                 stream=stream,
                 key=f"{self._records.group}.{stream}",

@@ -1,26 +1,30 @@
 """Plans on their way into a pass: a small pass of their own reads their reach of the log, up to where the other stands.
 
 What it selects on the way is the plans' past, which the other pass takes with them; what it finds on the way is what the plans
-have to report from before. The other pass does nothing meanwhile.
+have to report from before. It goes on for a while at a time, and the other pass goes on in between; where both stand at one
+place, plans join one by one.
 Cost: that of the log's records in the reach of the plans; memory for the edges of their window.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
-from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
+from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_wire import ordered
 
+from graphtide_runtime.health import beat
 from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import between, first_since, newest_before
+from graphtide_runtime.window_log import first_since, newest_before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphtide_core.ids import PatternName
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.matcher import MatchRecord
     from graphtide_native.records import EdgeBatch
@@ -29,6 +33,12 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.assignment import Running
 
 _LOG = structlog.get_logger()
+
+MOST_RECORDS: Final = 16
+"""Records of their past that plans take at once."""
+
+_PATIENCE: Final = 10.0
+"""Seconds in which the log has to give records, or say that there are none."""
 
 
 class Missed(NamedTuple):
@@ -60,57 +70,133 @@ def reach(running: Sequence[Running], window: int, reader: LogReader, partition:
 
 
 class Joining:
-    """Plans on their way into a pass."""
+    """Plans on their way into a pass.
+
+    Attributes:
+        into: the pass.
+    """
 
     def __init__(self, running: Sequence[Running], into: StreamPass, reader: LogReader, partition: TopicPartition) -> None:
-        """Prepare; the reader is used by nobody else meanwhile."""
-        self._running = running
-        self._into = into
+        """Find where their reach begins; the reader is used by nobody else until it is given back.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        self.into = into
+        self._running = {each.assignment.name: each for each in running}
         self._reader = reader
         self._partition = partition
         self._selected: deque[tuple[int, EdgeBatch]] = deque()
-        self._begin(0)
+        self._missed: list[Missed] = []
+        self._ahead: deque[Record] = deque()
+        self._waited = 0.0
+        window = max(each.assignment.window for each in running)
+        start, epoch = reach(running, window, reader, partition, into.position)
+        self._begin(epoch)
+        self._pass.position = start
+        reader.assign({partition: start})
 
-    def join(self) -> list[Missed] | None:
-        """Let the plans join the pass; return what they have to report from before, None if they cannot join.
+    @property
+    def running(self) -> Sequence[Running]:
+        """The plans that have not joined yet."""
+        return list(self._running.values())
 
-        They cannot where the pass does not stand in the epoch of the log.
+    def withdraw(self, name: PatternName) -> None:
+        """Let a plan not join, if it is one of these."""
+        if self._running.pop(name, None) is not None and self._running:
+            self._pass.remove(name)
+
+    def is_beside(self, other: StreamPass) -> bool:
+        """Whether it still goes on beside this pass, and with its attributes."""
+        return self.into is other and self._pass.attributes[: len(other.attributes)] == other.attributes
+
+    def follow(self, seconds: float) -> bool:
+        """Go on for a while, with some records at least; say whether it stands where the other pass stands.
 
         Raises:
             DeletionsBeganError: the stream deletes edges, and the pass was made for one that does not.
             TransientError: the log does not answer.
         """
-        position = self._into.position
-        start, epoch = reach(self._running, self._pass.window, self._reader, self._partition, position)
-        self._pass.epoch, self._pass.position = epoch, start
-        missed = []
-        for record in between(self._reader, self._partition, start, position):
-            try:
-                # What was put aside for its headers when it came is not taken when it is read again.
-                figures = ordered.figures(record.headers)
-                matches = self._take(record, figures.epoch)
-                missed += [Missed(record, figures, matches)] if matches else []
-            except (UnreadableStreamError, PoisonRecordError) as error:
-                _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
-        self._pass.position = position
-        if not self._into.takes_batches_of(self._pass):
+        begun = time.monotonic()
+        end, target, is_at_end, is_over = begun + seconds, self.into.position, False, False
+        while True:
+            while self._ahead and self._ahead[0].offset < target:
+                self._take(self._ahead.popleft())
+            if self._ahead or is_at_end or self._pass.position >= target:
+                self._pass.position = target
+                return True
+            if is_over:
+                return False
+            self._ahead.extend(self._reader.poll(end - begun, MOST_RECORDS))
+            beat()
+            is_at_end = self._reader.at_end()
+            now = time.monotonic()
+            self._waited = 0 if self._ahead or is_at_end else self._waited + now - begun
+            begun, is_over = now, now >= end
+            if self._waited > _PATIENCE:
+                message = f"{self._partition.topic} gave nothing within {_PATIENCE:g} seconds"
+                raise TransientError(message)
+
+    def join(self, seconds: float) -> tuple[list[Running], list[Missed]] | None:
+        """Let plans join, one at least, and no more once so long has passed; it stands where the other pass stands.
+
+        Returns:
+            The plans, and what they have to report from before; None if none can join: the pass is not of the log's epoch.
+        """
+        if not self.into.takes_batches_of(self._pass):
             return None
-        self._into.join(self._pass, self._selected)
-        return missed
+        end = time.monotonic() + seconds
+        joined: list[Running] = []
+        while self._running and (not joined or time.monotonic() < end):
+            name, plan = next(iter(self._running.items()))
+            self.into.join(self._pass, plan, self._selected)
+            self.withdraw(name)
+            joined.append(plan)
+        return joined, self._of({plan.assignment.name for plan in joined})
+
+    def give_back(self) -> None:
+        """Read nothing any more."""
+        self._reader.assign({})
 
     def _begin(self, epoch: int) -> None:
-        self._pass = StreamPass(self._running, deletions=self._into.deletions, beside=self._into)
+        self._pass = StreamPass(self.running, deletions=self.into.deletions, beside=self.into)
         self._pass.epoch = epoch
         self._selected.clear()
 
-    def _take(self, record: Record, epoch: int) -> list[MatchRecord]:
-        batch = self._pass.decode(record)
-        if epoch != self._pass.epoch:
-            self._begin(epoch)
-        self._selected.append((record.offset, self._pass.select(batch)))
-        matches = [match for part in self._pass.push(batch, record.offset) for match in part]
-        while (newest := self._selected[0][1].last_ts) is None or newest < self._pass.alive_from:
+    def _take(self, record: Record) -> None:
+        """Take the next record. What was put aside for its headers or edges when it came is not taken when it is read again."""
+        try:
+            figures = ordered.figures(record.headers)
+            batch = self._pass.decode(record)
+            if figures.epoch != self._pass.epoch:
+                self._begin(figures.epoch)
+                batch = self._pass.decode(record)
+            self._selected.append((record.offset, self._pass.select(batch)))
+            matches = [match for part in self._pass.push(batch, record.offset) for match in part]
+        except (UnreadableStreamError, PoisonRecordError) as error:
+            _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
+            return
+        finally:
+            self._pass.position = record.offset + 1
+        if matches:
+            self._missed.append(Missed(record, figures, matches))
+        while self._selected and _is_before(self._selected[0][1].last_ts, self._pass.alive_from):
             self._selected.popleft()
-            if not self._selected:
-                break
-        return matches
+
+    def _of(self, names: set[PatternName]) -> list[Missed]:
+        """Take what patterns have to report out of what was found."""
+        found: list[Missed] = []
+        rest: list[Missed] = []
+        for missed in self._missed:
+            for those, into in (
+                ([match for match in missed.matches if match.pattern.name in names], found),
+                ([match for match in missed.matches if match.pattern.name not in names], rest),
+            ):
+                if those:
+                    into.append(missed._replace(matches=those))
+        self._missed = rest
+        return found
+
+
+def _is_before(newest: int | None, alive_from: int) -> bool:
+    return newest is None or newest < alive_from

@@ -200,23 +200,23 @@ class StreamPass:
         """Whether what another pass beside it selected can be taken, as that of the same stretch of the stream."""
         return (self.epoch, self.deletions, self.position) == (other.epoch, other.deletions, other.position)
 
-    def join(self, other: StreamPass, selected: Sequence[tuple[int, EdgeBatch]]) -> None:
-        """Take the plans of another pass that was made beside this one and stands where this one stands.
+    def join(self, other: StreamPass, running: Running, selected: Sequence[tuple[int, EdgeBatch]]) -> None:
+        """Take a plan of another pass that was made beside this one and stands where this one stands.
 
         Args:
-            other: the pass; it is not to be used any more.
-            selected: what it selected of its window, by the offsets of the records, in their order.
+            other: the pass.
+            running: the plan.
+            selected: what the other selected of its window, by the offsets of the records, in their order.
         """
         since = ALWAYS if self.newest is None else self.newest + 1
         self._attributes_since |= dict.fromkeys(other.attributes[len(self.attributes) :], since)
-        self.attributes = other.attributes
-        self._decoder = self._new_decoder()
-        shed = other.shed
-        for each in other.running:
-            untold = [batch for offset, batch in selected if offset < each.start]
-            told = [batch for offset, batch in selected if offset >= each.start]
-            self._take(each, untold, told, since)
-        self.mark_shed(shed)
+        if self.attributes != other.attributes:
+            self.attributes = other.attributes
+            self._decoder = self._new_decoder()
+        untold = [batch for offset, batch in selected if offset < running.start]
+        told = [batch for offset, batch in selected if offset >= running.start]
+        self._take(running, untold, told, since)
+        self.mark_shed(other.shed & {running.assignment.name})
 
     def remove(self, name: PatternName) -> None:
         """Match a plan no more."""

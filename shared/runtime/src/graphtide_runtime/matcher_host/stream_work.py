@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -18,7 +18,7 @@ from graphtide_runtime.telemetry import events, instruments, metrics
 from graphtide_runtime.window_log import between
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
     from graphtide_runtime.matcher_host.assignment import Running, Standing
     from graphtide_runtime.matcher_host.building import Built
-    from graphtide_runtime.matcher_host.joining import Missed
+    from graphtide_runtime.matcher_host.joining import Joining, Missed
 
 _LOG = structlog.get_logger()
+
+_MOST_NEWCOMERS: Final = 64
+"""Plans that read their past together."""
 
 _MOST_FIGURES: Final = 500
 """Plans of which counts are said at once: to say more would keep records waiting."""
@@ -54,6 +57,7 @@ class StreamWork:
         *,
         stream: StreamName,
         side: LogReader,
+        reader: Callable[[], LogReader],
         store: CheckpointStore,
         key: str,
     ) -> None:
@@ -64,6 +68,7 @@ class StreamWork:
             position: offset of the next record to take.
             stream: its name.
             side: a reader for looking back, which nobody uses meanwhile.
+            reader: makes a reader for plans that read their past while others go on.
             store: where checkpoints are kept.
             key: of this stream's checkpoints.
         """
@@ -74,6 +79,10 @@ class StreamWork:
         self.unsaved = ""
         self._stream = stream
         self._side = side
+        self._new_reader = reader
+        self._past: LogReader | None = None
+        self._newcomers: dict[PatternName, Running] = {}
+        self._joining: Joining | None = None
         self._store = store
         self._key = key
         self._checkpoints = Checkpointer(store, key)
@@ -104,16 +113,68 @@ class StreamWork:
                 self.built = self._builder.build(new, self.position, deletions=deletions)
             else:
                 self.built = self._builder.join(self.built, new)
-        self._ends |= {each.assignment.name: each.until for each in running if each.until is not None}
-        self._next_end = min(self._ends.values(), default=None)
+        for each in running:
+            self._note_end(each)
         if self.built is None:
             return []
         missed, self.built.missed = self.built.missed, []
         return missed
 
     def __len__(self) -> int:
-        """Return how many plans it has."""
-        return 0 if self.built is None else len(self.built.stream_pass)
+        """Return how many plans it has, newcomers too."""
+        return len(self._newcomers) + (0 if self.built is None else len(self.built.stream_pass))
+
+    @property
+    def has_newcomers(self) -> bool:
+        """Whether plans are on their way into the pass."""
+        return bool(self._newcomers)
+
+    def has_others(self, names: Collection[PatternName]) -> bool:
+        """Whether the pass has plans of patterns other than these. Complexity: O(these)."""
+        if self.built is None:
+            return False
+        return len(self.built.stream_pass) > sum(self.built.stream_pass.plan(name) is not None for name in names)
+
+    def newcomers(self, names: Collection[PatternName]) -> list[Running]:
+        """Return the plans on their way into the pass of patterns other than these."""
+        return [each for name, each in self._newcomers.items() if name not in names]
+
+    def welcome(self, running: Sequence[Running]) -> None:
+        """Let plans join the pass, which has some, when they have read their past; `let_join` goes on with that."""
+        self._newcomers |= {each.assignment.name: each for each in running}
+
+    def let_join(self, seconds: float) -> tuple[list[Running], list[Missed]]:
+        """Let newcomers read their past for a while; return those that are in the pass now, and what they have to report.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        if self.built is None or not self._newcomers:
+            return [], []
+        if self._joining is not None and not self._joining.is_beside(self.built.stream_pass):
+            self._joining = None
+        try:
+            if self._joining is None:
+                some = list(self._newcomers.values())[:_MOST_NEWCOMERS]
+                self._joining = self._builder.joining(self.built, some, self._reader_of_past())
+            if not self._joining.follow(seconds):
+                return [], []
+            self.built, joined = self._builder.admit(self.built, self._joining, seconds)
+        except DeletionsBeganError:
+            joined = list(self._newcomers.values())
+            self.built = self._builder.with_deletions(self.built, joined)
+        for each in joined:
+            self._newcomers.pop(each.assignment.name)
+            self._note_end(each)
+        self._end_joining()
+        missed, self.built.missed = self.built.missed, []
+        return joined, missed
+
+    def close(self) -> None:
+        """Give back what it opened."""
+        if self._past is not None:
+            self._past.close()
+            self._past = None
 
     @property
     def unit(self) -> TimeUnit | None:
@@ -142,8 +203,9 @@ class StreamWork:
         end = self._next_end
         if end is None or self.built is None or self.position >= end:
             return
-        if next(between(self._side, self.partition, self.position, end, 1), None) is None:
-            self.position = self.built.stream_pass.position = end
+        with closing(between(self._side, self.partition, self.position, end, 1)) as records:
+            if next(records, None) is None:
+                self.position = self.built.stream_pass.position = end
 
     def take(self, record: Record, epoch: int) -> list[MatchRecord]:
         """Take the next record, which is of an epoch of the stream; return the matches to report.
@@ -217,10 +279,31 @@ class StreamWork:
             self._store.delete(self._key)
 
     def _remove(self, name: PatternName) -> None:
-        """Match a plan no more, if it is there."""
+        """Match a plan no more, if it is there, or on its way."""
         self._ends.pop(name, None)
+        self._newcomers.pop(name, None)
+        if self._joining is not None:
+            self._joining.withdraw(name)
+            self._end_joining()
         if self.built is not None and self.built.stream_pass.plan(name) is not None:
             self.built.stream_pass.remove(name)
+
+    def _reader_of_past(self) -> LogReader:
+        if self._past is None:
+            self._past = self._new_reader()
+        return self._past
+
+    def _end_joining(self) -> None:
+        """End what is under way, if no plan is on its way with it any more."""
+        if self._joining is not None and not any(each.assignment.name in self._newcomers for each in self._joining.running):
+            self._joining.give_back()
+            self._joining = None
+
+    def _note_end(self, plan: Running) -> None:
+        self._ends.pop(plan.assignment.name, None)
+        if plan.until is not None:
+            self._ends[plan.assignment.name] = plan.until
+        self._next_end = min(self._ends.values(), default=None)
 
     def _takes(self, plan: Running) -> bool:
         """Let the pass have a plan, if it has it but for how the pattern is matched, and up to where."""
@@ -231,7 +314,6 @@ class StreamWork:
             return True
         if not self.built.stream_pass.replan(plan):
             return False
-        self._ends.pop(plan.assignment.name, None)
         if plan.assignment.plan != before.assignment.plan:
             instruments.add(metrics.REPLANS, 1, {key.PATTERN: plan.assignment.name})
         return True
