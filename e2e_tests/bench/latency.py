@@ -1,12 +1,13 @@
 """From an edge's send to its match's receipt, through every service and real servers, at a steady rate.
 
 `python e2e_tests/bench/latency.py [--rate 20000] [--seconds 20] [--profile throughput|low-latency] [--together 20] [--stages]
-[--http]`
+[--http] [--registering 1000]`
 
 Every hundredth edge is a match by itself. Edges are written to the raw topic, some together in a record, or sent over HTTP,
 some together in a request; their ids are the times of their sending. Plain consumers read matches, and with `--stages` what
-comes before them. Everything runs on one machine, the clock too. The first edges are sent before any counts, so that the
-broker's code is compiled and every client has its connections.
+comes before them. With `--registering` as many patterns more that want the same edges are registered meanwhile, each as soon as
+the one before runs, and it goes on until the last does. Everything runs on one machine, the clock too. The first edges are
+sent before any counts, so that the broker's code is compiled and every client has its connections.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import tempfile
 import time
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from stages import Seen
 
 PATTERN = "PATTERN hit MATCH (a)-[x:hit]->(b) ON s WINDOW 10s"
+MORE = "PATTERN more{0} MATCH (a)-[x:hit]->(b)-[y:more{0}]->(c) ORDER x < y ON s WINDOW 10s"
+"""Patterns that are registered meanwhile: they keep what matches the first."""
 STREAM = StreamName("s")
 EVERY = 100
 """Edges of which one matches."""
@@ -51,6 +55,7 @@ def main() -> None:
     parser.add_argument("--together", type=int, default=20, help="edges in a record or request")
     parser.add_argument("--stages", action="store_true", help="tell where the time goes, too")
     parser.add_argument("--http", action="store_true", help="send over HTTP")
+    parser.add_argument("--registering", type=int, default=0, help="patterns that are registered meanwhile")
     asked = parser.parse_args()
     settings = {name: {"PROFILE": asked.profile, **(AS_OPERATED if "matcher" in name else {})} for name in SERVICES}
     with tempfile.TemporaryDirectory() as folder:
@@ -59,23 +64,43 @@ def main() -> None:
             whole.start()
             whole.register(PATTERN)
             handing_over = over_http(whole) if asked.http else to_kafka(whole)
-            found = measure(whole, handing_over, asked.rate, asked.seconds, asked.together, stages=asked.stages)
+            registering = Registering(whole, asked.registering)
+            found = measure(whole, handing_over, registering, asked)
         finally:
             whole.end()
     told = {"profile": asked.profile, "rate": asked.rate, "together": asked.together, "load": round(os.getloadavg()[0], 1)}
     sys.stdout.write(json.dumps({**told, **found}) + "\n")
 
 
+class Registering(Thread):
+    """Registers patterns one by one, each as soon as the one before runs."""
+
+    def __init__(self, whole: Whole, patterns: int) -> None:
+        """Register so many over HTTP, once it is started."""
+        super().__init__(daemon=True)
+        self._whole, self._patterns = whole, patterns
+        self.seconds = 0.0
+
+    def run(self) -> None:
+        """Register."""
+        begun = time.monotonic()
+        for number in range(self._patterns):
+            self._whole.register(MORE.format(number))
+        self.seconds = time.monotonic() - begun
+
+
 def measure(
-    whole: Whole, handing_over: Callable[[bytes], None], rate: int, seconds: float, together: int, *, stages: bool
+    whole: Whole, handing_over: Callable[[bytes], None], registering: Registering, asked: argparse.Namespace
 ) -> dict[str, object]:
     """Send for so many seconds; return milliseconds by quantile, and seconds of processor time by process."""
+    rate, together, stages = asked.rate, asked.together, asked.stages
     topics, bootstrap = whole.deployment.topics, whole.deployment.kafka.bootstrap
     last = Stage("match, committed", topics.matches, True, in_match)
     watches = [Watch(bootstrap, stage) for stage in [*(stages_of(topics, STREAM) if stages else []), last]]
-    send(handing_over, rate, WARM_SECONDS, together, 0)
+    send(handing_over, rate, together, 0, lambda passed: passed < WARM_SECONDS)
     begun, before = time.time(), whole.usage()
-    took, count = send(handing_over, rate, seconds, together, 1 << 40)
+    registering.start()
+    took, count = send(handing_over, rate, together, 1 << 40, lambda passed: passed < asked.seconds or registering.is_alive())
     after = whole.usage()
     time.sleep(2)
     seen = [watch.end() for watch in watches]
@@ -88,6 +113,8 @@ def measure(
         **quantiles(counted, seen[-1]),
         "cpu_seconds": {name: round(after[name].cpu_seconds - before[name].cpu_seconds, 2) for name in after},
     }
+    if asked.registering:
+        found["registering"] = {"patterns": asked.registering, "seconds": round(registering.seconds, 1)}
     if stages:
         froms = [counted, *seen]
         found["stages"] = {
@@ -108,10 +135,12 @@ def quantiles(earlier: Mapping[str, float], later: Seen) -> dict[str, float]:
     }
 
 
-def send(handing_over: Callable[[bytes], None], rate: int, seconds: float, together: int, first: int) -> tuple[float, int]:
-    """Send edges in time; return how long it took and how many there were."""
+def send(
+    handing_over: Callable[[bytes], None], rate: int, together: int, first: int, goes_on: Callable[[float], bool]
+) -> tuple[float, int]:
+    """Send edges in time, while it is to go on after so many seconds; return how long it took and how many there were."""
     begun, count = time.perf_counter(), 0
-    while (passed := time.perf_counter() - begun) < seconds:
+    while goes_on(passed := time.perf_counter() - begun):
         if count > passed * rate:
             time.sleep(0.0005)
             continue

@@ -385,7 +385,7 @@ impl Postings {
             ring.shed = true;
             ring.pop_front(number, heads);
         }
-        ring.push(number, Entry::new(ts, (source, target), edge), heads);
+        ring.push(number, &Entry::new(ts, (source, target), edge), heads);
         true
     }
 
@@ -503,8 +503,10 @@ impl Ring {
     }
 
     /// Puts an entry at the head of its lists.
-    #[inline]
-    fn push(&mut self, number: RingId, entry: Entry, heads: &mut HashTable<Head>) {
+    // Else it would be a call for every edge.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn push(&mut self, number: RingId, entry: &Entry, heads: &mut HashTable<Head>) {
         let place = self.first.wrapping_add(self.entries.len() as u32);
         // An older entry than any in the ring: where a list ends.
         let mut previous = [self.first.wrapping_sub(1); 3];
@@ -524,7 +526,7 @@ impl Ring {
         for (access, jumps) in &mut self.jumps {
             jumps.push_back(self.first, previous[*access as usize]);
         }
-        self.entries.push_back(Entry { previous, ..entry });
+        self.entries.push_back(Entry { previous, ..*entry });
     }
 
     /// Puts the entries into all lists, if some lack them.
@@ -534,7 +536,7 @@ impl Ring {
             self.clear(number, heads);
             self.jumps.iter_mut().for_each(|(_, jumps)| *jumps = Jumps::default());
             for entry in entries {
-                self.push(number, entry, heads);
+                self.push(number, &entry, heads);
             }
         }
     }
