@@ -17,6 +17,7 @@ from graphtide_wire import ordered
 
 from graphtide_runtime.matcher_host.checkpointing import Recorder
 from graphtide_runtime.matcher_host.joining import Joining, Missed, reach
+from graphtide_runtime.matcher_host.landmarks import Landmarks
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError, StreamPass
 from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import between
@@ -71,13 +72,18 @@ class Built:
 
 
 class Builder:
-    """Builds the passes of one stream."""
+    """Builds the passes of one stream.
+
+    Attributes:
+        landmarks: what is known of the log, for plans that join.
+    """
 
     def __init__(self, reader: LogReader, partition: TopicPartition, checkpoints: Checkpointer) -> None:
         """Read the stream's ordered log with a reader that nobody else uses meanwhile."""
         self._reader = reader
         self._partition = partition
         self._checkpoints = checkpoints
+        self.landmarks = Landmarks()
 
     def build(self, running: Sequence[Running], position: int, *, deletions: bool = False) -> Built:
         """Return a pass of these plans that stands at `position`.
@@ -98,7 +104,7 @@ class Builder:
             TransientError: the log does not answer.
         """
         try:
-            joining = Joining(running, built.stream_pass, self._reader, self._partition)
+            joining = Joining(running, built.stream_pass, self._reader, self._partition, self.landmarks)
             try:
                 while not joining.follow(_SLICE):
                     pass
@@ -114,7 +120,7 @@ class Builder:
         Raises:
             TransientError: the log does not answer.
         """
-        return Joining(running, built.stream_pass, reader, self._partition)
+        return Joining(running, built.stream_pass, reader, self._partition, self.landmarks)
 
     def admit(self, built: Built, joining: Joining, seconds: float) -> tuple[Built, list[Running]]:
         """Let plans join a pass that stands where it stands; return it, or another where they cannot join it, and the plans.
@@ -186,7 +192,8 @@ class Builder:
         """Read the log from where the window of the earliest report begins."""
         self._checkpoints.start_anew()
         built = Built(StreamPass(running, deletions=deletions))
-        start, built.stream_pass.epoch = reach(running, built.stream_pass.window, self._reader, self._partition, position)
+        window = built.stream_pass.window
+        start, built.stream_pass.epoch = reach(running, window, position, reader=self._reader, partition=self._partition)
         built.stream_pass.position = start
         self._follow(built, start, position)
         return built

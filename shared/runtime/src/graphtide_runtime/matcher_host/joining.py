@@ -17,6 +17,7 @@ from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableS
 from graphtide_wire import ordered
 
 from graphtide_runtime.health import beat
+from graphtide_runtime.matcher_host.landmarks import Landmarks, Reach
 from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import first_since, newest_before
@@ -49,20 +50,25 @@ class Missed(NamedTuple):
     matches: list[MatchRecord]
 
 
-class Reach(NamedTuple):
-    """Where the log is to be read from so that plans have their state, and the epoch of the stream there."""
-
-    start: int
-    epoch: int
-
-
-def reach(running: Sequence[Running], window: int, reader: LogReader, partition: TopicPartition, position: int) -> Reach:
+def reach(
+    running: Sequence[Running],
+    window: int,
+    position: int,
+    *,
+    reader: LogReader,
+    partition: TopicPartition,
+    landmarks: Landmarks | None = None,
+) -> Reach:
     """Return where the window begins that ends with the earliest report of plans that are to stand at a position.
+
+    Complexity: O(log(records)) reads of the log, unless a landmark is known.
 
     Raises:
         TransientError: the log does not answer.
     """
     first_report = min(position, *(each.reports_from for each in running))
+    if landmarks is not None and (known := landmarks.reach(first_report, window)) is not None:
+        return known
     newest = newest_before(reader, partition, first_report)
     if newest is None:
         return Reach(first_report, 0)
@@ -76,7 +82,14 @@ class Joining:
         into: the pass.
     """
 
-    def __init__(self, running: Sequence[Running], into: StreamPass, reader: LogReader, partition: TopicPartition) -> None:
+    def __init__(
+        self,
+        running: Sequence[Running],
+        into: StreamPass,
+        reader: LogReader,
+        partition: TopicPartition,
+        landmarks: Landmarks,
+    ) -> None:
         """Find where their reach begins; the reader is used by nobody else until it is given back.
 
         Raises:
@@ -91,7 +104,7 @@ class Joining:
         self._ahead: deque[Record] = deque()
         self._waited = 0.0
         window = max(each.assignment.window for each in running)
-        start, epoch = reach(running, window, reader, partition, into.position)
+        start, epoch = reach(running, window, into.position, reader=reader, partition=partition, landmarks=landmarks)
         self._begin(epoch)
         self._pass.position = start
         reader.assign({partition: start})

@@ -15,7 +15,7 @@ from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import events, instruments, metrics
-from graphtide_runtime.window_log import between
+from graphtide_runtime.window_log import Instant, between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -226,6 +226,7 @@ class StreamWork:
             return self.built.take(record, epoch)
         finally:
             self.built.stream_pass.position = self.position
+            self._note_place()
 
     def grant(self, now: float) -> None:
         """Let the plans spend work for the time since the last call."""
@@ -292,6 +293,11 @@ class StreamWork:
         if self._past is None:
             self._past = self._new_reader()
         return self._past
+
+    def _note_place(self) -> None:
+        """Note what time it is at the position, for plans that join later."""
+        if self.built is not None and (newest := self.built.stream_pass.newest) is not None:
+            self._builder.landmarks.note(self.position, Instant(self.built.stream_pass.epoch, newest))
 
     def _end_joining(self) -> None:
         """End what is under way, if no plan is on its way with it any more."""
