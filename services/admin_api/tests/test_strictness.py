@@ -102,7 +102,7 @@ def test_head_is_get_without_the_body_wherever_get_is(deployment: Deployment) ->
     [
         ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"partial_matches": True}}),
         ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"work": "7"}}),
-        ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"state_bytes": 1.0}}),
+        ("/patterns", {"text": "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10", "limits": {"state_bytes": 1.5}}),
         ("/patterns/p:backfill", {"from": False}),
         ("/patterns/p:backfill", {"to": "7"}),
     ],
@@ -112,3 +112,14 @@ def test_a_value_of_another_type_is_no_number(deployment: Deployment, path: str,
         deployment.http.post("/api/v1/patterns", content=TEXT, headers=JSON)
     answer = deployment.http.post(f"/api/v1{path}", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [("7", 201), ("7.0", 201), ("7e0", 201), ("7.5", 422), ("true", 422), ('"7"', 422)]
+)
+def test_an_integer_is_what_json_schema_takes_for_one(deployment: Deployment, given: str, status: int) -> None:
+    body = TEXT[:-1] + ',"limits":{"partial_matches":' + given + "}}"
+    answer = deployment.http.post("/api/v1/patterns", content=body, headers=JSON)
+    assert answer.status_code == status
+    if status == 201:
+        assert '"partial_matches":7,' in answer.text

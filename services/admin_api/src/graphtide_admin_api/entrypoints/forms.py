@@ -12,7 +12,7 @@ from graphtide_wire.control import LimitsForm, PatternRecord
 from graphtide_wire.place import Places
 from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
 from graphtide_wire.topics import STREAM_NAME
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.edges import Edge
@@ -88,13 +88,21 @@ def _like(*examples: dict[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": list(examples)})
 
 
-class _Strict(BaseModel):
-    """A body as it is described: nothing unknown, and no value of another type, such as `true` for 1."""
+class Strict(BaseModel):
+    """A body as it is described: nothing unknown, and no value of another type, such as `true` for 1.
+
+    As in JSON Schema, 1.0 is an integer.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _whole(cls, value: object) -> object:
+        return int(value) if isinstance(value, float) and value.is_integer() else value
 
-class Limits(_Strict):
+
+class Limits(Strict):
     """Bounds on a pattern's state and work; null is the service's default.
 
     `work` counts steps a record of the stream, on average. At a bound the pattern fails, is paused, or sheds matches.
@@ -118,7 +126,7 @@ class Limits(_Strict):
         return cls(partial_matches=held.partial_matches, state_bytes=held.state_bytes, policy=held.policy, work=held.steps)
 
 
-class PatternIn(_Strict):
+class PatternIn(Strict):
     """A pattern to be registered."""
 
     model_config = _like(
@@ -135,7 +143,7 @@ class PatternIn(_Strict):
         return Wish(self.text, self.limits.form(), self.engine, self.state)
 
 
-class PatternChange(_Strict):
+class PatternChange(Strict):
     """What is to change of a pattern; what is left out stays."""
 
     model_config = _like({"limits": {"state_bytes": 1_048_576, "policy": "shed"}}, {"state": "paused"})
@@ -223,7 +231,7 @@ class PatternsOut(BaseModel):
     next: Next = None
 
 
-class TextIn(_Strict):
+class TextIn(Strict):
     """A text to look at."""
 
     model_config = _like({"text": _TEXT})
@@ -442,7 +450,7 @@ class SchemaOut(BaseModel):
     attributes: list[AttributeOut]
 
 
-class SchemaIn(_Strict):
+class SchemaIn(Strict):
     """Types by the names of attributes; they take the place of those that were declared before."""
 
     model_config = _like({"attributes": {"zip": "string", "amount": "number"}})

@@ -13,18 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from graphtide_admin_api.application.operations import Operation
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.entrypoints.forms import Engine, Ticks
+from graphtide_admin_api.entrypoints.forms import Engine, Strict, Ticks
 from graphtide_admin_api.entrypoints.parts import Parts
 
 
-class BackfillIn(BaseModel):
+class BackfillIn(Strict):
     """From when to when matches are to be found, in ticks of the stream; null is where history begins or ends."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        populate_by_name=True,
-        json_schema_extra={"examples": [{"from": 1704067200000, "to": 1704153600000}, {}]},
+        populate_by_name=True, json_schema_extra={"examples": [{"from": 1704067200000, "to": 1704153600000}, {}]}
     )
 
     start: Annotated[Ticks | None, Field(alias="from", description="First time of detection.")] = None
