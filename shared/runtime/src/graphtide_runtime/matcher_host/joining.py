@@ -68,7 +68,8 @@ def reach(
     """
     first_report = min(position, *(each.reports_from for each in running))
     if landmarks is not None and (known := landmarks.reach(first_report, window)) is not None:
-        return known
+        # Records may be gone since it was noted.
+        return Reach(max(known.start, reader.ends([partition])[partition][0]), known.epoch)
     newest = newest_before(reader, partition, first_report)
     if newest is None:
         return Reach(first_report, 0)
