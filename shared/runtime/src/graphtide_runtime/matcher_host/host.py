@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 
-JOIN_SECONDS: Final = 0.02
+JOIN_SECONDS: Final = 0.008
 """How long in a round plans that are new read their past, while those that run wait."""
 
 

@@ -135,18 +135,22 @@ class Joining:
         end, target, is_at_end, is_over = begun + seconds, self.into.position, False, False
         while True:
             while self._ahead and self._ahead[0].offset < target:
+                if is_over:
+                    return False
                 self._take(self._ahead.popleft())
+                is_over = time.monotonic() >= end
             if self._ahead or is_at_end or self._pass.position >= target:
                 self._pass.position = target
                 return True
             if is_over:
                 return False
-            self._ahead.extend(self._reader.poll(end - begun, MOST_RECORDS))
+            begun = time.monotonic()
+            self._ahead.extend(self._reader.poll(max(0, end - begun), MOST_RECORDS))
             beat()
             is_at_end = self._reader.at_end()
-            now = time.monotonic()
-            self._waited = 0 if self._ahead or is_at_end else self._waited + now - begun
-            begun, is_over = now, now >= end
+            self._waited = 0 if self._ahead or is_at_end else self._waited + time.monotonic() - begun
+            # What was read is taken as far as time allows, one record at least.
+            is_over = not self._ahead and time.monotonic() >= end
             if self._waited > _PATIENCE:
                 message = f"{self._partition.topic} gave nothing within {_PATIENCE:g} seconds"
                 raise TransientError(message)
