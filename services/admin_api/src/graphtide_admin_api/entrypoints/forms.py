@@ -111,7 +111,7 @@ class Limits(Strict):
     partial_matches: _Count | None = None
     state_bytes: _Count | None = None
     policy: Literal["fail", "pause", "shed"] = "fail"
-    work: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    work: Annotated[int, Field(ge=1, le=MOST)] | None = None
 
     def form(self) -> LimitsForm:
         """Return them as records carry them."""
