@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use graphtide_decode::{CsvDecoder, Decoder as _, Options};
+use graphtide_engine::meter::{Meter, Pace};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_match::matcher::{Matcher, Options as MatchOptions};
-use graphtide_match::meter::{Meter, Pace};
 use graphtide_match::plan::PatternSpec;
 
 const BLOCK: usize = 1 << 18;

@@ -18,10 +18,10 @@ use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
 use crate::expression::{Bindings, Expression, LABEL, SOURCE_LABEL, is_label};
-use crate::meter::Meter;
 use crate::plan::PatternSpec;
 use crate::search::gate::Gate;
 use crate::trace::Reason;
+use graphtide_engine::meter::Meter;
 
 /// A signature's position.
 pub type SignatureId = u32;

@@ -9,7 +9,6 @@ pub mod dispatch;
 pub mod expression;
 pub mod filtering;
 pub mod matcher;
-pub mod meter;
 pub mod output;
 pub mod plan;
 pub mod search;

@@ -12,8 +12,8 @@ use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
-use crate::meter::{MATCH, Meter};
 use crate::plan::PatternSpec;
+use graphtide_engine::meter::{MATCH, Meter};
 
 /// What a match record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

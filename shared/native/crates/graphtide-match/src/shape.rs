@@ -6,8 +6,8 @@ use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
 use crate::expression::{Bindings, Expression};
-use crate::meter::Meter;
 use crate::plan::PatternSpec;
+use graphtide_engine::meter::Meter;
 
 /// A predicate with the edges and vertices it reads.
 #[derive(Clone, Debug)]

@@ -5,12 +5,12 @@
 // Helpers of a test may fail it as a test may.
 #![allow(clippy::unwrap_used)]
 
+use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_graph::batch::{EdgeBatch, Operation, Row};
 use graphtide_graph::key::KeyRef;
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_match::concurrent::wait_list::{Mode, WaitList};
 use graphtide_match::matcher::{Matcher, Options};
-use graphtide_match::meter::{Meter, Unhurried};
 use graphtide_match::plan::PatternSpec;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::{Arc, Mutex};

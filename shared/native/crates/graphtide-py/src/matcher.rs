@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::LocalKey;
 use std::time::Duration;
 
+use graphtide_engine::meter::Meter;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_match::matcher::{Matcher, Options, Past, Progress, Registered};
-use graphtide_match::meter::Meter;
 use graphtide_match::output::{Kind, MatchBatch, PatternNames};
 use graphtide_match::plan::{InvalidPlan, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};

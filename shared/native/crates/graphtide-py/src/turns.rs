@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use graphtide_match::meter::Pace;
+use graphtide_engine::meter::Pace;
 
 /// Room of a stack: engines go as deep as a pattern has edges, of which there are 64, predicates as their text is nested, which is
 /// 128. It is reserved, and taken as it is used.

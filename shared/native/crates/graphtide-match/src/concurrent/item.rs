@@ -14,7 +14,7 @@ use graphtide_graph::vertex::Vertex;
 
 use super::sync::Arc;
 use super::sync::atomic::{AtomicBool, Ordering};
-use crate::meter::Meter;
+use graphtide_engine::meter::Meter;
 
 /// A data edge, with what partial matches and predicates ask of it.
 #[derive(Debug)]

@@ -21,11 +21,11 @@ use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::value::OwnedValue;
 
-use crate::meter::Meter;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{Limits, Locking, Storage};
 use crate::shape::Shape;
 use crate::timing::{Arrival, Bounds, Compiled};
+use graphtide_engine::meter::Meter;
 use item::{Facts, SharedEdge};
 use pool::Pool;
 use sync::Arc;

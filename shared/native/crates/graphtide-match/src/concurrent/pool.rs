@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::sync::{Arc, Condvar, Mutex, lock, thread, wait, wait_briefly};
 use super::transaction::{Found, Lists, Work};
 use super::wait_list::Transaction;
-use crate::meter::Meter;
+use graphtide_engine::meter::Meter;
 
 const MOST_QUEUED: usize = 1024;
 

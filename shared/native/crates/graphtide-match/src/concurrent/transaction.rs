@@ -14,11 +14,11 @@ use super::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use super::sync::{Arc, RwLock};
 use super::wait_list::{Mode, Transaction, WaitList};
 use crate::expression::Bindings;
-use crate::meter::{MATCH, Meter, Pace, Refusal};
 use crate::output::ItemReport;
 use crate::plan::Locking;
 use crate::shape::Shape;
 use crate::timing::{Bounds, Compiled, ItemId, Join, KeyVertices};
+use graphtide_engine::meter::{MATCH, Meter, Pace, Refusal};
 
 /// Bytes of a node: itself, its counts of references, its places in a bucket and in the list of its oldest edge.
 pub const NODE_BYTES: usize = size_of::<Node>() + 2 * size_of::<usize>() + 2 * size_of::<u64>();

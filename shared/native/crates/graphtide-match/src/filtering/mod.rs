@@ -15,7 +15,6 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
 use crate::dispatch::SignatureId;
-use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::search::gate::Gate;
 use crate::search::postings::{Access, Entry, Postings, ReaderId, RingId};
@@ -24,6 +23,7 @@ use crate::shape::{Bound, Shape, bits};
 use crate::timing::Arrival;
 use crate::trace::{Node, Reason, Tracer};
 use candidates::{Part, access, parts};
+use graphtide_engine::meter::{MATCH, Meter};
 
 /// One pattern's search.
 #[derive(Debug)]

@@ -24,10 +24,10 @@ use super::warming::Warm;
 use super::{Counts, Matcher, Registered, engine, hash, split_predicates};
 use crate::dispatch::{NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, is_label};
-use crate::meter::{Meter, Unhurried};
 use crate::output::PatternNames;
 use crate::plan::{InvalidPlan, LimitPolicy, Limits, PatternSpec, PlanSpec};
 use crate::search::postings::RingId;
+use graphtide_engine::meter::{Meter, Unhurried};
 
 /// What patterns were made from, and what became free.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use graphtide_graph::batch::{EdgeBatch, Operation};
 
 use super::{Matcher, NO_CLASS};
 use crate::dispatch::Record;
-use crate::meter::Meter;
+use graphtide_engine::meter::Meter;
 
 impl Matcher {
     /// Returns the records of a batch that the patterns' state can depend on. Cost: that of dispatching the batch.

@@ -9,7 +9,6 @@ use super::allowances::Bounded;
 use crate::concurrent::{Concurrent, Drained};
 use crate::dispatch::SignatureId;
 use crate::filtering::Filtering;
-use crate::meter::{Meter, Refusal};
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
@@ -18,6 +17,7 @@ use crate::search::postings::{Access, Postings, ReaderId, RingId};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 use crate::trace::{Node, Trace, Tracer, Untraced};
+use graphtide_engine::meter::{Meter, Refusal};
 
 /// The engine of a pattern.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use hashbrown::HashSet;
 
 use super::Matcher;
 use super::warming::Warm;
-use crate::meter::Meter;
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
+use graphtide_engine::meter::Meter;
 
 impl Matcher {
     /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter does

@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use crate::meter::{MATCH, Meter};
+use graphtide_engine::meter::{MATCH, Meter};
 
 /// A match reported before.
 #[derive(Debug)]

@@ -17,11 +17,11 @@ use rustc_hash::FxBuildHasher;
 use super::allowances::{Bounded, SAVED};
 use super::{Matcher, Registered};
 use crate::dispatch::SignatureId;
-use crate::meter::Meter;
 use crate::output::Rows;
 use crate::search::postings::Entry;
 use crate::timing::Arrival;
 use crate::trace::Untraced;
+use graphtide_engine::meter::Meter;
 
 /// How a new engine came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

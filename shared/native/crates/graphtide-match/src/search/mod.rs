@@ -15,12 +15,12 @@ use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::shape::{Bound, Shape};
 use crate::timing::Arrival;
 use crate::trace::{Node, Reason, Tracer};
 use gate::Gate;
+use graphtide_engine::meter::{MATCH, Meter};
 use postings::{Access, Postings, RingId};
 use step::{Step, too_old};
 

@@ -19,9 +19,9 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use crate::dispatch::SignatureId;
-use crate::meter::Meter;
 use crate::search::gate::Gate;
 use crate::search::jumps::Jumps;
+use graphtide_engine::meter::Meter;
 
 /// What a list is keyed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -614,7 +614,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::Unhurried;
+    use graphtide_engine::meter::Unhurried;
 
     const READER: ReaderId = 99;
 

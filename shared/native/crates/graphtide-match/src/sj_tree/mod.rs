@@ -28,7 +28,6 @@ use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::meter::Meter;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::postings::{Access, Postings, RingId};
@@ -39,6 +38,7 @@ use crate::timing::{Arrival, Bounds, KeyVertices, Outcome};
 use crate::trace::{Node, Tracer};
 use compile::{Arrives, Compiled, TableId};
 use enabled::Enabled;
+use graphtide_engine::meter::Meter;
 use run::Run;
 use wheel::Wheel;
 

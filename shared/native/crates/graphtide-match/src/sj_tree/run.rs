@@ -10,7 +10,6 @@ use graphtide_graph::vertex::Vertex;
 
 use super::compile::{Arrives, Compiled, Guard, Join, ROW_HEADER, TableId};
 use super::{Binding, State, time};
-use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::search::postings::Postings;
 use crate::search::step::{Step, too_old};
@@ -18,6 +17,7 @@ use crate::shape::{Bound, Shape};
 use crate::timing::Arrival;
 use crate::timing::arena::NIL;
 use crate::trace::{Node, Reason, Tracer};
+use graphtide_engine::meter::{MATCH, Meter};
 
 fn leaf(level: usize) -> Node {
     Node::Leaf { level: level as u8 }

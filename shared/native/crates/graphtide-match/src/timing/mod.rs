@@ -19,7 +19,6 @@ use graphtide_graph::Time;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
-use crate::meter::Meter;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{Limits, Storage};
 use crate::shape::Shape;
@@ -28,6 +27,7 @@ use arena::{Item, NIL};
 use compile::ItemKind;
 pub use compile::{Compiled, ItemId, Join, KeyVertices};
 use edges::{HeldEdges, LocalEdge};
+use graphtide_engine::meter::Meter;
 use run::Run;
 
 /// An edge on its way into the engines, with what they share.

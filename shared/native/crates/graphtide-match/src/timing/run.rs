@@ -8,11 +8,11 @@ use super::arena::NIL;
 use super::compile::{Extension, Join};
 use super::edges::LocalEdge;
 use super::{Arrival, Binding, NodeRef, Scratch, Timing, pack};
-use crate::meter::{MATCH, Meter};
 use crate::output::Rows;
 use crate::plan::Storage;
 use crate::shape::Bound;
 use crate::trace::{Node, Reason, Tracer};
+use graphtide_engine::meter::{MATCH, Meter};
 
 fn prefix(subquery: usize, depth: usize) -> Node {
     Node::Prefix { subquery: subquery as u8, depth: depth as u8 }
