@@ -8,7 +8,7 @@ import graphtide_query
 import pytest
 from graphtide_core.errors import Location
 from graphtide_core.order import TimingOrder
-from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
+from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, In, Literal, Negate, Not
 from graphtide_core.time import Duration
 
@@ -149,10 +149,39 @@ def test_constant_conditions_are_kept() -> None:
         ("", Morphism.ISOMORPHISM),
         ("UNDER ISOMORPHISM", Morphism.ISOMORPHISM),
         ("under edge isomorphism", Morphism.EDGE_ISOMORPHISM),
+        ("UNDER DUAL SIMULATION", Morphism.DUAL_SIMULATION),
     ],
 )
 def test_morphisms(clause: str, morphism: Morphism) -> None:
     assert parse_one(f"PATTERN p MATCH (v)-->(w) {clause} ON s WINDOW 1").morphism is morphism
+
+
+@pytest.mark.parametrize(
+    ("clauses", "report"),
+    [
+        ("ON s WINDOW 1", Report.ALL),
+        ("REPORT ALL UNDER ISOMORPHISM ON s WINDOW 1", Report.ALL),
+        ("UNDER DUAL SIMULATION ON s WINDOW 1", Report.MAXIMAL),
+        ("UNDER DUAL SIMULATION REPORT maximal ON s WINDOW 1", Report.MAXIMAL),
+        ("REPORT INSTANCES ON s WINDOW 1 UNDER DUAL SIMULATION", Report.INSTANCES),
+        ("ON report WINDOW 1 UNDER DUAL SIMULATION REPORT CHANGES", Report.CHANGES),
+    ],
+)
+def test_what_is_reported(clauses: str, report: Report) -> None:
+    assert parse_one(f"PATTERN p MATCH (v)-->(w) {clauses}").report is report
+
+
+def test_one_edge_may_stand_for_several() -> None:
+    written = parse_one(
+        "PATTERN p MATCH (v)-[e:call *3 {x: 1}]->(w)<-[*2]-(u)-[f]->(v) WHERE e.y > f.y AND u.id = '7' ORDER e < f, e_2 < e_3"
+        " ON s WINDOW 1"
+    )
+    plain = parse_one(
+        "PATTERN p MATCH (v)-[e_1:call {x: 1}]->(w), (v)-[e_2:call {x: 1}]->(w), (v)-[e_3:call {x: 1}]->(w), (u)-[e1]->(w),"
+        " (u)-[e2]->(w), (u)-[f]->(v) WHERE e_1.y > f.y AND e_2.y > f.y AND e_3.y > f.y AND u.id = '7'"
+        " ORDER e_1 < f, e_2 < e_3 < f ON s WINDOW 1"
+    )
+    assert written == plain
 
 
 @pytest.mark.parametrize(

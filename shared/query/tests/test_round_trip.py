@@ -9,7 +9,7 @@ import pytest
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import PatternName, StreamName, VertexId
 from graphtide_core.order import TimingOrder
-from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
+from graphtide_core.pattern import OF_SIMULATION, Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
 from graphtide_core.predicate import (
     And,
     Arithmetic,
@@ -26,12 +26,15 @@ from graphtide_core.predicate import (
     Or,
     StartsWith,
     conjuncts,
+    variables,
 )
 from graphtide_core.time import DURATION_UNITS, Duration
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hypothesis.strategies import DrawFn
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -87,6 +90,10 @@ def patterns(draw: DrawFn) -> SubgraphPattern:
     ranked = draw(st.permutations(edge_names))
     pairs = [(a, b) for i, a in enumerate(ranked) for b in ranked[i + 1 :] if draw(st.booleans())]
     parts = draw(st.lists(expressions(edge_names, list(vertices)), max_size=3))
+    morphism = draw(st.sampled_from(Morphism))
+    predicates = tuple(each for part in parts for each in conjuncts(part))
+    if morphism is Morphism.DUAL_SIMULATION:
+        predicates = tuple(each for each in predicates if is_near(each, edges))
     return SubgraphPattern(
         name=PatternName(draw(NAMES)),
         vertices=tuple(QueryVertex(v, draw(st.none() | NAMES), draw(st.none() | TEXT.map(VertexId))) for v in vertices),
@@ -94,9 +101,14 @@ def patterns(draw: DrawFn) -> SubgraphPattern:
         window=Duration(draw(st.integers(1, 2**63 - 1)), draw(st.sampled_from([None, *DURATION_UNITS]))),
         stream=StreamName(draw(NAMES)),
         order=TimingOrder.of(pairs),
-        predicates=tuple(each for part in parts for each in conjuncts(part)),
-        morphism=draw(st.sampled_from(Morphism)),
+        predicates=predicates,
+        morphism=morphism,
+        report=draw(st.sampled_from(OF_SIMULATION)) if morphism is Morphism.DUAL_SIMULATION else Report.ALL,
     )
+
+
+def is_near(predicate: Expression, edges: Iterable[QueryEdge]) -> bool:
+    return any(variables(predicate) <= {edge.name, edge.source, edge.target} for edge in edges)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

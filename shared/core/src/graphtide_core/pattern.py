@@ -1,22 +1,22 @@
-"""A subgraph pattern: what the isomorphism family matches.
+"""A subgraph pattern: what the isomorphism and simulation families match.
 
-Reference: paper 004, Definition 4, with edge labels, predicates and vertex constants.
+Reference: paper 004, Definition 4, with edge labels, predicates and vertex constants; paper 000, Definitions 1 and 2.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.order import TimingOrder
-from graphtide_core.predicate import attributes
+from graphtide_core.predicate import attributes, variables
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName, StreamName, VertexId
     from graphtide_core.predicate import Expression
-    from graphtide_core.time import Duration
+    from graphtide_core.time import Duration, TimeUnit
 
 MAX_EDGES = 64
 """Edges a pattern may have: engines keep sets of query edges as one machine word."""
@@ -30,6 +30,29 @@ class Morphism(Enum):
 
     EDGE_ISOMORPHISM = "edge isomorphism"
     """Edges are mapped injectively; vertices may coincide (GQL's *different edges*)."""
+
+    DUAL_SIMULATION = "dual simulation"
+    """Not a mapping but a relation: each part of the pattern may be matched by many of the data (the family `simulation`)."""
+
+
+class Report(Enum):
+    """What of a pattern is reported, and when."""
+
+    ALL = "all"
+    """Every match, once, when it is complete: all there is under (edge) isomorphism."""
+
+    MAXIMAL = "maximal"
+    """Under dual simulation: the match component of each edge that arrives, as it is then."""
+
+    INSTANCES = "instances"
+    """Under dual simulation: the same, and its earliest edge and all before it are of no use afterwards."""
+
+    CHANGES = "changes"
+    """Under dual simulation: what entered the match graph and what left it."""
+
+
+OF_SIMULATION: Final = (Report.MAXIMAL, Report.INSTANCES, Report.CHANGES)
+"""What may be reported under dual simulation; the first unless said otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +76,12 @@ class QueryEdge:
 
 @dataclass(frozen=True, slots=True)
 class SubgraphPattern:
-    """A connected directed graph with a timing order, predicates (all must be true) and a window."""
+    """A connected directed graph with a timing order, predicates (all must be true) and a window.
+
+    Under dual simulation a predicate reads one edge and its ends at most. The window is half-open under (edge) isomorphism,
+    where the edges of a match lie less than it apart; it is closed under dual simulation, where an edge is alive while
+    ts >= now - window.
+    """
 
     name: PatternName
     vertices: tuple[QueryVertex, ...]
@@ -63,13 +91,15 @@ class SubgraphPattern:
     order: TimingOrder = field(default_factory=TimingOrder)
     predicates: tuple[Expression, ...] = ()
     morphism: Morphism = Morphism.ISOMORPHISM
+    report: Report = Report.ALL
     version: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what no engine could match.
 
         Raises:
-            InvalidPatternError: no edges or too many, a name twice, an unknown name, a disconnected graph, an empty window.
+            InvalidPatternError: no edges or too many, a name twice, an unknown name, a disconnected graph, an empty window, a
+                report that its morphism does not have, under dual simulation a predicate over more than an edge and its ends.
         """
         if not self.edges:
             message = "a pattern needs at least one edge"
@@ -90,6 +120,11 @@ class SubgraphPattern:
         if self.window.amount == 0:
             message = "the window is empty: it must be longer than 0"
             raise InvalidPatternError(message, hint="for example WINDOW 10m")
+        if (self.report in OF_SIMULATION) is not self.is_simulation:
+            message = f"REPORT {self.report.value.upper()} is not for patterns UNDER {self.morphism.value.upper()}"
+            raise InvalidPatternError(message)
+        if self.is_simulation:
+            self._refuse_far_predicates()
 
     def _refuse_unknown_names(self) -> None:
         vertices = {vertex.name for vertex in self.vertices}
@@ -105,6 +140,30 @@ class SubgraphPattern:
         for name in vertices - set(ends):
             message = f"vertex {name!r} has no edge"
             raise InvalidPatternError(message)
+
+    def _refuse_far_predicates(self) -> None:
+        parts = [{edge.name, edge.source, edge.target} for edge in self.edges]
+        for predicate in self.predicates:
+            read = variables(predicate)
+            if not any(read <= part for part in parts):
+                message = (
+                    f"under dual simulation a condition reads one edge and its ends; this one reads {', '.join(sorted(read))}"
+                )
+                place = next((each.location for each in attributes(predicate)), None)
+                raise InvalidPatternError(
+                    message, place, hint="many edges may match each edge of the pattern: compare it with constants"
+                )
+
+    @property
+    def is_simulation(self) -> bool:
+        """Whether its family is `simulation`, not `isomorphism`."""
+        return self.morphism is Morphism.DUAL_SIMULATION
+
+    def reach(self, unit: TimeUnit) -> int:
+        """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach."""
+        if self.is_simulation:
+            return self.window.ticks(unit) // 1 + 1
+        return self.window.ticks_at_least(unit)
 
     def vertex(self, name: str) -> QueryVertex:
         """Return the vertex of that name.

@@ -10,12 +10,12 @@ finite. Division and remainder by zero are unknown; `%` takes the sign of the di
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from graphtide_core.edge import Value
     from graphtide_core.errors import Location
@@ -163,6 +163,29 @@ def attributes(expression: Expression) -> Iterator[Attribute]:
 def variables(expression: Expression) -> frozenset[str]:
     """Return the edges and vertices the expression speaks of."""
     return frozenset(attribute.variable for attribute in attributes(expression))
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """Return the expression over other edges and vertices; those that `names` lacks keep theirs."""
+
+    def new(operand: Expression) -> Expression:
+        return renamed(operand, names)
+
+    match expression:
+        case Literal():
+            return expression
+        case Attribute(variable, name, location):
+            return Attribute(names.get(variable, variable), name, location)
+        case Compare(comparison, left, right):
+            return Compare(comparison, new(left), new(right))
+        case Compute(operator, left, right):
+            return Compute(operator, new(left), new(right))
+        case And(operands):
+            return And(tuple(map(new, operands)))
+        case Or(operands):
+            return Or(tuple(map(new, operands)))
+        case Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand):  # pragma: no branch
+            return replace(expression, operand=new(operand))
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:

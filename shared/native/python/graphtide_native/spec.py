@@ -101,7 +101,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         ],
         "order": sorted((edges[a], edges[b]) for a, b in pattern.order.before),
         "predicates": [writer.write(predicate) for predicate in pattern.predicates],
-        "window": min(pattern.window.ticks_at_least(unit), 2**63 - 1),
+        "window": min(pattern.reach(unit), 2**63 - 1),
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
         "plan": _plan(plan, concurrency),
         "limits": {

@@ -12,21 +12,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import QueryEdge, SubgraphPattern
-from graphtide_core.predicate import (
-    And,
-    Attribute,
-    Compare,
-    Compute,
-    Expression,
-    In,
-    IsNull,
-    Literal,
-    Negate,
-    Not,
-    Or,
-    StartsWith,
-    variables,
-)
+from graphtide_core.predicate import Expression, renamed, variables
 from graphtide_core.time import Duration
 
 from graphtide_query.language import print_pattern
@@ -57,28 +43,8 @@ def _canonical(pattern: SubgraphPattern, edge: QueryEdge, spoken: Mapping[frozen
         window=Duration(1),
         stream=StreamName("s"),
         order=TimingOrder(),
-        predicates=tuple(sorted((_renamed(predicate, names) for predicate in decided), key=repr)),
+        predicates=tuple(sorted((renamed(predicate, names) for predicate in decided), key=repr)),
         morphism=pattern.morphism,
+        report=pattern.report,
     )
     return print_pattern(part)
-
-
-def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    def new(operand: Expression) -> Expression:
-        return _renamed(operand, names)
-
-    match expression:
-        case Literal():
-            return expression
-        case Attribute(variable, name):
-            return Attribute(names[variable], name)
-        case Compare(comparison, left, right):
-            return Compare(comparison, new(left), new(right))
-        case Compute(operator, left, right):
-            return Compute(operator, new(left), new(right))
-        case And(operands):
-            return And(tuple(map(new, operands)))
-        case Or(operands):
-            return Or(tuple(map(new, operands)))
-        case Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand):  # pragma: no branch
-            return replace(expression, operand=new(operand))

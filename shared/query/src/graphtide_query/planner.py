@@ -60,7 +60,7 @@ def plan(
         PlanningBudgetError: the pattern cannot be planned within the budget.
     Complexity: as the searches say, and never more than the budget.
     """
-    model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.window.ticks_at_least(unit), budget)
+    model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.reach(unit), budget)
     match engine:
         case "auto":
             tree = plan_sj_tree(model, primitives or frequencies_of(model), strategy)

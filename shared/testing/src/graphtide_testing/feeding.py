@@ -54,7 +54,7 @@ class Feed:
             concurrency=concurrency,
         )
         self._decoder = JsonLinesDecoder(symbols, projected, {})
-        self._duplicates = Duplicates(max(pattern.window.ticks_at_least(TimeUnit.MILLISECOND) for pattern in patterns))
+        self._duplicates = Duplicates(max(pattern.reach(TimeUnit.MILLISECOND) for pattern in patterns))
 
     def push(self, *edges: Edge) -> list[Found]:
         """Take edges as one batch; return what was reported, sorted; a match reported twice stands there twice."""

@@ -79,7 +79,7 @@ def simulate(
     ordered = sequencer.finish()
     if ordered is None:
         return Simulated([], {}, letters, truncated=False)
-    window = max(pattern.window.ticks_at_least(unit) for pattern in patterns)
+    window = max(pattern.reach(unit) for pattern in patterns)
     ordered = Duplicates(min(window, 2**63 - 1)).filter(ordered)
     known = StreamStatistics(symbols)
     known.push(ordered)

@@ -37,7 +37,7 @@ class Task:
     @property
     def window(self) -> int:
         """Ticks of the longest window."""
-        return min(LONGEST, max(pattern.window.ticks_at_least(self.unit) for pattern in self.patterns))
+        return min(LONGEST, max(pattern.reach(self.unit) for pattern in self.patterns))
 
     @property
     def attributes(self) -> tuple[str, ...]:

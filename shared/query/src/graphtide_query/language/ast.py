@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from graphtide_core.edge import Value
     from graphtide_core.errors import Location
-    from graphtide_core.pattern import Morphism
+    from graphtide_core.pattern import Morphism, Report
     from graphtide_core.predicate import Arithmetic, Comparison
 
 
@@ -51,13 +51,17 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge between the vertices written to its left and right; `forward` if it points to the right one."""
+    """An edge between the vertices written to its left and right; `forward` if it points to the right one.
+
+    `times` is how many parallel edges it stands for, if that is said.
+    """
 
     name: Name | None
     label: Name | None
     properties: tuple[Property, ...]
     forward: bool
     location: Location
+    times: Constant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,14 @@ class Under:
 
 
 @dataclass(frozen=True, slots=True)
+class Reporting:
+    """`REPORT what`."""
+
+    report: Report
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class On:
     """`ON stream`."""
 
@@ -109,7 +121,7 @@ class Window:
     location: Location
 
 
-Clause = Where | Order | Under | On | Window
+Clause = Where | Order | Under | Reporting | On | Window
 
 
 @dataclass(frozen=True, slots=True)

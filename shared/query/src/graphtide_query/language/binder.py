@@ -5,13 +5,13 @@ What `SubgraphPattern` refuses without a place is refused here first, with one.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, TypeVar
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
-from graphtide_core.pattern import Morphism, SubgraphPattern
+from graphtide_core.pattern import OF_SIMULATION, Morphism, Report, SubgraphPattern
 from graphtide_core.predicate import conjuncts
 from graphtide_core.time import DURATION_UNITS, Duration
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.errors import Location
 
-_C = TypeVar("_C", ast.Where, ast.Order, ast.Under, ast.On, ast.Window)
+_C = TypeVar("_C", ast.Where, ast.Order, ast.Under, ast.Reporting, ast.On, ast.Window)
 
 
 def refuse_duplicates(names: Iterable[ast.Name]) -> None:
@@ -55,13 +55,15 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
     where = _clause(pattern, ast.Where, "join the conditions by AND")
     order = _clause(pattern, ast.Order, "separate chains by commas: ORDER a < b, a < c")
     under = _clause(pattern, ast.Under, "keep one")
+    morphism = Morphism.ISOMORPHISM if under is None else under.morphism
+    report = _bind_report(_clause(pattern, ast.Reporting, "keep one"), morphism)
     stream = _required(
         pattern, _clause(pattern, ast.On, "a pattern reads one stream"), "ON", "name the stream it reads: ON flows"
     )
     window = _required(pattern, _clause(pattern, ast.Window, "keep one"), "WINDOW", "say how long a match may last: WINDOW 10m")
     _require_text(stream.stream)
     graph = bind_graph(pattern)
-    condition = () if where is None else conjuncts(bind_expression(where.condition, graph))
+    condition = () if where is None else graph.each(conjuncts(bind_expression(where.condition, graph)), where.location)
     return SubgraphPattern(
         name=PatternName(pattern.name.text),
         vertices=graph.vertices,
@@ -70,7 +72,8 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
         stream=StreamName(stream.stream.text),
         order=TimingOrder() if order is None else _bind_order(order, graph),
         predicates=graph.predicates + condition,
-        morphism=Morphism.ISOMORPHISM if under is None else under.morphism,
+        morphism=morphism,
+        report=report,
     )
 
 
@@ -80,7 +83,8 @@ def _clause(pattern: ast.Pattern, kind: type[_C], hint: str) -> _C | None:
     for clause in pattern.clauses:
         if isinstance(clause, kind):
             if found is not None:
-                message = f"the pattern has a second {kind.__name__.upper()} clause"
+                keyword = "REPORT" if kind is ast.Reporting else kind.__name__.upper()
+                message = f"the pattern has a second {keyword} clause"
                 raise InvalidPatternError(message, clause.location, hint=hint)
             found = clause
     return found
@@ -122,10 +126,23 @@ def _bind_window(window: ast.Window) -> Duration:
     return Duration(amount, unit.text)
 
 
+def _bind_report(stated: ast.Reporting | None, morphism: Morphism) -> Report:
+    possible = OF_SIMULATION if morphism is Morphism.DUAL_SIMULATION else (Report.ALL,)
+    if stated is None:
+        return possible[0]
+    if stated.report not in possible:
+        message = f"REPORT {stated.report.value.upper()} is not for patterns UNDER {morphism.value.upper()}"
+        hint = "one of " + ", ".join(each.value.upper() for each in possible)
+        if len(possible) == 1:
+            hint = "it is for patterns UNDER DUAL SIMULATION"
+        raise InvalidPatternError(message, stated.location, hint=hint)
+    return stated.report
+
+
 def _bind_order(order: ast.Order, graph: Graph) -> TimingOrder:
-    edges = {edge.name for edge in graph.edges}
+    edges = {edge.name for edge in graph.edges} | graph.copies.keys()
     vertices = {vertex.name for vertex in graph.vertices}
-    places: dict[tuple[str, str], Location] = {}
+    written: dict[tuple[str, str], Location] = {}
     for chain in order.chains:
         for entry in chain:
             if entry.text in vertices:
@@ -135,8 +152,12 @@ def _bind_order(order: ast.Order, graph: Graph) -> TimingOrder:
                 message = f"the pattern has no edge {show(entry.text)}"
                 hint = did_you_mean(entry.text, edges) or f"the edges are {listed(edges)}"
                 raise InvalidPatternError(message, entry.location, hint=hint)
-        for before, after in pairwise(chain):
-            places.setdefault((before.text, after.text), after.location)
+        for earlier, later in pairwise(chain):
+            written.setdefault((earlier.text, later.text), later.location)
+    places: dict[tuple[str, str], Location] = {}
+    for (before, after), location in written.items():
+        for pair in product(graph.edges_of(before), graph.edges_of(after)):
+            places.setdefault(pair, location)
     pairs = list(places)
     try:
         return TimingOrder.of(pairs)

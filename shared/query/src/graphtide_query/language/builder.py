@@ -7,7 +7,7 @@ those of the next are made: a file of 10,000 patterns holds the nodes of one.
 from __future__ import annotations
 
 from graphtide_core.errors import Location
-from graphtide_core.pattern import Morphism, SubgraphPattern
+from graphtide_core.pattern import Morphism, Report, SubgraphPattern
 from graphtide_core.predicate import Arithmetic, Comparison
 from lark import Token, Transformer, v_args
 
@@ -20,6 +20,7 @@ _OPERATORS = {operator.value: operator for operator in Arithmetic}
 
 _Token = Token | None
 _Properties = tuple[ast.Property, ...] | None
+_Times = ast.Constant | None
 
 
 def locate(token: Token) -> Location:
@@ -54,9 +55,11 @@ def _negated(minus: Token, number: int | float, location: Location) -> ast.Const
     return ast.Constant(-number, _span(locate(minus), location))
 
 
-def _edge(start: Token, name: _Token, label: _Token, properties: _Properties, end: Token, *, forward: bool) -> ast.Edge:
-    place = _span(locate(start), locate(end))
-    return ast.Edge(_optional_name(name), _optional_name(label), properties or (), forward, place)
+def _edge(
+    ends: tuple[Token, Token], name: _Token, label: _Token, times: _Times, properties: _Properties, *, forward: bool
+) -> ast.Edge:
+    place = _span(locate(ends[0]), locate(ends[1]))
+    return ast.Edge(_optional_name(name), _optional_name(label), properties or (), forward, place, times)
 
 
 @v_args(inline=True)
@@ -91,13 +94,21 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
         """`(name:label {properties})`."""
         return ast.Vertex(_optional_name(name), _optional_name(label), properties or (), locate(name or bracket))
 
-    def forward(self, start: Token, name: _Token, label: _Token, properties: _Properties, end: Token) -> ast.Edge:
+    def forward(  # noqa: PLR0917 - one for each place of the rule
+        self, start: Token, name: _Token, label: _Token, times: _Times, properties: _Properties, end: Token
+    ) -> ast.Edge:
         """`-[…]->`."""
-        return _edge(start, name, label, properties, end, forward=True)
+        return _edge((start, end), name, label, times, properties, forward=True)
 
-    def backward(self, start: Token, name: _Token, label: _Token, properties: _Properties, end: Token) -> ast.Edge:
+    def backward(  # noqa: PLR0917 - one for each place of the rule
+        self, start: Token, name: _Token, label: _Token, times: _Times, properties: _Properties, end: Token
+    ) -> ast.Edge:
         """`<-[…]-`."""
-        return _edge(start, name, label, properties, end, forward=False)
+        return _edge((start, end), name, label, times, properties, forward=False)
+
+    def times(self, _star: Token, number: Token) -> ast.Constant:
+        """`*4`."""
+        return _constant(number)
 
     def bare_forward(self, arrow: Token) -> ast.Edge:
         """`-->`."""
@@ -132,6 +143,14 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
     def under(self, keyword: Token, edge: Token | None) -> ast.Under:
         """`UNDER [EDGE] ISOMORPHISM`."""
         return ast.Under(Morphism.ISOMORPHISM if edge is None else Morphism.EDGE_ISOMORPHISM, locate(keyword))
+
+    def under_simulation(self, keyword: Token) -> ast.Under:
+        """`UNDER DUAL SIMULATION`."""
+        return ast.Under(Morphism.DUAL_SIMULATION, locate(keyword))
+
+    def report(self, keyword: Token, what: Token) -> ast.Reporting:
+        """`REPORT MAXIMAL` and the others."""
+        return ast.Reporting(Report(what.lower()), _span(locate(keyword), locate(what)))
 
     def on(self, keyword: Token, stream: Token) -> ast.On:
         """`ON stream`."""

@@ -23,9 +23,10 @@ EXAMPLE = "PATTERN name MATCH (a)-[e]->(b) ON stream WINDOW 10m"
 
 _EDGE = "an edge such as -[e]-> or <-[e]-"
 _VALUE = "a value such as e.bytes, 10 or 'text'"
+_TIMES = "'*' and how many edges"
 _COMPARISON = "a comparison (= <> < <= > >=)"
 _OPERATOR = "an operator (+ - * / %)"
-_CLAUSE = "a clause (WHERE, ORDER, UNDER, ON, WINDOW)"
+_CLAUSE = "a clause (WHERE, ORDER, UNDER, REPORT, ON, WINDOW)"
 
 _WORDS = {
     "_MATCH": "MATCH",
@@ -67,9 +68,16 @@ _WORDS = {
     "_OR": "OR",
     "EDGE": "EDGE",
     "_ISOMORPHISM": "ISOMORPHISM",
+    "_DUAL": "DUAL SIMULATION",
+    "_SIMULATION": "SIMULATION",
+    "ALL": "ALL",
+    "MAXIMAL": "MAXIMAL",
+    "INSTANCES": "INSTANCES",
+    "CHANGES": "CHANGES",
     "WHERE": _CLAUSE,
     "ORDER": _CLAUSE,
     "UNDER": _CLAUSE,
+    "REPORT": _CLAUSE,
     "ON": _CLAUSE,
     "WINDOW": _CLAUSE,
     "_PATTERN": "PATTERN",
@@ -86,7 +94,7 @@ _INSTEAD = {
     "!": "a condition is turned around by NOT; unequal is <>",
     ";": "nothing stands between patterns",
     "|": "a label is one name; for either of two, leave it out and compare the label of an edge in WHERE",
-    "*": "an edge stands for exactly one edge of the stream: write each one",
+    "*": "how many parallel edges there are is said behind the label: -[e:call *4]->",
 }
 """What to write for what people write."""
 
@@ -129,8 +137,11 @@ def _expected(accepted: Collection[str]) -> tuple[str, ...]:
     if {"NAME", *_CONSTANTS} <= names:
         words.append(_VALUE)
         names -= {"NAME", "MINUS", *_CONSTANTS}
-    if "STAR" in names:
+    if "PLUS" in names:
         names.discard("MINUS")
+    elif "STAR" in names:
+        words.append(_TIMES)
+        names.discard("STAR")
     if "COMPARISON" in names:
         names -= {"LESS", "NOT"}
     words += [word for terminal, word in _WORDS.items() if terminal in names]
@@ -168,6 +179,8 @@ def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token 
         return f"{last} is a keyword here; as a name it is written {write_name(last)}"
     if kind == "NAME":
         return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & KEYWORDS))
+    if last is not None and last.type == "STAR" and "FORWARD_CLOSE" not in accepted and set(accepted) == {"INTEGER"}:
+        return "-[e *4]-> is four edges between the same two vertices; a path of any length is not in the language"
     if kind == "LPAR" and "DOT" in accepted:
         return "the language has no functions"
     return ""

@@ -15,7 +15,7 @@ from graphtide_query.language.diagnostics import did_you_mean
 from graphtide_query.language.spelling import MAX_INTEGER, MIN_INTEGER, beyond_64_bits, brief, listed, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphtide_core.edge import Value
     from graphtide_core.errors import Location
@@ -35,6 +35,10 @@ class Names(Protocol):
     @property
     def edges(self) -> tuple[QueryEdge, ...]:
         """Edges of the pattern."""
+
+    @property
+    def copies(self) -> Mapping[str, tuple[str, ...]]:
+        """Names that stand for several edges, and which."""
 
 
 def bind_expression(expression: ast.Expression, names: Names) -> predicate.Expression:
@@ -64,7 +68,7 @@ class _Binding:
     """Binds under the names of one pattern."""
 
     def __init__(self, names: Names) -> None:
-        self._edges = {edge.name for edge in names.edges}
+        self._edges = {edge.name for edge in names.edges} | names.copies.keys()
         self._vertices = {vertex.name for vertex in names.vertices}
 
     def bind(self, expression: ast.Expression) -> predicate.Expression:

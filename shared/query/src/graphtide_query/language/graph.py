@@ -1,38 +1,68 @@
 """The MATCH clause bound: vertices and edges of a pattern, with the predicates their braces state.
 
-A vertex may be mentioned often; its label and key are those of any mention, and mentions must agree. What the user left unnamed
+A vertex may be mentioned often; its label and key are those of any mention, and mentions must agree. `*n` makes n parallel
+edges of one that is written: e_1, e_2, … of e, which stands for all of them in ORDER and WHERE. What the user left unnamed
 is named e1, e2, … (edges) and v1, v2, … (vertices) in the order of the text, past every name the user gave.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, product
+from math import prod
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import VertexId
 from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex
-from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, renamed, variables
 
+from graphtide_query.language import ast
 from graphtide_query.language.expressions import bind_constant
 from graphtide_query.language.spelling import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from graphtide_core.errors import Location
 
-    from graphtide_query.language import ast
+
+MAX_CONDITIONS = 10_000
+"""Conditions that those of a text may become where a name stands for several edges."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What MATCH states; vertices in the order of their first mention, edges in that of the text."""
+    """What MATCH states; vertices in the order of their first mention, edges in that of the text.
+
+    `copies` holds the edges that a name stands for where `*n` made them.
+    """
 
     vertices: tuple[QueryVertex, ...]
     edges: tuple[QueryEdge, ...]
     predicates: tuple[Expression, ...]
+    copies: Mapping[str, tuple[str, ...]]
+
+    def edges_of(self, name: str) -> tuple[str, ...]:
+        """Return the edges that a name stands for."""
+        return self.copies.get(name, (name,))
+
+    def each(self, conditions: Iterable[Expression], place: Location) -> tuple[Expression, ...]:
+        """Return the conditions for each of the edges that their names stand for.
+
+        Raises:
+            InvalidPatternError: there would be more than `MAX_CONDITIONS`.
+        """
+        found: list[Expression] = []
+        for condition in conditions:
+            names = sorted(variables(condition) & self.copies.keys())
+            count = prod(len(self.copies[name]) for name in names)
+            if names and len(found) + count > MAX_CONDITIONS:
+                message = f"with an edge for each of *n, there are more than {MAX_CONDITIONS:,} conditions"
+                raise InvalidPatternError(message, place, hint="compare with constants, or write fewer parallel edges")
+            for edges in product(*(self.copies[name] for name in names)):
+                found.append(renamed(condition, dict(zip(names, edges, strict=True))) if names else condition)
+        return tuple(found)
 
 
 def bind_graph(pattern: ast.Pattern) -> Graph:
@@ -47,7 +77,7 @@ def bind_graph(pattern: ast.Pattern) -> Graph:
         _bind_path(path, work)
     _refuse_loose_parts(pattern, work)
     vertices = tuple(QueryVertex(name, work.labels.get(name), work.keys.get(name)) for name in work.vertices)
-    return Graph(vertices, tuple(work.edges.values()), tuple(work.predicates))
+    return Graph(vertices, tuple(work.edges.values()), tuple(work.predicates), work.copies)
 
 
 @dataclass(slots=True)
@@ -60,6 +90,7 @@ class _Work:
     keys: dict[str, VertexId] = field(default_factory=dict)
     edges: dict[str, QueryEdge] = field(default_factory=dict)
     edge_places: dict[str, Location] = field(default_factory=dict)
+    copies: dict[str, tuple[str, ...]] = field(default_factory=dict)
     predicates: list[Expression] = field(default_factory=list)
     edge_numbers: Iterator[int] = field(default_factory=lambda: count(1))
     vertex_numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -77,31 +108,57 @@ def _fresh(prefix: str, numbers: Iterator[int], used: frozenset[str]) -> str:
 def _bind_path(path: ast.Path, work: _Work) -> None:
     left = _bind_vertex(path.start, work)
     for edge, vertex in path.steps:
-        name = _bind_edge_name(edge, work)
+        names = _bind_edge_names(edge, work)
         right = _bind_vertex(vertex, work)
         source, target = (left, right) if edge.forward else (right, left)
-        work.edges[name] = QueryEdge(name, source, target, None if edge.label is None else edge.label.text)
-        work.predicates += _equalities(name, edge.properties)
+        for name in names:
+            work.edges[name] = QueryEdge(name, source, target, None if edge.label is None else edge.label.text)
+            work.predicates += _equalities(name, edge.properties)
         left = right
 
 
-def _bind_edge_name(edge: ast.Edge, work: _Work) -> str:
+def _bind_edge_names(edge: ast.Edge, work: _Work) -> tuple[str, ...]:
+    """Return the names of the edges that one written edge stands for."""
+    if edge.times is None:
+        return (_bind_edge_name(edge, edge.name, work),)
+    count, place = edge.times.value, edge.times.location
+    if not isinstance(count, int) or count < 1:
+        message = "there is at least one edge"
+        raise InvalidPatternError(message, place, hint="*4 stands for four edges between the same two vertices")
+    if count > MAX_EDGES:
+        message = f"a pattern may have {MAX_EDGES} edges, not {count:,}"
+        raise InvalidPatternError(message, place)
+    if edge.name is None:
+        return tuple(_bind_edge_name(edge, None, work) for _ in range(count))
+    stem = edge.name
+    _refuse_taken(stem, work)
+    named = (ast.Name(f"{stem.text}_{number}", stem.location) for number in range(1, count + 1))
+    work.copies[stem.text] = tuple(_bind_edge_name(edge, name, work) for name in named)
+    return work.copies[stem.text]
+
+
+def _bind_edge_name(edge: ast.Edge, given: ast.Name | None, work: _Work) -> str:
     if len(work.edge_places) == MAX_EDGES:
         message = f"a pattern may have {MAX_EDGES} edges; this is one more"
         raise InvalidPatternError(message, edge.location)
-    if edge.name is None:
+    if given is None:
         name, place = _fresh("e", work.edge_numbers, work.used), edge.location
     else:
-        name, place = edge.name.text, edge.name.location
-        _refuse_empty(edge.name)
-        if name in work.edge_places:
-            message = f"{show(name)} names two edges"
-            raise InvalidPatternError(message, place, hint="every edge is written once and has a name of its own")
-        if name in work.vertices:
-            message = f"{show(name)} already names a vertex"
-            raise InvalidPatternError(message, place, hint="give the edge another name")
+        name, place = given.text, given.location
+        _refuse_taken(given, work)
     work.edge_places[name] = place
     return name
+
+
+def _refuse_taken(given: ast.Name, work: _Work) -> None:
+    name, place = given.text, given.location
+    _refuse_empty(given)
+    if name in work.edge_places or name in work.copies:
+        message = f"{show(name)} names two edges"
+        raise InvalidPatternError(message, place, hint="every edge is written once and has a name of its own")
+    if name in work.vertices:
+        message = f"{show(name)} already names a vertex"
+        raise InvalidPatternError(message, place, hint="give the edge another name")
 
 
 def _bind_vertex(vertex: ast.Vertex, work: _Work) -> str:
@@ -110,7 +167,7 @@ def _bind_vertex(vertex: ast.Vertex, work: _Work) -> str:
     else:
         name = vertex.name.text
         _refuse_empty(vertex.name)
-        if name in work.edge_places:
+        if name in work.edge_places or name in work.copies:
             message = f"{show(name)} already names an edge"
             raise InvalidPatternError(message, vertex.name.location, hint="give the vertex another name")
     work.vertices.setdefault(name, vertex.location)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.pattern import Morphism
+from graphtide_core.pattern import Morphism, Report
 from graphtide_core.predicate import (
     And,
     Arithmetic,
@@ -49,6 +49,8 @@ def print_pattern(pattern: SubgraphPattern) -> str:
         lines.append("ORDER " + ", ".join(" < ".join(map(write_name, chain)) for chain in pattern.order.chains()))
     if pattern.morphism is not Morphism.ISOMORPHISM:
         lines.append(f"UNDER {pattern.morphism.value.upper()}")
+    if pattern.report not in (Report.ALL, Report.MAXIMAL):
+        lines.append(f"REPORT {pattern.report.value.upper()}")
     lines.append(f"ON {write_name(pattern.stream)} WINDOW {pattern.window}")
     return "\n".join(lines) + "\n"
 

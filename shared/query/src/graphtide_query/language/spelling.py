@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from graphtide_core.edge import Value
 
 KEYWORDS = frozenset(
-    {"PATTERN", "MATCH", "WHERE", "ORDER", "UNDER", "EDGE", "ISOMORPHISM", "ON", "WINDOW"}
+    {"PATTERN", "MATCH", "WHERE", "ORDER", "UNDER", "EDGE", "ISOMORPHISM", "DUAL", "SIMULATION", "ON", "WINDOW"}
+    | {"REPORT", "ALL", "MAXIMAL", "INSTANCES", "CHANGES"}
     | {"OR", "AND", "NOT", "IN", "STARTS", "WITH", "IS", "NULL", "TRUE", "FALSE"}
 )
 """Words of the language; as names they are written in backticks, though most places do without."""

@@ -111,7 +111,7 @@ class HostRecords:
             stream=pattern.stream,
             unit=unit,
             plan=Plan(pattern, *plan_of(plan.plan)),
-            window=pattern.window.ticks_at_least(unit),
+            window=pattern.reach(unit),
             forms=canonical_edges(pattern),
             limits=limits,
             start=plan.start,
