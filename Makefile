@@ -167,19 +167,21 @@ $(STAMPS)/demo: $(STAMPS)/tools $(RUST_SOURCES) $(PURE_SOURCES)
 	@touch $@
 
 .PHONY: wheels
-wheels: prerequisites $(STAMPS)/tools  ## build what is published, into dist/: graphtide, and graphtide-native for this machine's kind
+wheels: prerequisites $(STAMPS)/tools  ## build what is published, into dist/: graphtide, graphtide-bench, and graphtide-native for this machine's kind
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt maturin
 	@rm -rf dist
 	@$(STEP) 'compiling the native extension' $(BIN)/maturin build --quiet --release --manifest-path $(EXTENSION) --out dist
 	@$(STEP) 'packing the Python packages' \
 	  $(BIN)/uv build --quiet --wheel --build-constraint constraints.txt packaging/graphtide --out-dir dist
+	@$(STEP) 'packing the benchmarks' \
+	  $(BIN)/uv build --quiet --wheel --build-constraint constraints.txt shared/bench --out-dir dist
 	@ls -l dist/*.whl
 
 $(STAMPS)/python: $(STAMPS)/tools $(PYPROJECTS)
 	@test ! -e $(STAMPS)/demo || { VIRTUAL_ENV=$(VENV) $(BIN)/uv pip uninstall --quiet graphtide graphtide-native && rm $(STAMPS)/demo; }
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --requirement development.txt
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt \
-	  --editable shared/core --editable shared/query --editable shared/wire --editable shared/testing
+	  --editable shared/core --editable shared/generate --editable shared/query --editable shared/wire --editable shared/testing
 	@touch $@
 
 $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
@@ -187,5 +189,6 @@ $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime \
 	  --editable services/planner --editable services/statistics --editable services/admin_api \
 	  --editable services/ingestion --editable services/preprocess --editable "services/backfill[spark]" \
-	  --editable services/matcher_timing --editable services/matcher_sjtree --editable services/standalone
+	  --editable services/matcher_timing --editable services/matcher_sjtree --editable services/standalone \
+	  --editable shared/bench
 	@touch $@

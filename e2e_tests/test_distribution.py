@@ -1,4 +1,4 @@
-"""The wheel `graphtide` is put together from packages that know their needs: it asks for what they ask for."""
+"""The wheel `graphtide` holds packages that know their needs, and asks for what they ask for; two more wheels hold one each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NOT_PUBLISHED = {"graphtide-testing"}
-NATIVE = "graphtide-native"
+NATIVE, BENCH = "graphtide-native", "graphtide-bench"
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -24,6 +24,9 @@ PARTS = {
     for path in sorted(ROOT.glob("s*/*/pyproject.toml"))
     if (project := read(path))["project"]["name"] not in NOT_PUBLISHED
 }
+ALONE = {name: PARTS.pop(name) for name in (NATIVE, BENCH)}
+"""Packages that are published as they are."""
+PUBLISHED = [WHOLE, *(project for _, project in ALONE.values())]
 
 
 def libraries(requirements: list[str]) -> set[str]:
@@ -40,46 +43,46 @@ def all_of(project: dict[str, Any]) -> list[str]:
 def test_every_package_is_in_a_wheel() -> None:
     included = WHOLE["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     packed = {(ROOT / "packaging/graphtide" / path).resolve() for path in included}
-    pure = {
+    assert packed == {
         path.parent / package
         for path, project in PARTS.values()
-        for package in project.get("tool", {})
-        .get("hatch", {})
-        .get("build", {})
-        .get("targets", {})
-        .get("wheel", {})
-        .get("packages", ())
+        for package in project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     }
-    assert packed == pure
     assert all(path.name == name for path, name in ((Path(path), name) for path, name in included.items()))
-    assert {name for name, (_, project) in PARTS.items() if "maturin" in project["build-system"]["build-backend"]} == {NATIVE}
 
 
-def test_it_asks_for_the_libraries_of_its_parts_and_of_the_benchmarks() -> None:
-    of_parts = set().union(*(libraries(all_of(project)) for _, project in PARTS.values()))
-    extras = WHOLE["project"]["optional-dependencies"]
-    assert libraries(all_of(WHOLE)) - libraries(extras["bench"]) == of_parts - libraries(extras["bench"])
+def test_it_asks_for_the_libraries_of_its_parts() -> None:
+    parts = [project for _, project in PARTS.values()] + [ALONE[NATIVE][1]]
+    assert libraries(all_of(WHOLE)) == set().union(*(libraries(all_of(project)) for project in parts))
 
 
 def test_a_base_install_has_what_its_packages_ask_for() -> None:
-    parts = [PARTS[name][1]["project"]["dependencies"] for name in ("graphtide", "graphtide-core", "graphtide-query", NATIVE)]
-    assert libraries(WHOLE["project"]["dependencies"]) == set().union(*map(libraries, parts))
+    names = ("graphtide", "graphtide-core", "graphtide-generate", "graphtide-query")
+    parts = [*(PARTS[name][1] for name in names), ALONE[NATIVE][1]]
+    asked = [project["project"]["dependencies"] for project in parts]
+    assert libraries(WHOLE["project"]["dependencies"]) == set().union(*map(libraries, asked))
 
 
-@pytest.mark.parametrize("project", [WHOLE, PARTS[NATIVE][1]], ids=["graphtide", NATIVE])
+def test_the_benchmarks_come_with_their_extra_alone() -> None:
+    version = WHOLE["project"]["version"]
+    assert WHOLE["project"]["optional-dependencies"]["bench"] == [f"{BENCH}=={version}"]
+    assert f"graphtide=={version}" in ALONE[BENCH][1]["project"]["dependencies"]
+
+
+@pytest.mark.parametrize("project", PUBLISHED, ids=["graphtide", *ALONE])
 def test_a_wheel_says_what_it_is(project: dict[str, Any]) -> None:
     told = project["project"]
     assert told["license"] == "Apache-2.0"
     assert told["readme"] == "README.md"
     assert told["requires-python"] == ">=3.11"
     assert "Typing :: Typed" in told["classifiers"]
-    folder = ROOT / "packaging/graphtide" if project is WHOLE else PARTS[NATIVE][0].parent
+    folder = ROOT / "packaging/graphtide" if project is WHOLE else ALONE[told["name"]][0].parent
     assert all((folder / name).is_file() for name in (told["readme"], *told["license-files"]))
 
 
 def test_lower_bounds_are_versions_that_the_tests_run_with() -> None:
     pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
-    for each in all_of(WHOLE) + all_of(PARTS[NATIVE][1]):
+    for each in (each for project in PUBLISHED for each in all_of(project)):
         if each.startswith("graphtide"):
             continue
         found = re.fullmatch(r"([a-z0-9-]+)(\[[a-z]+\])?>=([0-9.b]+)", each)
@@ -89,7 +92,7 @@ def test_lower_bounds_are_versions_that_the_tests_run_with() -> None:
 
 
 def test_all_have_one_version() -> None:
-    versions = {project["project"]["version"] for _, project in PARTS.values()} | {WHOLE["project"]["version"]}
+    versions = {project["project"]["version"] for project in (*PUBLISHED, *(part for _, part in PARTS.values()))}
     (version,) = versions
     assert f"{NATIVE}=={version}" in WHOLE["project"]["dependencies"]
     assert read(ROOT / "shared/native/Cargo.toml")["workspace"]["package"]["version"] == version

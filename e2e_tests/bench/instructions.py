@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from graphtide.bench.cache import csv_file, statistics_of, texts
-from graphtide.bench.workload import WORKLOADS
+from graphtide_bench.cache import csv_file, statistics_of, texts
+from graphtide_bench.workload import WORKLOADS
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Concurrency, Limits, encode
 from graphtide_query import parse

@@ -7,7 +7,6 @@ from random import Random
 import graphtide
 from graphtide import MatchOptions, Session
 from graphtide.adaptation import AdaptationPolicy, Watch
-from graphtide.bench.stream import StreamRecipe, generate
 from graphtide.readers import ReaderOptions
 from graphtide.readers.memory import from_edges
 from graphtide_core.edge import Edge
@@ -64,32 +63,6 @@ def test_plans_stay_if_told_to() -> None:
     for start in range(0, len(edges), 100):
         session.push(edges[start : start + 100])
     assert session.replans == []
-
-
-def test_a_generated_stream_that_swaps_is_matched_as_the_oracle_does_it() -> None:
-    recipe = StreamRecipe(
-        seed=5,
-        edges=4_000,
-        vertices=40,
-        vertex_labels=1,
-        edge_labels=4,
-        alpha=0.5,
-        closing=0.1,
-        label_skew=2.0,
-        swap_after=2_000,
-    )
-    edges = [
-        Edge(EdgeId(f"e{number}"), EventTime(edge.ts), VertexId(str(edge.source)), VertexId(str(edge.target)), f"E{edge.label}")
-        for number, edge in enumerate(generate(recipe))
-    ]
-    (pattern,) = graphtide.parse("PATTERN p MATCH (u)-[x:E0]->(v)-[y:E0]->(w)-[z:E3]->(t) ON s WINDOW 60")
-    session = Session(pattern, MatchOptions(adaptation=EAGER))
-    found = [match for start in range(0, len(edges), 100) for match in session.push(edges[start : start + 100])]
-    found += session.finish()
-    expected = sorted(SubgraphOracle(pattern).run(edges))
-    assert len(expected) > 20
-    assert keys(found) == expected
-    assert session.replans
 
 
 def watched(batches: list[list[Edge]], policy: AdaptationPolicy) -> list[int]:

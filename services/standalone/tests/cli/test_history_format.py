@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide.cli.app import app
-from graphtide.generate.writer import write_stream
 from graphtide_backfill import bootstrap
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.domain.sizing import Machine
@@ -15,6 +14,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
+from graphtide_generate.writer import write_stream
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 HEAVY = (
     "asyncio",
     "fastapi",
-    "graphtide.bench",
+    "graphtide_bench",
     "graphtide.explaining",
+    "graphtide_generate",
     "graphtide_native",
     "graphtide_query",
     "graphtide_runtime",
@@ -95,7 +96,7 @@ def test_help_of_a_verb_loads_no_library_of_its_work() -> None:
     for verb in ("match", "validate", "statistics", "backfill"):
         status, parts = after(verb, "--help")
         assert status == 0
-        assert not parts & {"pyarrow", "lark", "rich", "graphtide.bench", "graphtide.explaining", "httpx2", "numpy", "pandas"}
+        assert not parts & {"pyarrow", "lark", "rich", "graphtide_bench", "graphtide.explaining", "httpx2", "numpy", "pandas"}
 
 
 def test_match_over_a_text_loads_what_it_matches_with(files: Path) -> None:
@@ -113,20 +114,20 @@ def test_types_of_attributes_and_statistics_of_a_text_load_no_arrow(files: Path)
         "match", files / "p.gtp", stream, *declared, "--statistics-from", stream, "--explain", files / "plan.txt"
     )
     assert matched == 0
-    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide_bench", "graphtide_runtime"}
     analyzed, parts = after("explain", files / "p.gtp", "--analyze", stream)
     assert analyzed == 0
-    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide_bench", "graphtide_runtime"}
     validated, parts = after("validate", files / "p.gtp", "--stream", stream, *declared)
     assert validated == 0
-    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide.bench", "graphtide.explaining", "graphtide_runtime"}
+    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide_bench", "graphtide.explaining", "graphtide_runtime"}
 
 
 @pytest.mark.parametrize("form", ["json", "plot"])
 def test_statistics_draw_no_table_that_nobody_sees(form: str, files: Path) -> None:
     status, parts = after("statistics", files / "payments.csv", "--window", "1s", "--format", form, "--output", files / "drawn")
     assert status == 0
-    assert not parts & {"asyncio", "httpx2", "lark", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+    assert not parts & {"asyncio", "httpx2", "lark", "pyarrow", "rich", "graphtide_bench", "graphtide_runtime"}
 
 
 def test_python_over_records_loads_no_arrow_and_no_event_loop() -> None:
@@ -134,19 +135,19 @@ def test_python_over_records_loads_no_arrow_and_no_event_loop() -> None:
     lines = f"import json, sys, graphtide; found = list(graphtide.match({PATTERN!r}, {records!r})); print(len(found))"
     count, parts = loaded_by(lines)
     assert count == "1"
-    assert not parts & {"asyncio", "httpx2", "numpy", "pandas", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+    assert not parts & {"asyncio", "httpx2", "numpy", "pandas", "pyarrow", "rich", "graphtide_bench", "graphtide_runtime"}
 
 
 def test_a_client_loads_no_arrow() -> None:
     _, parts = loaded_by("import json, sys, graphtide; print(graphtide.Client.__name__)")
     assert "httpx2" in parts
-    assert not parts & {"numpy", "pandas", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+    assert not parts & {"numpy", "pandas", "pyarrow", "rich", "graphtide_bench", "graphtide_runtime"}
 
 
 def test_generate_of_a_text_loads_no_arrow(tmp_path: Path) -> None:
     status, parts = after("generate", "payments", "--output", tmp_path / "x.csv", "--records", 100, "--planted", 1)
     assert status == 0
-    assert not parts & {"pyarrow", "lark", "rich", "graphtide_native", "graphtide.bench"}
+    assert not parts & {"pyarrow", "lark", "rich", "graphtide_native", "graphtide_bench"}
 
 
 def test_checking_or_explaining_a_pattern_loads_no_engine_and_no_http(files: Path) -> None:
@@ -154,13 +155,13 @@ def test_checking_or_explaining_a_pattern_loads_no_engine_and_no_http(files: Pat
     assert (validated, parts) == (0, {"graphtide_query", "lark", "pydantic"})
     explained, parts = after("explain", files / "p.gtp")
     assert explained == 0
-    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide.bench", "graphtide_runtime"}
+    assert not parts & {"asyncio", "httpx2", "pyarrow", "rich", "graphtide_bench", "graphtide_runtime"}
 
 
 def test_verbs_of_a_server_load_no_engine() -> None:
     status, parts = after("tail", "nobody", "--server", "http://127.0.0.1:1")
     assert status == 1
-    assert not parts & {"graphtide_native", "lark", "rich", "pyarrow", "graphtide.bench", "graphtide_runtime"}
+    assert not parts & {"graphtide_native", "lark", "rich", "pyarrow", "graphtide_bench", "graphtide_runtime"}
 
 
 def test_the_package_loads_nothing_until_it_is_asked() -> None:
@@ -203,6 +204,18 @@ def test_the_list_of_commands_is_in_order() -> None:
     shown = CliRunner().invoke(app, ["--help"], terminal_width=500).stdout
     named = [line.split()[0] for line in shown.partition("Commands:")[2].splitlines() if line.startswith("  ")]
     assert [name for name in named if name in VERBS] == list(VERBS)
+
+
+@pytest.mark.parametrize("arguments", [["bench", "subgraph", "--quick"], ["bench", "--help"]])
+def test_a_verb_of_an_extra_that_is_not_installed_says_how_to_get_it(arguments: list[str]) -> None:
+    without = f"import sys; sys.modules['graphtide_bench'] = None; {AFTER}"
+    line = [sys.executable, "-c", without, json.dumps(arguments)]
+    ended = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
+    told, _, end = ended.stderr.splitlines()
+    assert ended.stdout == ""
+    assert told.startswith("graphtide: bench needs graphtide_bench")
+    assert told.endswith(", which is not installed: pip install 'graphtide[bench]'")
+    assert json.loads(end)[0] == 1
 
 
 def test_an_unknown_verb_is_told() -> None:

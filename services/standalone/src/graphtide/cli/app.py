@@ -1,12 +1,13 @@
 """The commands and what they are called.
 
 A verb's module is imported when the verb is used, and no earlier: help, completion and every other verb do without it and the
-libraries that it needs.
+libraries that it needs. A verb of an extra that is not installed is in the lists, and says how to get it when it is used.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import nullcontext
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
@@ -16,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from graphtide.cli.signals import starting, status_of_interrupt
+from graphtide.extras import needing
 
 if TYPE_CHECKING:
     # typer's own copy of click.
@@ -33,12 +35,14 @@ class Verb(NamedTuple):
         attribute: the function's name there.
         help: what the list of commands says: the first paragraph of its own help.
         panel: the list it stands in.
+        extra: the one that its module comes with, if every installation does not have it.
     """
 
     module: str
     attribute: str
     help: str
     panel: str = _ON_STREAMS
+    extra: str | None = None
 
 
 VERBS: Final = {
@@ -78,7 +82,12 @@ VERBS: Final = {
         "Generate a day of network flows with planted exfiltrations and near misses, find them, and check what was found.",
     ),
     "dev": Verb("graphtide.cli.dev", "app", "Run all services in one process, to try things."),
-    "bench": Verb("graphtide.bench.cli", "app", "Measure the engines over seeded workloads; every run checks its matches."),
+    "bench": Verb(
+        "graphtide_bench.cli",
+        "app",
+        "Measure the engines over seeded workloads; every run checks its matches.",
+        extra="bench",
+    ),
     "apply": Verb(
         "graphtide.cli.server",
         "apply",
@@ -123,9 +132,14 @@ VERBS: Final = {
 
 @cache
 def loaded(name: str) -> Command:
-    """Return the command of a verb, its module imported."""
+    """Return the command of a verb, its module imported.
+
+    Raises:
+        FatalError: the verb needs an extra that is not installed.
+    """
     verb = VERBS[name]
-    made = getattr(import_module(verb.module), verb.attribute)
+    with needing(verb.extra, name) if verb.extra else nullcontext():
+        made = getattr(import_module(verb.module), verb.attribute)
     if not isinstance(made, typer.Typer):
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         alone.command(name)(made)

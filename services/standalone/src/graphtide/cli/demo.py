@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
+from graphtide_generate import GENERATORS
+from graphtide_generate.stream import Recipe
+from graphtide_generate.writer import write_ground_truth, write_patterns, write_stream
 from graphtide_native.allocator import keep_pages
 from rich import box
 from rich.console import Console
@@ -19,9 +22,6 @@ from graphtide.cli.arguments import MOST_AT_ONCE, read_patterns
 from graphtide.cli.output import MatchFile
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.status import FAILED
-from graphtide.generate import GENERATORS
-from graphtide.generate.stream import Recipe
-from graphtide.generate.writer import write_ground_truth, write_patterns, write_stream
 from graphtide.options import MatchOptions
 from graphtide.readers import ReaderOptions
 from graphtide.run import prepare

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 from graphtide_core.errors import FatalError
+from graphtide_generate import GENERATORS
+from graphtide_generate.stream import Recipe
+from graphtide_generate.writer import write_ground_truth, write_patterns, write_stream
 
 from graphtide.cli.arguments import MOST_AT_ONCE, choice, refuse_shared_files
 from graphtide.cli.output import refuse_unwritable
-from graphtide.generate import GENERATORS
-from graphtide.generate.stream import Recipe
-from graphtide.generate.writer import write_ground_truth, write_patterns, write_stream
 
 
 def generate(

@@ -1,0 +1,155 @@
+"""Many patterns in one pass over one stream, against one pattern.
+
+The patterns are drawn each on its own from a stream with thousands of edge labels, so that most edges mean nothing to most
+patterns. Ratios compare with the smallest number of patterns; more patterns find more matches, and that work is in the ratio.
+Planning is timed apart, in processor time: the planner knows the types and 2-edge paths of the whole stream, millions of them,
+and the first number of patterns pays for what it puts together of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from time import process_time
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import FatalError
+from graphtide_query import parse
+from graphtide_query.planner import plan
+
+from graphtide_bench.cache import many_patterns
+from graphtide_bench.measure import load, run_repeatedly
+from graphtide_bench.table import Table, rate, ratio, size
+from graphtide_bench.workload import MANY_LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from graphtide_core.pattern import SubgraphPattern
+
+    from graphtide_bench.measure import LoadedStream
+
+
+@dataclass(frozen=True, slots=True)
+class ManyRun:
+    """A number of patterns in one pass.
+
+    Attributes:
+        workload: name of the stream's workload.
+        engine: its name.
+        patterns: how many.
+        edges: of the stream.
+        relevant: edges whose labels some pattern asks for.
+        seconds: of every run.
+        matches: of all patterns.
+        state_bytes: of all patterns at the end of the stream; among many patterns the peak is looked at too seldom to be one.
+        plan_seconds: processor time that planning them took; 0.0 in reports of before it was measured.
+    """
+
+    workload: str
+    engine: str
+    patterns: int
+    edges: int
+    relevant: int
+    seconds: tuple[float, ...]
+    matches: int
+    state_bytes: int
+    plan_seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Edges a second in the median run."""
+        return self.edges / median(self.seconds)
+
+
+def run(
+    numbers: Sequence[int], engines: Sequence[str], repeats: int, cache: Path, progress: Callable[[str], None] = lambda _: None
+) -> tuple[ManyRun, ...]:
+    """Measure every number of patterns under every engine.
+
+    Raises:
+        FatalError: engines do not agree on the matches, or no pattern matches.
+    """
+    window = MANY_LABELS.windows[0]
+    progress("stream and patterns")
+    stream = load(MANY_LABELS, cache)
+    texts = many_patterns(MANY_LABELS, window, max(numbers), cache)
+    patterns = parse("\n".join(texts))
+    runs = []
+    for engine in engines:
+        for number in sorted(numbers):
+            progress(f"{number:,} patterns under {engine}")
+            runs.append(_run(patterns[:number], engine, stream, repeats))
+    return tuple(runs)
+
+
+def check(runs: Sequence[ManyRun]) -> str:
+    """Return what was checked, in a sentence.
+
+    Raises:
+        FatalError: engines do not agree on the matches, or a pattern drawn from the stream has none at all.
+    """
+    matches: dict[int, set[int]] = {}
+    for each in runs:
+        matches.setdefault(each.patterns, set()).add(each.matches)
+    for number, found in matches.items():
+        if len(found) > 1:
+            message = f"engines differ on {number:,} patterns: {sorted(found)} matches"
+            raise FatalError(message)
+        if min(found) < number:
+            message = f"{number:,} patterns, each drawn from the stream, have only {min(found):,} matches"
+            raise FatalError(message)
+    engines = len({each.engine for each in runs})
+    return f"Matches checked: at least one for each pattern, and equal between the engines that were run ({engines})."
+
+
+def by_number(runs: Sequence[ManyRun]) -> Table:
+    """Return a row for each number of patterns and each engine."""
+    fewest = {each.engine: each for each in sorted(runs, key=lambda each: -each.patterns)}
+    rows = tuple(
+        (
+            each.engine,
+            f"{each.patterns:,}",
+            f"{median(each.seconds) * 1000:,.1f} ms",
+            f"{min(each.seconds) * 1000:,.1f}..{max(each.seconds) * 1000:,.1f} ms",
+            rate(each.rate),
+            ratio(fewest[each.engine].rate / each.rate),
+            f"{each.matches:,}",
+            f"{each.relevant / each.edges:.1%}",
+            size(each.state_bytes),
+            f"{each.plan_seconds:,.2f} s",
+        )
+        for each in runs
+    )
+    header = (
+        "engine",
+        "patterns",
+        "time",
+        "runs",
+        "edges/s",
+        "ratio",
+        "matches",
+        "relevant edges",
+        "state at the end",
+        "planning",
+    )
+    return Table("Many patterns in one pass", header, rows)
+
+
+def _run(patterns: Sequence[SubgraphPattern], engine: str, stream: LoadedStream, repeats: int) -> ManyRun:
+    started = process_time()
+    plans = [plan(p, engine, statistics=stream.statistics, patterns=len(patterns)) for p in patterns]
+    plan_seconds = process_time() - started
+    passes = run_repeatedly(plans, stream, repeats)
+    return ManyRun(
+        workload=MANY_LABELS.name,
+        engine=engine,
+        patterns=len(patterns),
+        edges=stream.edges,
+        relevant=passes[0].totals.relevant,
+        seconds=tuple(each.seconds for each in passes),
+        matches=passes[0].matches,
+        state_bytes=passes[0].totals.state_bytes,
+        plan_seconds=plan_seconds,
+    )
