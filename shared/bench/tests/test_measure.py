@@ -1,4 +1,4 @@
-"""Measurements: every case is run and checked, and what is made of them is right."""
+"""Every case is measured and checked, and the summaries of the measurements are right."""
 
 from __future__ import annotations
 

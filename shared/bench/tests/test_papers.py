@@ -1,4 +1,4 @@
-"""The commands that measure what the papers claim: what they check, on streams of a few thousand edges."""
+"""The commands that measure what the papers claim check their matches, on streams of a few thousand edges."""
 
 from __future__ import annotations
 

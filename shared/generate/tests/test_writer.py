@@ -1,4 +1,4 @@
-"""Generated streams as files of every format."""
+"""Generated streams are written in every format, with their ground truth."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Benchmarks: seeded workloads, what is measured over them, and reports of it. How to read them: `docs/benchmarks.md`."""
+"""Benchmarks the engines on seeded workloads, checks their matches, and reports. How to read it: `docs/benchmarks.md`."""

@@ -1,4 +1,4 @@
-"""What a change of the stream costs: patterns over a stream whose label frequencies swap half-way.
+"""Measures what a change of the stream costs: patterns over a stream whose label frequencies swap half-way.
 
 Each pattern is matched by `auto` as it runs in the pipeline, sampling the stream and changing its plan; by `auto` held to its
 first plan; and by every engine with a plan made for the second half, of which the fastest there is the best fixed plan. Time

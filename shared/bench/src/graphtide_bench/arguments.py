@@ -1,4 +1,4 @@
-"""Options that commands of `graphtide bench` share, and how they read several values and hand out what they found."""
+"""Defines the options that commands of `graphtide bench` share, reads lists of values, and hands out reports."""
 
 # No deferred annotations here: typer reads them when a command runs.
 from collections.abc import Callable, Collection, Iterator
@@ -26,7 +26,7 @@ Cache = Annotated[Path, typer.Option("--cache", help="Folder of generated stream
 
 @contextmanager
 def running() -> Iterator[Callable[[str], None]]:
-    """Give what tells the progress; turn a failure into a message and exit status 1."""
+    """Yield what shows the progress; turn a failure into a message and exit status 1."""
     console = Console(stderr=True)
     try:
         with console.status("starting") as status:
@@ -46,7 +46,7 @@ def hand_out(report: Report, output: Path | None, markdown: Path | None) -> None
 
 
 def wide_console() -> Console:
-    """Return a console that is wide enough for the tables where nothing says how wide it is."""
+    """Return a console; one that is no terminal is made wide enough for the tables."""
     console = Console()
     return console if console.is_terminal else Console(width=_WIDTH)
 
@@ -60,7 +60,7 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
     """Return the numbers between commas.
 
     Raises:
-        BadParameter: one is no number, or less than 1.
+        BadParameter: one is not a number, or is less than 1.
     """
     try:
         found = tuple(int(part) for part in split(text))

@@ -1,4 +1,4 @@
-"""Generated streams as files, made once: the name of a file holds a digest of the recipe.
+"""Keeps generated streams as files, each made once; the name of a file holds a digest of its recipe.
 
 Invariant: a file of that name is whole, because it is written beside its place and then moved there.
 """
@@ -33,7 +33,7 @@ _HEADER = ("ts", "src", "dst", "label", "src_label", "dst_label")
 
 
 def csv_file(workload: Workload, cache: Path) -> Path:
-    """Return the workload's stream as CSV, generating it if need be."""
+    """Return the workload's stream as CSV, generated if it is not there yet."""
     return _made(cache / f"{_stem(workload)}.csv", lambda path: write_csv(generate(workload.recipe), path))
 
 
@@ -44,7 +44,7 @@ def arrow_file(workload: Workload, cache: Path) -> Path:
 
 
 def many_patterns(workload: Workload, drawn_from: int, number: int, cache: Path) -> tuple[str, ...]:
-    """Return the texts of so many patterns with a window of `drawn_from` ticks; see `Workload.many_patterns`."""
+    """Return the texts of `number` patterns with a window of `drawn_from` ticks; see `Workload.many_patterns`."""
 
     def write(path: Path) -> None:
         drawn = workload.many_patterns(drawn_from, number)
@@ -55,7 +55,7 @@ def many_patterns(workload: Workload, drawn_from: int, number: int, cache: Path)
 
 
 def texts(patterns: Iterable[DrawnPattern], window: int) -> dict[str, str]:
-    """Return the texts of drawn patterns with a window of so many ticks, by name."""
+    """Return the texts of drawn patterns with a window of `window` ticks, by name."""
     return {pattern.name: pattern.text(window) for pattern in patterns}
 
 
@@ -71,7 +71,7 @@ def write_csv(edges: Iterable[LabelledEdge], path: Path) -> None:
 
 
 def statistics_of(path: Path) -> StatisticsSnapshot:
-    """Count what a planner wants to know of a CSV stream: all of it, as a stream's statistics would tell after a while."""
+    """Count the whole of a CSV stream: what the planner of a running system comes to know after a while."""
     options = ReaderOptions(keep_raw=False)
     counted = StreamStatistics(options.symbols)
     for batch in open_stream(path, options).batches():

@@ -1,4 +1,4 @@
-"""The commands of `graphtide bench`. Options that take several values take them with commas between."""
+"""Defines the commands of `graphtide bench`. An option that takes several values takes them separated by commas."""
 
 # No deferred annotations here: typer reads them when a command runs.
 from pathlib import Path

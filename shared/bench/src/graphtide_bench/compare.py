@@ -1,4 +1,4 @@
-"""Two reports side by side: how many times as fast, or as large, the later is, over the cases that both have."""
+"""Compares two reports: how many times as fast, or as large, the later one is, over the cases that both have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Figure = tuple[str, str, float]
 def compare(before: Report, after: Report) -> Table:
     """Return a row for each group of cases: the mean ratio after/before, and the cases that changed least and most.
 
-    Of rates, more than 1 is better; of bytes, less.
+    More than 1 is better for rates, less than 1 for bytes.
 
     Raises:
         FatalError: the reports have no case in common.

@@ -1,4 +1,4 @@
-"""One pattern on several threads, with locks taken one by one or all at once, against one thread.
+"""Measures one pattern on several threads, with locks taken one by one or all at once, against one thread.
 
 The patterns are those whose joins cost most: stars and the tree, without an order and with a partial one.
 """

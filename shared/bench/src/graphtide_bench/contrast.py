@@ -1,4 +1,4 @@
-"""Named workloads that set engines apart: where keeping partial matches pays, and where it is wasted."""
+"""Measures named workloads that set engines apart: where keeping partial matches pays, and where it is wasted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ContrastCase:
 
 @dataclass(frozen=True, slots=True)
 class ContrastRun:
-    """A case in one way; processor seconds of every run, partial matches alive at most."""
+    """A case in one way; processor seconds of every run, most partial matches alive at once."""
 
     name: str
     way: str

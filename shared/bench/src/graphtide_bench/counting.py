@@ -1,4 +1,4 @@
-"""How fast the statistics of a stream are counted, 2-edge paths included, over batches decoded beforehand."""
+"""Measures how fast the statistics of a stream, 2-edge paths included, are counted over decoded batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory: of whole processes as a stream gets longer, and of each storage of partial matches."""
+"""Measures memory: of whole processes as a stream gets longer, and of each storage of partial matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of `graphtide bench` that measure what the papers claim: selectivity, change of the stream, statistics."""
+"""Defines the commands that measure what the papers claim: selectivity, change of the stream, statistics."""
 
 # No deferred annotations here: typer reads them when a command runs.
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A process that matches a stream file block by block and says how much memory it took; `memory` starts it.
+"""Runs as a process that matches a stream file block by block and says how much memory it took; `memory` starts it.
 
 Reads a `PeakRequest` as JSON from standard input and writes a `PeakAnswer` to standard output. The process imports what a
 matcher and its readers need and nothing of the benchmarks, so that the figure is theirs.
@@ -66,8 +66,7 @@ def answer(request: PeakRequest) -> PeakAnswer:
 def peak_resident_bytes() -> int:
     """Return the most memory that this process has had resident.
 
-    Linux counts in the figure of `getrusage` what the process that started this one had resident when it did; its status file
-    does not.
+    On Linux, `getrusage` also counts what the parent had resident when it started this process; the status file does not.
     """
     try:
         lines = _STATUS.read_text(encoding="utf-8").splitlines()

@@ -1,8 +1,8 @@
-"""Patterns drawn from a stream: random embeddings of nine shapes in its first edges, so that every pattern can match.
+"""Draws patterns from a stream: random embeddings of nine shapes in its first edges, so that every pattern can match.
 
 Invariant: equal streams and seeds give equal patterns; the sequence of random calls is part of the contract, as for streams.
-A total order is the order of the embedding itself, a partial one a third of its pairs, so both can match as well; only where
-edges of the embedding have equal timestamps does the total order put them in an order the stream does not have.
+A total order is the order of the embedding itself, a partial one a third of its pairs, so both can match as well. Edges of the
+embedding with equal timestamps are the exception: the total order puts them in an order that the stream does not have.
 Cost: an attempt is O(degree) an edge; dense shapes in sparse streams take thousands of attempts.
 """
 
@@ -59,7 +59,7 @@ class DrawnPattern:
     order: tuple[tuple[int, int], ...]
 
     def text(self, window: int) -> str:
-        """Return the pattern in the pattern language, with a window of so many ticks."""
+        """Return the pattern in the pattern language, with a window of `window` ticks."""
         seen: set[int] = set()
 
         def vertex(number: int) -> str:
@@ -92,7 +92,7 @@ def draw(edges: Iterable[LabelledEdge], seed: int) -> tuple[DrawnPattern, ...]:
 def draw_many(edges: Iterable[LabelledEdge], seed: int, number: int) -> tuple[DrawnPattern, ...]:
     """Draw `number` patterns named p0, p1 and so on, each from an embedding of its own; shapes and orders take turns.
 
-    A prefix of many patterns is what fewer would have been. A shape that is not found is passed over.
+    A smaller `number` gives the first of the same patterns. A shape that is not found is passed over.
     """
     return tuple(islice(_draw_endlessly(_Graph(edges), Random(seed)), number))  # noqa: S311 - a workload, not a secret
 
@@ -107,7 +107,7 @@ def _draw_endlessly(graph: _Graph, rng: Random) -> Iterator[DrawnPattern]:
 
 
 class _Graph:
-    """Edges with their neighbourhoods, in the order they came."""
+    """Edges with their neighbourhoods, in the order of arrival."""
 
     def __init__(self, edges: Iterable[LabelledEdge]) -> None:
         self._edges = tuple(edges)

@@ -1,4 +1,4 @@
-"""A report: what a run of benchmarks found and on what machine, as JSON, as Markdown and on a terminal."""
+"""Holds what a run of benchmarks found and on which machine, as JSON, as Markdown and on a terminal."""
 
 # No deferred annotations here: msgspec reads them.
 import hashlib
@@ -138,7 +138,7 @@ def read(path: Path) -> Report:
     """Read a report.
 
     Raises:
-        FatalError: there is no such file, or it is no report.
+        FatalError: there is no such file, or it is not a report.
     """
     try:
         return msgspec.json.decode(path.read_bytes(), type=Report)

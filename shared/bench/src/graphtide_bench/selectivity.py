@@ -1,4 +1,4 @@
-"""The strategies of `sj-tree` on patterns of rising size, as Figures 9 and 10 of paper 003 compare them.
+"""Compares the strategies of `sj-tree` on patterns of rising size, as Figures 9 and 10 of paper 003 do.
 
 Figure 9: paths and trees of several sizes, drawn by edge types, under the four strategies; time is the mean over the patterns
 of a group, in processor seconds for the whole stream. Figure 10: the distribution of Relative Selectivity over paths of four
@@ -122,7 +122,7 @@ def run(
 def distributions(
     workloads: Sequence[Workload], cache: Path, records: int, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[RelativeSelectivities, ...]:
-    """Return the Relative Selectivities on the workloads, and on generated network flows of so many records."""
+    """Return the Relative Selectivities on the workloads, and on generated network flows of `records` records."""
     found = []
     for workload in workloads:
         progress(f"selectivities on stream {workload.name}")

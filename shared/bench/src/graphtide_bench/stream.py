@@ -1,4 +1,4 @@
-"""Seeded streams of labelled edges: power-law degrees, and some edges that close short cycles over recent ones.
+"""Generates streams of labelled edges from seeds: power-law degrees, and some edges that close short cycles over recent ones.
 
 Invariant: equal recipes give equal streams, on every machine; a recipe with fewer edges gives a prefix of the stream.
 The sequence of random calls is part of the contract: match counts and figures elsewhere refer to these streams.

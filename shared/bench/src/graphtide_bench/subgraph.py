@@ -1,4 +1,4 @@
-"""One pattern at a time: every pattern of a workload under every engine.
+"""Measures one pattern at a time: every pattern of a workload under every engine.
 
 Every count of matches is checked: against the known counts, and between all ways of finding the same pattern.
 """
@@ -61,7 +61,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pattern over a stream, still without a way to find it."""
+    """A pattern over a stream, before a way to find it is chosen."""
 
     workload: Workload
     stream: LoadedStream

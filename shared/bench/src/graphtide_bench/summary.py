@@ -1,4 +1,4 @@
-"""What measurements of single patterns come to: geometric means, growth with the window, bytes by storage, gain by threads."""
+"""Summarises measurements of single patterns: mean rates, growth with the window, bytes by storage, gain by threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of text, as Markdown or for a terminal, and how figures are written in them."""
+"""Formats tables of text and the figures in them, as Markdown or for a terminal."""
 
 from __future__ import annotations
 

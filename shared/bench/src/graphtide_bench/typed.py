@@ -1,7 +1,7 @@
-"""Patterns drawn by the types of a stream's edges, as paper 003 draws its queries (section 6.4.1).
+"""Draws patterns by the types of a stream's edges, as paper 003 draws its queries (section 6.4.1).
 
 A pattern grows edge by edge: each new edge gets a random type among those that fit the vertex label it grows from. Patterns
-with a 2-edge path that the stream has not are left out, as in the paper. Of those left, a few are taken whose Expected
+with a 2-edge path that the stream does not have are left out, as in the paper. A few of the others are taken, whose Expected
 Selectivities lie evenly between the least and the greatest, on a logarithmic scale.
 
 Invariant: equal statistics and seeds give equal patterns.

@@ -1,4 +1,4 @@
-"""The named workloads: streams, and the windows that patterns are drawn for.
+"""Names the workloads: streams, and the windows that patterns are drawn for.
 
 The patterns of a window of w are drawn from the first w edges of the stream, with the stream's seed.
 """
@@ -33,15 +33,15 @@ class Workload:
     windows: tuple[int, ...]
 
     def of_length(self, edges: int) -> Workload:
-        """Return the same workload over a stream of so many edges: a prefix of this one, or the same made longer."""
+        """Return the same workload over a stream of that length: a prefix of this one, or a continuation."""
         return replace(self, recipe=replace(self.recipe, edges=edges))
 
     def patterns(self, drawn_from: int) -> tuple[DrawnPattern, ...]:
-        """Return the patterns drawn from so many edges: nine shapes in three orders, less the shapes that were not found."""
+        """Return the patterns drawn from the first `drawn_from` edges: the shapes that were found, in three orders."""
         return draw(islice(generate(self.recipe), drawn_from), self.recipe.seed)
 
     def many_patterns(self, drawn_from: int, number: int) -> tuple[DrawnPattern, ...]:
-        """Return so many patterns, each drawn on its own."""
+        """Return `number` patterns, each drawn on its own."""
         return draw_many(islice(generate(self.recipe), drawn_from), self.recipe.seed, number)
 
 

@@ -1,4 +1,4 @@
-"""Seeded streams with planted instances of a pattern, near misses, and a ground truth."""
+"""Generates seeded streams with planted instances of a pattern, near misses, and a ground truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A day of network flows with planted data exfiltrations.
+"""Generates a day of network flows with planted data exfiltrations.
 
 The attack is Figure 1 of paper 004: a victim v browses a compromised website w, which answers with malware; v registers at a
 command server s, gets a command and sends data out, in this order within ten minutes.
@@ -71,7 +71,7 @@ class NetworkOptions:
             message = f"the stream must last longer than {2 * WINDOW} ms"
             raise ValueError(message)
         if hidden > _RESERVED or self.servers > _PUBLIC or self.hosts > _PRIVATE:
-            message = "there are not so many addresses"
+            message = "there are too few addresses"
             raise ValueError(message)
 
 
@@ -205,7 +205,7 @@ def _private(number: int) -> str:
 
 
 def _public(number: int) -> str:
-    """Return one of the addresses 100.64.0.0 to 100.109.198.191, which the background has to itself."""
+    """Return one of the addresses 100.64.0.0 to 100.109.198.191, which only the background uses."""
     return f"100.{64 + (number >> 16)}.{(number >> 8) & 255}.{number & 255}"
 
 

@@ -1,4 +1,4 @@
-"""Weeks of payments with planted credit-card fraud.
+"""Generates weeks of payments with planted credit-card fraud.
 
 The fraud is Figure 2 of paper 004: a criminal c pays a merchant m by credit card (t1), the bank b pays the merchant (t2), the
 merchant transfers the money to a middleman x (t3), who transfers it back (t4), in this order within a day. The bank's payment
@@ -6,8 +6,8 @@ names the credit payment it settles; hardly any of the money gets lost on the wa
 
 Only planted instances match, by construction:
 
-1. In the background merchants transfer to suppliers alone, and suppliers to suppliers alone; who pays by credit is a customer,
-   never a supplier. So t3 and t4 of a match, which lead from a merchant to a payer, pass a planted middleman.
+1. In the background merchants transfer to suppliers alone, and suppliers to suppliers alone; whoever pays by credit is a
+   customer, never a supplier. So t3 and t4 of a match, which lead from a merchant to a payer, pass a planted middleman.
 2. Every instance and decoy has middlemen of its own that the background never touches: t3 and t4, hence m and c, are planted.
 3. The background has no credit payment from that criminal to that merchant: t1 is planted. References of credit payments are
    unique: t2 is planted.

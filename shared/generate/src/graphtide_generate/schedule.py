@@ -1,4 +1,4 @@
-"""When things happen: background times that follow the hours of the day, and the times of one instance."""
+"""Places records in time: the background follows the hours of the day, an instance fits into its window."""
 
 from __future__ import annotations
 

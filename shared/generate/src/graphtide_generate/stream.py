@@ -1,4 +1,4 @@
-"""A generated stream with its ground truth, and the list of drafts it is made from.
+"""Holds a generated stream with its ground truth, and collects the drafts that it is made from.
 
 Invariant: records are numbered in the order of time after all of them are known, so ids rise with `ts`; equal times keep the
 order in which they were drafted. Cost: O(n log n) for n records.

@@ -1,4 +1,4 @@
-"""A day of readings of road sensors with planted congestion waves.
+"""Generates a day of road-sensor readings with planted congestion waves.
 
 Junctions form a grid; a reading is an edge along the road from one junction to the next, with the mean speed in km/h. A wave
 travels against the traffic: the road c -> d is jammed (r3), then b -> c (r2), then a -> b (r1), within fifteen minutes.
@@ -7,8 +7,8 @@ Only planted instances match, by construction:
 
 1. In the background only roads that lead east in rows with an even number from columns divisible by three are ever slower than
    20 km/h: the end of such a road is never the start of another one.
-2. Instances and decoys lie on roads of rows with an odd number, each on its own stretch of four junctions; between two
-   stretches lies a junction that neither touches. Slow roads that follow each other are of one instance, which reads each of
+2. Instances and decoys lie on roads of rows with an odd number, each on its own stretch of four junctions; a junction
+   that neither touches lies between two stretches. Slow roads that follow each other are of one instance, which reads each of
    them once.
 
 Cost: O(n log n) for n readings.

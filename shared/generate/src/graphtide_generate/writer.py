@@ -1,4 +1,4 @@
-"""Generated streams as files: the stream, its ground truth, its pattern.
+"""Writes a generated stream to files: its records, its ground truth, its pattern.
 
 The stream's format follows from the suffix: `.csv`, `.jsonl` or `.ndjson` (each also with `.gz`), `.parquet`, `.arrow`. Equal
 streams give equal bytes in the text formats, also when compressed.
