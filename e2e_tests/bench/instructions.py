@@ -21,7 +21,8 @@ from graphtide_bench.workload import WORKLOADS
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Concurrency, Limits, encode
 from graphtide_query import parse
-from graphtide_query.planner import ENGINES, plan
+from graphtide_query.families import FAMILIES
+from graphtide_query.planner import plan
 
 NATIVE = Path(__file__).parents[2] / "shared" / "native"
 PROGRAM = NATIVE / "target" / "release" / "examples" / "push"
@@ -77,7 +78,7 @@ def _plans(patterns: dict[str, str], stream: Path) -> list[bytes]:
     lines = []
     for name, text in patterns.items():
         (pattern,) = parse(text)
-        for engine in ENGINES:
+        for engine in FAMILIES["isomorphism"]:
             made = plan(pattern, engine, statistics=known)
             spec = encode([made], TimeUnit.MILLISECOND, (), [Limits()], Concurrency())
             lines.append(f"{name} {engine}\t".encode() + spec + b"\n")

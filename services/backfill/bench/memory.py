@@ -19,7 +19,7 @@ from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import Slice
 from graphtide_backfill.domain.task import Task
 from graphtide_query import parse
-from graphtide_query.planner import ENGINES
+from graphtide_query.families import FAMILIES
 
 _EDGES = 1_000_000
 _ROWS = 50_000
@@ -55,7 +55,7 @@ def blocks(kind: str) -> list[Block]:
 def main() -> None:
     """Measure one engine and kind of edges if they are named, else all, each in a process of its own."""
     if len(sys.argv) == 1:
-        for engine, kind in product(ENGINES, ("few", "many")):
+        for engine, kind in product(FAMILIES["isomorphism"], ("few", "many")):
             subprocess.run([sys.executable, __file__, engine, kind], check=True)  # noqa: S603 - our own program
         return
     engine, kind = sys.argv[1:]

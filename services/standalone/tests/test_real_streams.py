@@ -14,11 +14,13 @@ from graphtide.readers import ReaderOptions, open_stream
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
-from graphtide_query.planner import ENGINES
+from graphtide_query.families import FAMILIES
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
+
+WAYS = (*((engine, Storage.MS_DAG) for engine in FAMILIES["isomorphism"]), ("timing", Storage.INDEPENDENT))
 
 IOT = """
 PATTERN beaconing
@@ -89,7 +91,10 @@ def test_engines_agree_and_a_prefix_equals_the_oracle(
         pytest.skip(f"{name} is not at hand")
     runs = {
         (engine, storage): keys(graphtide.match(text, path, options(engine, unit, storage)))
-        for engine, storage in (*((engine, Storage.MS_DAG) for engine in ENGINES), ("timing", Storage.INDEPENDENT))
+        for engine, storage in (
+            *((engine, Storage.MS_DAG) for engine in FAMILIES["isomorphism"]),
+            ("timing", Storage.INDEPENDENT),
+        )
     }
     timing, *others = runs.values()
     assert len(timing) >= at_least

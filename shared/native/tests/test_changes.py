@@ -11,7 +11,8 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Limits
 from graphtide_query import parse
-from graphtide_query.planner import ENGINES, plan
+from graphtide_query.families import FAMILIES
+from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.strategies import edge_streams, patterns
 from hypothesis import given
@@ -30,14 +31,14 @@ def test_told_in_turns_they_are_the_counts(
     asked: list[SubgraphPattern], edges: tuple[Edge, ...], seed: int, limits: Limits
 ) -> None:
     rng = Random(seed)
-    plans = [plan(pattern, rng.choice(ENGINES)) for pattern in asked]
+    plans = [plan(pattern, rng.choice(FAMILIES["isomorphism"])) for pattern in asked]
     feed = Feed(*plans, adaptive=True, limits=limits)
     told: dict[int, PatternReport] = {}
     for edge in edges:
         feed.push(edge)
         if rng.random() < 0.2:
             number = rng.randrange(len(asked))
-            feed.matcher.replan(number, plan(asked[number], rng.choice(ENGINES)))
+            feed.matcher.replan(number, plan(asked[number], rng.choice(FAMILIES["isomorphism"])))
         if rng.random() < 0.5:
             most = rng.randrange(3)
             changed = feed.matcher.changed(most)

@@ -15,7 +15,8 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse
-from graphtide_query.planner import ENGINES, plan
+from graphtide_query.families import FAMILIES
+from graphtide_query.planner import plan
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
-    match rng.choice(ENGINES):
+    match rng.choice(FAMILIES["isomorphism"]):
         case "timing":
             return plan(pattern, "timing", storage=rng.choice(list(Storage)))
         case "sj-tree":
@@ -151,7 +152,7 @@ def test_it_is_told_of_a_pattern_that_came_and_of_no_other() -> None:
     assert not members.matcher.changed(10)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FAMILIES["isomorphism"])
 def test_what_a_pattern_brought_goes_with_it_and_the_window(engine: str) -> None:
     members = Members((*chained(9), *(replace(each, ts=EventTime(5000 + each.ts)) for each in chained(9))), planned(OTHER))
     members.push(8)

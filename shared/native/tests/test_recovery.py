@@ -11,7 +11,8 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
 from graphtide_native.spec import columns
 from graphtide_query import parse
-from graphtide_query.planner import ENGINES, plan
+from graphtide_query.families import FAMILIES
+from graphtide_query.planner import plan
 from graphtide_testing.found import keys
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
@@ -51,8 +52,8 @@ class Life:
 @given(
     st.lists(patterns(), min_size=1, max_size=2),
     edge_streams(StreamShape(duplicates=False)),
-    st.sampled_from(ENGINES),
-    st.sampled_from(ENGINES),
+    st.sampled_from(FAMILIES["isomorphism"]),
+    st.sampled_from(FAMILIES["isomorphism"]),
     st.data(),
 )
 def test_a_new_matcher_goes_on_where_the_old_one_was_stopped(

@@ -14,7 +14,8 @@ from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex, SubgraphPa
 from graphtide_core.plan import FilteringPlan, Plan, SearchPlan, SjTreePlan, SjTreeStrategy, TimingPlan
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
-from graphtide_query.planner import AUTO, ENGINES, plan
+from graphtide_query.families import AUTO, FAMILIES
+from graphtide_query.planner import plan
 from graphtide_query.search.budget import PlanningBudget, PlanningBudgetError
 from graphtide_query.search.choice import cost
 from graphtide_query.search.cost_model import CostModel
@@ -40,7 +41,7 @@ ORDERS: dict[str, Callable[[int], list[tuple[int, int]]]] = {
     "layers": lambda edges: [(one, two) for one in range(edges) for two in range(edges) if one % 4 + 1 == two % 4],
     "one before all": lambda edges: [(0, place) for place in range(1, edges)],
 }
-WAYS = [(engine, None) for engine in (*ENGINES, AUTO)] + [("sj-tree", strategy) for strategy in SjTreeStrategy]
+WAYS = [(engine, None) for engine in (*FAMILIES["isomorphism"], AUTO)] + [("sj-tree", strategy) for strategy in SjTreeStrategy]
 
 
 def counted() -> StatisticsSnapshot:
@@ -135,7 +136,7 @@ def test_work_does_not_depend_on_the_machine(shape: str) -> None:
 def test_a_plan_made_within_a_small_allowance_costs_about_as_much_as_the_best(shape: str, order: str, known: str) -> None:
     pattern, statistics = shaped(shape, order, 12), KNOWN[known]
     model = CostModel(pattern, statistics, 1_000)
-    for engine in (*ENGINES, AUTO):
+    for engine in (*FAMILIES["isomorphism"], AUTO):
         unbounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
 
         bounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000))

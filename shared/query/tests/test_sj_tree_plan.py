@@ -12,7 +12,8 @@ from graphtide_core.plan import SjTreePlan, SjTreeStrategy
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import Duration
 from graphtide_query.explain import Actual, explain, to_text
-from graphtide_query.planner import ENGINES, plan
+from graphtide_query.families import FAMILIES
+from graphtide_query.planner import plan
 from graphtide_query.search.cost_model import CostModel
 from graphtide_query.search.selectivity import (
     EstimatedFrequencies,
@@ -126,7 +127,7 @@ def test_paths_that_were_not_counted_are_estimated_from_edges() -> None:
 
 
 def test_the_planner_takes_engine_and_strategy() -> None:
-    assert "sj-tree" in ENGINES
+    assert "sj-tree" in FAMILIES["isomorphism"]
     chosen = plan(PATH, "sj-tree").physical
     assert isinstance(chosen, SjTreePlan)
     assert chosen.strategy is SjTreeStrategy.SINGLE_LAZY

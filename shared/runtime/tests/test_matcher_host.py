@@ -17,7 +17,8 @@ from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse, print_pattern
-from graphtide_query.planner import ENGINES, plan
+from graphtide_query.families import FAMILIES
+from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.doubts import MOST_DOUBTS
@@ -206,10 +207,10 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
         for pattern in (first, second):
             if pattern.name not in starts and rng.random() < 0.4:
                 starts[pattern.name] = world.end()
-                world.plan(pattern, rng.choice(ENGINES), start=world.end())
+                world.plan(pattern, rng.choice(FAMILIES["isomorphism"]), start=world.end())
             elif pattern.name in starts and rng.random() < 0.15:
                 # Another engine, in place.
-                world.plan(pattern, rng.choice(ENGINES), start=starts[pattern.name])
+                world.plan(pattern, rng.choice(FAMILIES["isomorphism"]), start=starts[pattern.name])
         world.fuse.length = rng.randint(1, 60)
         world.live(rng.randint(0, 3))
     world.settle()
@@ -248,14 +249,14 @@ def come_and_go(rng: Random, *, deletions: bool) -> None:
             if waiting:
                 pattern = waiting.pop(rng.randrange(len(waiting)))
                 running[pattern] = max(0, world.end() - rng.choice((0, 0, 1, 6)))
-                world.plan(pattern, rng.choice(ENGINES), start=running[pattern])
+                world.plan(pattern, rng.choice(FAMILIES["isomorphism"]), start=running[pattern])
         if running and rng.random() < 0.15:
             pattern = rng.choice(list(running))
             forgotten[pattern] = running.pop(pattern)
             world.forget(pattern)
         if running and rng.random() < 0.15:
             pattern = rng.choice(list(running))
-            world.plan(pattern, rng.choice(ENGINES), start=running[pattern])
+            world.plan(pattern, rng.choice(FAMILIES["isomorphism"]), start=running[pattern])
         if rng.random() < 0.7:
             world.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))
             world.live(rng.randint(0, 4))
@@ -281,7 +282,7 @@ def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_
 ) -> None:
     first, second = named(first, "one"), named(second, "two")
     world = World(first.stream)
-    world.plan(first, rng.choice(ENGINES), start=0)
+    world.plan(first, rng.choice(FAMILIES["isomorphism"]), start=0)
     start = None
     for number, edges in enumerate(epochs):
         if number:
@@ -293,9 +294,9 @@ def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_
             rest = rest[size:]
             if start is None and rng.random() < 0.3:
                 start = world.end()
-                world.plan(second, rng.choice(ENGINES), start=start)
+                world.plan(second, rng.choice(FAMILIES["isomorphism"]), start=start)
             if rng.random() < 0.1:
-                world.plan(first, rng.choice(ENGINES), start=0)
+                world.plan(first, rng.choice(FAMILIES["isomorphism"]), start=0)
             world.fuse.length = rng.randint(1, 60)
             world.live(rng.randint(0, 3))
     world.settle()

@@ -12,7 +12,7 @@ from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query.planner import AUTO, ENGINES
+from graphtide_query.families import AUTO, ENGINES
 
 from graphtide.adaptation import AdaptationPolicy
 from graphtide.record import RECORD_COLUMNS

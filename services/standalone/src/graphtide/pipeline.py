@@ -16,8 +16,9 @@ from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_l
 from graphtide_native.sampling import sample
 from graphtide_native.spec import Concurrency, columns
 from graphtide_native.statistics import StreamStatistics
+from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.known_attributes import refuse_unknown_attributes
-from graphtide_query.planner import AUTO, plan
+from graphtide_query.planner import plan
 from graphtide_query.search.choice import is_worth_it
 
 from graphtide.adaptation import Watch
@@ -73,7 +74,12 @@ class Pipeline:
             options: how.
             traced: how many near misses of each pattern to keep while it is traced, on one thread and by one plan; None traces
                 nothing.
+
+        Raises:
+            InvalidQueryError: the engine is not for a pattern's family.
         """
+        for pattern in patterns:
+            refuse_other_family(pattern, options.engine)
         self.symbols = Symbols()
         self.projected = columns(patterns)
         self.plans: tuple[Plan, ...] = ()
@@ -167,7 +173,7 @@ class Pipeline:
         plans = list(self.plans)
         for number, old in enumerate(plans):
             new = self._planned(old.pattern, known)
-            ticks = old.pattern.window.ticks_at_least(self._options.time_unit)
+            ticks = old.pattern.reach(self._options.time_unit)
             if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin, patterns=len(self.patterns)):
                 continue
             if self.matcher.replan(number, new):
@@ -233,7 +239,7 @@ class Pipeline:
         has_ids = reader is not None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
-            window = max(pattern.window.ticks_at_least(options.time_unit) for pattern in self.patterns)
+            window = max(pattern.reach(options.time_unit) for pattern in self.patterns)
             self._duplicates = Duplicates(min(window, 2**63 - 1))
         if options.statistics is None and batch is not None:
             options = replace(options, statistics=sample(batch, self.symbols))

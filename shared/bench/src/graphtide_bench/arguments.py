@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 from graphtide_core.errors import FatalError
-from graphtide_query.planner import AUTO, ENGINES
+from graphtide_query.families import AUTO, FAMILIES
 from rich.console import Console
 
 from graphtide_bench.report import Report
 
-WITH_AUTO = (*ENGINES, AUTO)
+WITH_AUTO = (*FAMILIES["isomorphism"], AUTO)
 ALL_ENGINES = ",".join(WITH_AUTO)
 _WIDTH = 150
 

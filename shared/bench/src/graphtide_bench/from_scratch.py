@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import FatalError
 from graphtide_core.match import match_id
 from graphtide_native.matcher import Matcher
-from graphtide_query.planner import AUTO, plan
+from graphtide_query.families import AUTO
+from graphtide_query.planner import plan
 
 from graphtide_bench.adaptation import match_ids
 from graphtide_bench.measure import load, run_once

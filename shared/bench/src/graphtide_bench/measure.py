@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.plan import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Symbols
 
@@ -200,7 +200,7 @@ def variant_of(plan: Plan) -> str | None:
             return storage.value
         case SjTreePlan(strategy=strategy):
             return strategy.value
-        case SearchPlan() | FilteringPlan():
+        case SearchPlan() | FilteringPlan() | BaselinePlan() | SignaturePlan() | ColoringPlan():
             return None
 
 

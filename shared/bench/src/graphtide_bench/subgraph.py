@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_native.spec import Concurrency
 from graphtide_query import parse
-from graphtide_query.planner import AUTO, ENGINES, plan
+from graphtide_query.families import AUTO, FAMILIES
+from graphtide_query.planner import plan
 
 from graphtide_bench.cache import texts
 from graphtide_bench.measure import Measurement, load, run_repeatedly, variant_of
@@ -50,7 +51,7 @@ class Settings:
     cache: Path
     windows: tuple[int, ...] = ()
     drawn_from: int | None = None
-    engines: tuple[str, ...] = ENGINES
+    engines: tuple[str, ...] = FAMILIES["isomorphism"]
     storages: tuple[Storage, ...] = (Storage.MS_DAG,)
     strategies: tuple[SjTreeStrategy | None, ...] = (None,)
     sources: tuple[str, ...] = ("memory",)

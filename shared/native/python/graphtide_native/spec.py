@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core import predicate as p
 from graphtide_core.pattern import Morphism
-from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.plan import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,6 +103,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         "predicates": [writer.write(predicate) for predicate in pattern.predicates],
         "window": min(pattern.reach(unit), 2**63 - 1),
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
+        "report": pattern.report.value if pattern.is_simulation else None,
         "plan": _plan(plan, concurrency),
         "limits": {
             "partial_matches": limits.partial_matches,
@@ -129,6 +130,10 @@ def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:
             return {"engine": "re-search", "orders": orders}
         case FilteringPlan(orders=orders):
             return {"engine": "filtering", "orders": orders}
+        case BaselinePlan(name=name) | ColoringPlan(name=name):
+            return {"engine": name}
+        case SignaturePlan(prime=prime, seed=seed, name=name):
+            return {"engine": name, "prime": prime, "seed": seed}
 
 
 @dataclass(frozen=True, slots=True)

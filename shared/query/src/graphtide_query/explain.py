@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.plan import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_core.time import TimeUnit
 
 from graphtide_query import picture
@@ -110,6 +110,21 @@ def explain(
             settings = {"state": "none: the window's edges that the order leaves of use"}
             kept = _candidate_nodes(plan.pattern, filtering)
             nodes = kept + _search_nodes(plan.pattern, filtering.starts, filtering.orders, filtering.fan_outs)
+        case BaselinePlan():
+            settings = {"state": "the window's edges that can be query edges"}
+            nodes = _simulation_nodes(plan, "the window's edges", actuals or {})
+        case SignaturePlan() as signature:
+            settings = {
+                "state": "the window's edges that can be query edges, and their signature",
+                "prime": str(signature.prime),
+                "seed": str(signature.seed),
+            }
+            nodes = _simulation_nodes(plan, "the window's edges, where the signature allows a match", actuals or {})
+        case ColoringPlan():
+            settings = {
+                "state": "the window's edges that can be query edges, coloured; components of those that could be whole"
+            }
+            nodes = _simulation_nodes(plan, "the component of the edge, where it could be whole", actuals or {})
     if plan.considered:
         estimates = (f"{c.physical.name} {_nanoseconds(c.nanoseconds)} ns an edge" for c in plan.considered)
         settings["considered"] = ", ".join(estimates)
@@ -336,6 +351,14 @@ def _sj_tree_nodes(pattern: SubgraphPattern, plan: SjTreePlan, actuals: Mapping[
         left, bound = joined if left else name, bound | ends
     nodes.append(Node("match", "report", (left,)))
     return tuple(nodes)
+
+
+def _simulation_nodes(plan: Plan, of: str, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
+    pattern = plan.pattern
+    estimate = next((each.partial_matches for each in plan.considered if each.physical == plan.physical), None)
+    taken = [Node(f"{edge.name}.kept", f"keep {_edge(pattern, edge)}") for edge in pattern.edges]
+    verified = Node("verify", f"fixpoint of {of}", tuple(node.name for node in taken), estimate, actuals.get("held"))
+    return (*taken, verified, Node("match", f"report {pattern.report.value}", ("verify",)))
 
 
 def _ends(pattern: SubgraphPattern, edge: int) -> tuple[str, str]:

@@ -8,12 +8,15 @@ from graphtide_core.plan import Plan, Storage
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
+from graphtide_query.families import AUTO, refuse_other_family
+from graphtide_query.search import simulation
 from graphtide_query.search.budget import PlanningBudget
 from graphtide_query.search.choice import considered
 from graphtide_query.search.cost_model import CostModel
 from graphtide_query.search.filtering import plan_filtering
 from graphtide_query.search.search_order import plan_search
 from graphtide_query.search.selectivity import frequencies_of
+from graphtide_query.search.simulation import plan_simulation
 from graphtide_query.search.sj_tree import plan_sj_tree
 from graphtide_query.search.tc_decomposition import plan_timing
 
@@ -22,12 +25,6 @@ if TYPE_CHECKING:
     from graphtide_core.plan import SjTreeStrategy
 
     from graphtide_query.search.selectivity import PrimitiveFrequencies
-
-ENGINES = ("timing", "sj-tree", "re-search", "filtering")
-"""Engines of the isomorphism family."""
-
-AUTO = "auto"
-"""In place of an engine's name: the one that is estimated cheapest."""
 
 
 def plan(
@@ -46,7 +43,7 @@ def plan(
 
     Args:
         pattern: the pattern.
-        engine: one of `ENGINES`, or `AUTO`.
+        engine: one of its family, or `AUTO`.
         unit: what a tick of the stream's time is.
         statistics: what is known of the stream.
         storage: how `timing` stores partial matches.
@@ -56,11 +53,17 @@ def plan(
         budget: how much work planning may do.
 
     Raises:
-        ValueError: there is no engine of that name.
+        InvalidQueryError: there is no engine of that name, or it is of another family.
         PlanningBudgetError: the pattern cannot be planned within the budget.
     Complexity: as the searches say, and never more than the budget.
     """
+    refuse_other_family(pattern, engine)
     model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.reach(unit), budget)
+    if pattern.is_simulation:
+        if engine != AUTO:
+            return Plan(pattern, plan_simulation(engine))
+        simulations = simulation.considered(model)
+        return Plan(pattern, simulations[0].physical, simulations)
     match engine:
         case "auto":
             tree = plan_sj_tree(model, primitives or frequencies_of(model), strategy)
@@ -74,8 +77,5 @@ def plan(
             return Plan(pattern, plan_sj_tree(model, primitives or frequencies_of(model), strategy))
         case "re-search":
             return Plan(pattern, plan_search(model))
-        case "filtering":
-            return Plan(pattern, plan_filtering(model))
         case _:
-            message = f"there is no engine {engine!r}; one of {', '.join((AUTO, *ENGINES))}"
-            raise ValueError(message)
+            return Plan(pattern, plan_filtering(model))

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from graphtide_core.ids import MatchId, PatternName
 from graphtide_core.match import MatchKind
 from graphtide_core.plan import (
+    BaselinePlan,
     Candidate,
+    ColoringPlan,
     FilteringPlan,
     PhysicalPlan,
     SearchPlan,
+    SignaturePlan,
     SjTreePlan,
     SjTreeStrategy,
     Storage,
@@ -107,8 +110,11 @@ PHYSICAL: dict[str, PhysicalPlan] = {
     "re-search": SearchPlan(((0, 1, 2), (1, 0, 2), (2, 1, 0)), ((1.0, 2.0, 4.0),)),
     "sj-tree": SjTreePlan(((0, 1), (2,)), SjTreeStrategy.PATH_LAZY, (("P1", 3.0),)),
     "filtering": FilteringPlan(((0, 1, 2),), (2,), (1.0, 2.0, 3.0), ((1.0, 1.5, 2.0),)),
+    "ddst-baseline": BaselinePlan(),
+    "ddst-signature": SignaturePlan(prime=997, seed=3),
+    "ddst-coloring": ColoringPlan(),
 }
-CONSIDERED = tuple(Candidate(physical, 120.5, 3.0) for physical in PHYSICAL.values())
+CONSIDERED = tuple(Candidate(PHYSICAL[engine], 120.5, 3.0) for engine in ("timing", "re-search", "sj-tree", "filtering"))
 PLANS = {
     engine: control.PlanRecord(
         name="exfiltration",

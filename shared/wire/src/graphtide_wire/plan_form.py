@@ -8,10 +8,14 @@ from typing import Annotated
 import msgspec
 from graphtide_core.pattern import MAX_EDGES
 from graphtide_core.plan import (
+    MOST_PRIME,
+    BaselinePlan,
     Candidate,
+    ColoringPlan,
     FilteringPlan,
     PhysicalPlan,
     SearchPlan,
+    SignaturePlan,
     SjTreePlan,
     SjTreeStrategy,
     Storage,
@@ -57,7 +61,22 @@ class FilteringForm(msgspec.Struct, frozen=True, tag_field="engine", tag="filter
     fan_outs: Estimates = ()
 
 
-PhysicalForm = TimingForm | SearchForm | SjTreeForm | FilteringForm
+class BaselineForm(msgspec.Struct, frozen=True, tag_field="engine", tag="ddst-baseline"):
+    """A `BaselinePlan`."""
+
+
+class SignatureForm(msgspec.Struct, frozen=True, tag_field="engine", tag="ddst-signature"):
+    """A `SignaturePlan`."""
+
+    prime: Annotated[int, Meta(ge=3, le=MOST_PRIME)]
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
+class ColoringForm(msgspec.Struct, frozen=True, tag_field="engine", tag="ddst-coloring"):
+    """A `ColoringPlan`."""
+
+
+PhysicalForm = TimingForm | SearchForm | SjTreeForm | FilteringForm | BaselineForm | SignatureForm | ColoringForm
 
 
 class CandidateForm(msgspec.Struct, frozen=True):
@@ -102,6 +121,12 @@ def _form(physical: PhysicalPlan) -> PhysicalForm:
         case FilteringPlan():
             candidates = tuple(_finite(each) for each in physical.candidates)
             return FilteringForm(physical.orders, physical.starts, candidates, _rows(physical.fan_outs))
+        case BaselinePlan():
+            return BaselineForm()
+        case SignaturePlan():
+            return SignatureForm(physical.prime, physical.seed)
+        case ColoringPlan():
+            return ColoringForm()
 
 
 def _plan(form: PhysicalForm) -> PhysicalPlan:
@@ -114,6 +139,12 @@ def _plan(form: PhysicalForm) -> PhysicalPlan:
             return SjTreePlan(form.leaves, form.strategy, form.cardinalities)
         case FilteringForm():
             return FilteringPlan(form.orders, form.starts, form.candidates, form.fan_outs)
+        case BaselineForm():
+            return BaselinePlan()
+        case SignatureForm():
+            return SignaturePlan(form.prime, form.seed)
+        case ColoringForm():
+            return ColoringPlan()
 
 
 def _finite(number: float) -> float:

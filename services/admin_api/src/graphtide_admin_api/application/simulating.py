@@ -12,10 +12,11 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Sequencer, Symbols, take_dead_letters
 from graphtide_native.spec import Limits, columns
 from graphtide_native.statistics import StreamStatistics
-from graphtide_query.planner import AUTO, plan
+from graphtide_query.families import AUTO
+from graphtide_query.planner import plan
 
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.domain.registration import read_all
+from graphtide_admin_api.domain.registration import check_engine, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,8 @@ def simulate(
     if len(edges) > MOST_EDGES or len(patterns) > MOST_PATTERNS:
         detail = f"a simulation takes up to {MOST_EDGES} edges and {MOST_PATTERNS} patterns"
         raise ProblemError(413, "too-large", detail)
+    for pattern in patterns:
+        check_engine(engine, pattern)
     symbols, projected = Symbols(), columns(patterns)
     decoder = JsonLinesDecoder(symbols, projected, {}, keep_raw=True)
     sequencer = Sequencer(_MOST_TICKS)
@@ -83,10 +86,7 @@ def simulate(
     ordered = Duplicates(min(window, 2**63 - 1)).filter(ordered)
     known = StreamStatistics(symbols)
     known.push(ordered)
-    try:
-        plans = [plan(each, engine, unit=unit, statistics=known.snapshot(), patterns=len(patterns)) for each in patterns]
-    except ValueError as error:
-        raise ProblemError(422, "unknown-engine", str(error)) from error
+    plans = [plan(each, engine, unit=unit, statistics=known.snapshot(), patterns=len(patterns)) for each in patterns]
     limits = Limits(_MOST_PARTIAL_MATCHES // len(plans), _MOST_STATE_BYTES // len(plans), policy="shed")
     matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=limits)
     deadline = time.monotonic() + _SECONDS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_query import parse
-from graphtide_query.planner import AUTO, ENGINES
+from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
 from graphtide_wire.topics import check_stream
 from msgspec.structs import replace
@@ -94,6 +94,18 @@ def read_all(text: str) -> tuple[SubgraphPattern, ...]:
         raise invalid_pattern(error) from error
 
 
+def check_engine(name: str, pattern: SubgraphPattern) -> None:
+    """Do nothing if a pattern may be matched by an engine.
+
+    Raises:
+        ProblemError: there is no such engine, or it is not for patterns of this family.
+    """
+    try:
+        refuse_other_family(pattern, name)
+    except InvalidQueryError as error:
+        raise ProblemError(422, "unknown-engine", str(error)) from error
+
+
 def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a new pattern.
 
@@ -107,6 +119,8 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
     """
     text = wish.text or ""
     pattern = read(text)
+    options = PatternOptions(wish.engine or AUTO)
+    check_engine(options.engine, pattern)
     return _marked(
         PatternRecord(
             name=pattern.name,
@@ -118,7 +132,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             updated_at=moment.now,
             etag="",
             limits=wish.limits or LimitsForm(),
-            options=PatternOptions(_engine(wish.engine or AUTO)),
+            options=options,
             start=moment.ends.get(pattern.stream),
             registration=version,
         )
@@ -141,7 +155,9 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
     if wish.limits is not None:
         new = replace(new, limits=wish.limits)
     if wish.engine is not None:
-        new = replace(new, options=PatternOptions(_engine(wish.engine)))
+        new = replace(new, options=PatternOptions(wish.engine))
+    if (new.options, new.text) != (record.options, record.text):
+        check_engine(new.options.engine, read(new.text))
     if wish.state is not None:
         starts = record.state == "paused" and wish.state == "active"
         new = replace(new, state=wish.state, start=moment.ends.get(new.stream) if starts else new.start)
@@ -174,10 +190,3 @@ def _marked(record: PatternRecord) -> PatternRecord:
     """Return the record with an ETag of its content."""
     content = encode_pattern(replace(record, etag=""))
     return replace(record, etag=f"{record.version}-{hashlib.blake2b(content, digest_size=6).hexdigest()}")
-
-
-def _engine(name: str) -> str:
-    if name not in (AUTO, *ENGINES):
-        detail = f"there is no engine {name!r}; one of {', '.join((AUTO, *ENGINES))}"
-        raise ProblemError(422, "unknown-engine", detail)
-    return name

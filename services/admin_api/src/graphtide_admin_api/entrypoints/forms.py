@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import Path, Query
-from graphtide_query.planner import AUTO, ENGINES
+from graphtide_query.families import AUTO, ENGINES
 from graphtide_wire.control import LimitsForm, PatternRecord
 from graphtide_wire.place import Places
 from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES

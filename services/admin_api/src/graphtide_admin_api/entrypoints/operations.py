@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
-from graphtide_query.planner import AUTO, ENGINES
+from graphtide_query.families import AUTO
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_runtime.routes import JsonRoute
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphtide_admin_api.application.operations import Operation
-from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.domain.registration import check_engine, read
 from graphtide_admin_api.entrypoints.forms import Engine, Strict, Ticks
 from graphtide_admin_api.entrypoints.parts import Parts
 
@@ -84,9 +84,7 @@ def router(parts: Parts) -> APIRouter:
     def backfill_pattern(name: str, wanted: BackfillIn, response: Response) -> OperationOut:
         """Find the matches of a pattern in its stream's history; they are reported beside the others, marked as backfilled."""
         record, _ = parts.patterns.get(name)
-        if wanted.engine not in (AUTO, *ENGINES):
-            detail = f"there is no engine {wanted.engine!r}; one of {', '.join((AUTO, *ENGINES))}"
-            raise ProblemError(422, "unknown-engine", detail)
+        check_engine(wanted.engine, read(record.text))
         found = parts.operations.backfill(record, wanted.start, wanted.end, wanted.engine)
         response.headers["Location"] = f"/api/v1/operations/{found.asked.id}"
         return OperationOut.of(found)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import Request
-from graphtide_query.planner import AUTO, ENGINES
+from graphtide_query.families import AUTO, ENGINES
 from graphtide_runtime.routes import refuse_but_json
 
 from graphtide_admin_api.application.simulating import MOST_EDGES

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_query.planner import AUTO
+from graphtide_query.families import AUTO
 from graphtide_wire.control import PatternText, PlanRecord
 from graphtide_wire.plan_form import form_of
 from msgspec.structs import replace

@@ -11,7 +11,8 @@ from graphtide_core.plan import Candidate, Plan
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query import parse
-from graphtide_query.planner import AUTO, plan
+from graphtide_query.families import AUTO
+from graphtide_query.planner import plan
 from graphtide_query.search.budget import PlanningBudget
 from graphtide_query.search.choice import cost, is_worth_it
 from graphtide_query.search.cost_model import CostModel

@@ -13,7 +13,7 @@ from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse
-from graphtide_query.planner import AUTO, ENGINES
+from graphtide_query.families import AUTO, ENGINES
 
 from graphtide.record import RECORD_COLUMNS
 from graphtide.wording import refuse_unless_one_of

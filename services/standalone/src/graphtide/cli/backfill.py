@@ -14,7 +14,7 @@ import typer
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
-from graphtide_query.planner import AUTO
+from graphtide_query.families import AUTO
 
 from graphtide.cli.arguments import (
     MOST,

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 from graphtide_core.errors import FatalError, InvalidPatternError
-from graphtide_query.planner import AUTO
+from graphtide_query.families import AUTO
 
 from graphtide.cli.arguments import (
     MOST_AT_ONCE,

@@ -13,7 +13,7 @@ import typer
 from graphtide_core.errors import InvalidPatternError
 from graphtide_native.allocator import keep_pages
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query.planner import AUTO
+from graphtide_query.families import AUTO
 
 from graphtide.cli.arguments import (
     MOST,

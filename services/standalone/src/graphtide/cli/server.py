@@ -11,7 +11,7 @@ import typer
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query import parse, print_pattern
-from graphtide_query.planner import AUTO, ENGINES
+from graphtide_query.families import AUTO, ENGINES
 
 from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_patterns, time_unit
 from graphtide.server import Access, Json, Server

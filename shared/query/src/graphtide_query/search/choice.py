@@ -21,9 +21,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import Candidate, FilteringPlan, SearchPlan, SjTreePlan, TimingPlan
+from graphtide_core.plan import (
+    BaselinePlan,
+    Candidate,
+    ColoringPlan,
+    FilteringPlan,
+    SearchPlan,
+    SignaturePlan,
+    SjTreePlan,
+    TimingPlan,
+)
 
-from graphtide_query.search import filtering, search_order, sj_tree, tc_decomposition
+from graphtide_query.search import filtering, search_order, simulation, sj_tree, tc_decomposition
 from graphtide_query.search.cost_model import CostModel
 
 if TYPE_CHECKING:
@@ -145,6 +154,8 @@ def _cost(stream: _Stream, physical: PhysicalPlan) -> Cost:
         case FilteringPlan(orders=orders, starts=starts):
             kept = sum(filtering.candidates(model)) / model.edges_in_window
             return Cost(stream.time(FILTERING, _visits(stream, orders, starts), stream.matches(starts)) + KEEP * kept, 0.0)
+        case BaselinePlan() | SignaturePlan() | ColoringPlan():
+            return Cost(simulation.nanoseconds(model, physical), simulation.held(model))
 
 
 def _visits(stream: _Stream, orders: Sequence[tuple[int, ...]], starts: Iterable[int]) -> float:
