@@ -48,13 +48,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(900)
 
 ROOT: Final = Path(__file__).parents[2]
-PAGES: Final = {str(page.relative_to(ROOT)): page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
+WRITTEN: Final = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES: Final = {str(page.relative_to(ROOT)): page for page in WRITTEN}
 WRITES: Final = os.environ.get("GRAPHTIDE_WRITE_DOCUMENTS") == "1"
 DEMO: Final = "$ .venv/bin/graphtide demo\n"
 WITHOUT_SPARK: Final = (sys.executable, str(Path(__file__).with_name("without_spark.py")))
 
 LEFT_OUT: Final = {
     ("README.md", "make demo "): "sets up all that the repository needs; the demo itself is run below it",
+    ("CONTRIBUTING.md", "make setup "): "sets up all that the repository needs, and runs all of its tests",
     ("docs/benchmarks.md", "graphtide bench subgraph "): "takes hours",
     ("docs/benchmarks.md", "python e2e_tests/bench/start.py "): "measures for minutes",
     ("docs/benchmarks.md", "python services/backfill/bench/measure.py "): "takes an hour, on Spark",
@@ -436,6 +438,13 @@ def test_commands_and_options_in_the_text_are_there(name: str) -> None:
                 assert named_options(code) <= options_of_script(script), code
             case [option, *_] if option in named_options(option) and "reference" in name:
                 assert any(option in options for options in verbs.values()), code
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_paths_in_the_text_are_there(name: str) -> None:
+    for code in codes_of(PAGES[name]):
+        if re.fullmatch(r"(docs|e2e_tests|packaging|services|shared)/[\w./*-]+", code):
+            assert list(ROOT.glob(code)), code
 
 
 @pytest.mark.parametrize("name", PAGES)
