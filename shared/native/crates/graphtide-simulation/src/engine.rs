@@ -1,0 +1,84 @@
+//! The engines of this family as one: they differ in what they know before they search, and in how far they search.
+
+use crate::baseline;
+use crate::coloring::Coloring;
+use crate::fixpoint::Fixpoint;
+use crate::funnel::Funnel;
+use crate::numbered::Number;
+use crate::pattern::Pattern;
+use crate::query::{Query, QueryError, Variant};
+use crate::signature::Signature;
+use crate::window::Window;
+use crate::work::Work;
+
+/// A held edge whose component is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    pub pattern: &'a Pattern,
+    pub window: &'a Window,
+    pub number: Number,
+    /// The query edges it could match: the newest of all has none after it.
+    pub may_match: u64,
+}
+
+/// What a search needs besides: space, an allowance, and someone who counts.
+#[derive(Debug)]
+pub(crate) struct Means<'a, 'm, 'p> {
+    pub fixpoint: &'a mut Fixpoint,
+    pub work: Work<'m, 'p>,
+    pub funnel: &'a mut Funnel,
+}
+
+/// One of the engines.
+#[derive(Debug)]
+pub(crate) enum Engine {
+    Baseline,
+    Signature(Box<Signature>),
+    Coloring(Box<Coloring>),
+}
+
+impl Engine {
+    pub(crate) fn new(variant: Variant, query: &Query, pattern: &Pattern) -> Result<Self, QueryError> {
+        match variant {
+            Variant::Baseline => Ok(Self::Baseline),
+            Variant::Signature { p, seed } => Ok(Self::Signature(Box::new(Signature::new(query, pattern, p, seed)?))),
+            Variant::Coloring => Ok(Self::Coloring(Box::new(Coloring::new(pattern)))),
+        }
+    }
+
+    /// Takes note of an edge that was just taken into the window.
+    pub(crate) fn arrive(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
+        match self {
+            Self::Baseline => {}
+            Self::Signature(signature) => signature.arrive(pattern, window.get(number), work),
+            Self::Coloring(coloring) => coloring.arrive(pattern, window, number, work),
+        }
+    }
+
+    /// Takes note of an edge that is about to leave the window.
+    pub(crate) fn depart(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
+        match self {
+            Self::Baseline => {}
+            Self::Signature(signature) => signature.depart(pattern, window.get(number), work),
+            Self::Coloring(coloring) => coloring.depart(pattern, window, number, work),
+        }
+    }
+
+    /// Finds the match component of an edge: the edge's place among the candidates of the fixpoint, or nothing.
+    pub(crate) fn search(&mut self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
+        match self {
+            Self::Baseline => baseline::search(question, means),
+            Self::Signature(signature) => signature.search(question, means),
+            Self::Coloring(coloring) => coloring.search(question, means),
+        }
+    }
+
+    /// Bytes of what is known.
+    pub(crate) fn bytes(&self, window: &Window) -> usize {
+        match self {
+            Self::Baseline => 0,
+            Self::Signature(signature) => signature.bytes(window),
+            Self::Coloring(coloring) => coloring.bytes(window),
+        }
+    }
+}

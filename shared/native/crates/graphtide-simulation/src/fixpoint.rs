@@ -1,0 +1,266 @@
+//! The greatest set of pairs of query edges and data edges that keeps Definitions 1 and 2, found by removal.
+//!
+//! A pair stays while both ends match: the data vertex has, for the query edges that leave the query vertex, different edges that
+//! match them, and for those that enter it likewise. And while its connected component has, for each other query edge, a match so
+//! that the times keep the order. What is removed could be of no use to what stays, so the order of removal does not matter.
+//!
+//! Different edges are found by counting where that is exact: query edges at a vertex that no data edge here could both match have no
+//! choice in common, so one each is enough; and one that has as many choices as there are query edges to share them can wait until the
+//! others have taken theirs. Only for what is left then, a bipartite matching decides, on fewer choices than the square of the degree
+//! of the query vertex. Counting by kinds alone would not do: query edges of one kind to different query vertices begin with equal
+//! choices, but lose different ones.
+//!
+//! Invariant: a check that fails is found, for every loss that can make one fail puts the vertex in doubt.
+//! Cost: linear in the pairs until both ends match everywhere; as much again for every time that the order then removes some.
+//! Source: paper 000, algorithms DDST and VERIFY-MATCH.
+
+use smallvec::SmallVec;
+
+use crate::candidates::{Candidate, Candidates};
+use crate::components::Components;
+use crate::distinct::has_distinct;
+use crate::funnel::Funnel;
+use crate::pattern::{IN, OUT, Pattern, SIDES, bits};
+use crate::schedule::Schedule;
+use crate::work::Work;
+
+/// How a search for the fixpoint ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// What is left is the fixpoint.
+    Stable,
+    /// The pairs of the edge in question are gone.
+    Refuted,
+    /// Work was refused.
+    Cut,
+}
+
+/// Why a vertex does not match a query vertex: the query edges that it lacks a choice for.
+enum Failure {
+    Missing(u64),
+    Shared(u64),
+}
+
+/// A search for the fixpoint, with its scratch space.
+#[derive(Debug, Default)]
+pub(crate) struct Fixpoint {
+    pub candidates: Candidates,
+    pub components: Components,
+    /// Query edges of which a match more might have changed the outcome.
+    pub need: u64,
+    /// By vertex, query edge and side: the data edges there that match it.
+    counts: Vec<[u32; 2]>,
+    /// By query edge: those that some data edge could match as well.
+    rivals: Vec<u64>,
+    doubtful: Vec<(u32, u8)>,
+    schedule: Schedule,
+}
+
+impl Fixpoint {
+    /// Removes pairs of which an end does not match, judging closed vertices alone, until the edge in question has none left of those
+    /// it may have, or nothing more is to be removed.
+    pub(crate) fn near(
+        &mut self,
+        pattern: &Pattern,
+        (edge, may_match): (usize, u64),
+        work: &mut Work<'_, '_>,
+        funnel: &mut Funnel,
+    ) -> Settled {
+        if !self.load(pattern, work) {
+            return Settled::Cut;
+        }
+        let lost = self.candidates.edges[edge].pairs & !may_match;
+        self.remove(pattern, edge, lost);
+        let settled = self.match_ends(pattern, Some(edge), work, funnel);
+        self.doubtful.clear();
+        settled
+    }
+
+    /// Finds the fixpoint of all candidates, which are then in stream order and in connected components.
+    pub(crate) fn whole(&mut self, pattern: &Pattern, work: &mut Work<'_, '_>, funnel: &mut Funnel) -> Settled {
+        self.candidates.sort();
+        if !self.load(pattern, work) {
+            return Settled::Cut;
+        }
+        loop {
+            if self.match_ends(pattern, None, work, funnel) == Settled::Cut {
+                self.doubtful.clear();
+                return Settled::Cut;
+            }
+            self.components.find(&self.candidates);
+            if !work.spend(self.candidates.edges.len() as u32) {
+                return Settled::Cut;
+            }
+            if !self.keep_order(pattern, funnel) {
+                return Settled::Stable;
+            }
+        }
+    }
+
+    /// The pairs of the component that a data edge is in.
+    pub(crate) fn component(&self, edge: usize) -> impl Iterator<Item = &Candidate> + Clone {
+        self.components.of(edge).iter().map(|&edge| &self.candidates.edges[edge as usize])
+    }
+
+    /// Counts the pairs, and doubts every vertex.
+    fn load(&mut self, pattern: &Pattern, work: &mut Work<'_, '_>) -> bool {
+        self.need = 0;
+        self.candidates.index();
+        let degree = pattern.edges();
+        self.counts.clear();
+        self.counts.resize(self.candidates.len() * degree, [0; 2]);
+        self.rivals.clear();
+        self.rivals.resize(degree, 0);
+        if !work.spend(self.candidates.edges.len() as u32) {
+            return false;
+        }
+        for edge in &mut self.candidates.edges {
+            edge.pairs = edge.given;
+            for query_edge in bits(edge.pairs) {
+                self.rivals[query_edge] |= edge.pairs;
+                for side in SIDES {
+                    self.counts[edge.ends[side] as usize * degree + query_edge][side] += 1;
+                }
+            }
+        }
+        for (vertex, counts) in self.counts.chunks_exact(degree).enumerate() {
+            if !self.candidates.is_closed(vertex as u32) {
+                break;
+            }
+            let met =
+                SIDES.map(|side| (0..degree).filter(|&edge| counts[edge][side] > 0).fold(0, |set, edge| set | 1_u64 << edge));
+            for (query_vertex, edges) in pattern.incident.iter().enumerate() {
+                if edges[OUT] & met[OUT] != 0 || edges[IN] & met[IN] != 0 {
+                    self.doubtful.push((vertex as u32, query_vertex as u8));
+                }
+            }
+        }
+        true
+    }
+
+    fn match_ends(
+        &mut self,
+        pattern: &Pattern,
+        question: Option<usize>,
+        work: &mut Work<'_, '_>,
+        funnel: &mut Funnel,
+    ) -> Settled {
+        while let Some((vertex, query_vertex)) = self.doubtful.pop() {
+            if !work.spend(1) {
+                return Settled::Cut;
+            }
+            let edges = pattern.incident[usize::from(query_vertex)];
+            let Some(failure) = SIDES.into_iter().find_map(|side| self.failure(pattern, vertex, side, edges[side], work))
+            else {
+                continue;
+            };
+            let (lacking, removed) = match failure {
+                Failure::Missing(lacking) => (lacking, &mut funnel.removed_by_ends),
+                Failure::Shared(lacking) => (lacking, &mut funnel.removed_by_distinctness),
+            };
+            self.need |= lacking;
+            *removed += self.unmatch(pattern, vertex, edges, work);
+            if question.is_some_and(|edge| self.candidates.edges[edge].pairs == 0) {
+                return Settled::Refuted;
+            }
+        }
+        Settled::Stable
+    }
+
+    /// Says why the query edges have no different data edges at a side of a vertex, if they have not.
+    fn failure(&self, pattern: &Pattern, vertex: u32, side: usize, edges: u64, work: &mut Work<'_, '_>) -> Option<Failure> {
+        let first = vertex as usize * pattern.edges();
+        let fewer = |than: u32, edges: u64| {
+            bits(edges).filter(|&edge| self.counts[first + edge][side] < than).fold(0, |set, edge| set | 1_u64 << edge)
+        };
+        let missing = fewer(1, edges);
+        if missing != 0 {
+            return Some(Failure::Missing(missing));
+        }
+        let is_contested = |edge: &usize| self.rivals[*edge] & edges & !(1 << edge) != 0;
+        let mut contested = bits(edges).filter(is_contested).fold(0, |set, edge| set | 1_u64 << edge);
+        loop {
+            let short = fewer(contested.count_ones(), contested);
+            if short == contested {
+                break;
+            }
+            contested = short;
+        }
+        if contested == 0 {
+            return None;
+        }
+        let at = self.candidates.at(vertex, side);
+        // A step for each edge looked at; where that is refused, the next candidate is not taken either.
+        work.spend(at.len() as u32);
+        let choices: SmallVec<[u64; 32]> = at
+            .map(|place| self.candidates.edges[self.candidates.listed(side, place)].pairs & contested)
+            .filter(|&choice| choice != 0)
+            .collect();
+        (!has_distinct(contested, &choices)).then_some(Failure::Shared(contested))
+    }
+
+    /// Removes the pairs that take a vertex for the query vertex with these edges; says how many there were.
+    fn unmatch(&mut self, pattern: &Pattern, vertex: u32, edges: [u64; 2], work: &mut Work<'_, '_>) -> u64 {
+        let mut removed = 0;
+        for side in SIDES {
+            let at = self.candidates.at(vertex, side);
+            work.spend(at.len() as u32);
+            for place in at {
+                let edge = self.candidates.listed(side, place);
+                let lost = self.candidates.edges[edge].pairs & edges[side];
+                self.remove(pattern, edge, lost);
+                removed += u64::from(lost.count_ones());
+            }
+        }
+        removed
+    }
+
+    /// Removes pairs of a data edge, and doubts its ends where there are not choices enough left for all.
+    fn remove(&mut self, pattern: &Pattern, edge: usize, lost: u64) {
+        let Candidate { ends, ref mut pairs, .. } = self.candidates.edges[edge];
+        *pairs &= !lost;
+        for query_edge in bits(lost) {
+            for side in SIDES {
+                let vertex = ends[side];
+                let count = &mut self.counts[vertex as usize * pattern.edges() + query_edge][side];
+                *count -= 1;
+                let query_vertex = pattern.ends[query_edge][side];
+                let together = pattern.incident[usize::from(query_vertex)][side].count_ones();
+                if *count < together && self.candidates.is_closed(vertex) {
+                    self.doubtful.push((vertex, query_vertex));
+                }
+            }
+        }
+    }
+
+    /// Removes pairs that are not in time; says whether there were any.
+    fn keep_order(&mut self, pattern: &Pattern, funnel: &mut Funnel) -> bool {
+        let mut removed = 0;
+        for component in 0..self.components.len() {
+            let edges = self.components.get(component);
+            let candidates = &self.candidates.edges;
+            let times = edges.iter().map(|&edge| (candidates[edge as usize].ts, candidates[edge as usize].pairs));
+            let is_possible = if pattern.is_unordered() {
+                times.fold(0, |met, (_, pairs)| met | pairs) == pattern.all
+            } else {
+                self.schedule.fit(pattern, times)
+            };
+            if is_possible && pattern.is_unordered() {
+                continue;
+            }
+            for place in self.components.range(component) {
+                let edge = self.components.edge(place);
+                let Candidate { ts, pairs, .. } = self.candidates.edges[edge];
+                let kept = if is_possible { self.schedule.keep(ts, pairs) } else { 0 };
+                removed += u64::from((pairs & !kept).count_ones());
+                self.remove(pattern, edge, pairs & !kept);
+            }
+        }
+        if removed > 0 {
+            // A match more, of any query edge, could have joined this component to one that has other times.
+            self.need = pattern.all;
+        }
+        funnel.removed_by_timing += removed;
+        removed > 0
+    }
+}

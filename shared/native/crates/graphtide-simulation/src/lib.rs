@@ -1,0 +1,30 @@
+//! The simulation family: match components by degree-preserving dual simulation with a timing order, in a window of a stream of edges.
+//!
+//! A [`Simulation`] runs one query by one of three engines, which report the same: they differ in how they find out that an arriving
+//! edge has no match. Labels, keys and predicates are the caller's: an edge arrives with the query edges that it fits by itself.
+
+mod baseline;
+mod candidates;
+mod changes;
+mod coloring;
+mod components;
+mod distinct;
+mod engine;
+mod fixpoint;
+pub mod found;
+mod funnel;
+mod masters;
+mod numbered;
+mod pattern;
+mod query;
+mod schedule;
+mod signature;
+mod simulation;
+mod window;
+mod words;
+mod work;
+
+pub use found::Found;
+pub use funnel::Funnel;
+pub use query::{Arrival, Limits, MOST_EDGES, Outcome, Query, QueryEdge, QueryError, Report, Variant};
+pub use simulation::{Frontier, Simulation};

@@ -1,0 +1,305 @@
+//! One query, run over the records of a stream.
+//!
+//! Invariant: after a record of place `at`, the edges held are those that were taken, not deleted and not consumed since, with a place
+//! of at least `at` less the window. What is reported follows from them alone, whichever engine is at work.
+//! Cost: O(1) for each edge taken and each that leaves, and what the engine takes to find the component of the new one.
+//! Source: paper 000, Definitions 1 and 2 and section 3.2; semantics, sections 3 and 7.
+
+use graphtide_engine::meter::Meter;
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use smallvec::SmallVec;
+
+use crate::changes::{Changes, pairs};
+use crate::engine::{Engine, Means, Question};
+use crate::fixpoint::Fixpoint;
+use crate::found::{Found, Kind};
+use crate::funnel::Funnel;
+use crate::numbered::Number;
+use crate::pattern::Pattern;
+use crate::query::{Arrival, Limits, Outcome, Query, QueryError, Report, Variant};
+use crate::window::Window;
+use crate::work::Work;
+
+/// How far consumption has come under [`Report::Instances`]: the one thing an engine knows that does not follow from the window.
+///
+/// It counts arrivals, so a replay has to hand over all of a tick that were handed over before, those deleted since included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frontier {
+    /// The `at` of the last edge that is consumed.
+    pub at: i64,
+    /// How many arrivals of this `at` there were, up to that edge.
+    pub ties: u32,
+}
+
+/// An engine at work on a query.
+#[derive(Debug)]
+pub struct Simulation {
+    pattern: Pattern,
+    report: Report,
+    limits: Limits,
+    window: Window,
+    engine: Engine,
+    changes: Changes,
+    frontier: Option<Frontier>,
+    newest: Frontier,
+    is_silent: bool,
+    fixpoint: Fixpoint,
+    peak: usize,
+    funnel: Funnel,
+}
+
+impl Simulation {
+    /// Makes an engine.
+    ///
+    /// # Errors
+    ///
+    /// The query is none, or the modulus of signatures does not do for it.
+    pub fn new(query: &Query, variant: Variant, limits: Limits) -> Result<Self, QueryError> {
+        let pattern = Pattern::new(query)?;
+        Ok(Self {
+            engine: Engine::new(variant, query, &pattern)?,
+            pattern,
+            report: query.report,
+            limits,
+            window: Window::default(),
+            changes: Changes::default(),
+            frontier: None,
+            newest: Frontier { at: i64::MIN, ties: 0 },
+            is_silent: false,
+            fixpoint: Fixpoint::default(),
+            peak: 0,
+            funnel: Funnel::default(),
+        })
+    }
+
+    /// Lets expire what the arrival outlives, takes it, and reports the component it is in.
+    ///
+    /// Where work is refused, nothing is reported, and all that was known stays true.
+    pub fn insert(&mut self, arrival: &Arrival, found: &mut Found, meter: &mut Meter<'_>) -> Outcome {
+        self.tell(found, meter, |this, found, meter| {
+            this.expire(arrival.at, arrival.ts, found, meter);
+            let ties = if arrival.at == this.newest.at { this.newest.ties + 1 } else { 1 };
+            this.newest = Frontier { at: arrival.at, ties };
+            if this.frontier.is_some_and(|frontier| this.newest <= frontier) {
+                return Outcome::Consumed;
+            }
+            if this.is_full() {
+                return Outcome::Limited(this.limits);
+            }
+            let number = this.take(arrival, meter);
+            if this.matches(number, arrival.ts, found, meter) { Outcome::Matched } else { Outcome::Kept }
+        })
+    }
+
+    /// Lets expire what does not outlive a record at `at`; reports what leaves the match graph, under [`Report::Changes`].
+    ///
+    /// All that expires is reported as detected at the same time. Who wants each expiry at its own time advances to
+    /// [`Self::next_expiry`] first.
+    pub fn advance(&mut self, at: i64, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
+        self.tell(found, meter, |this, found, meter| this.expire(at, detected_at, found, meter));
+    }
+
+    /// Deletes an edge and withdraws the component it is in, or, under [`Report::Changes`], what leaves the match graph with it.
+    pub fn delete(&mut self, edge: EdgeRef, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
+        self.tell(found, meter, |this, found, meter| {
+            let Some(number) = this.window.find(edge) else { return };
+            match this.report {
+                Report::Maximal => {
+                    let all = this.pattern.all;
+                    if let Some(place) = this.search(number, all, meter) {
+                        this.push((Kind::Retract, detected_at), place, found);
+                    }
+                }
+                Report::Instances => {}
+                Report::Changes => this.leave(&[number], (detected_at, found), meter),
+            }
+            this.depart(number, meter);
+        });
+    }
+
+    /// The least place for which [`Self::advance`] has something to do, where expiry can be reported at all.
+    pub fn next_expiry(&self) -> Option<i64> {
+        match self.report {
+            Report::Maximal | Report::Instances => None,
+            Report::Changes => {
+                let (_, oldest) = self.window.oldest()?;
+                oldest.at.checked_add(self.pattern.window)?.checked_add(1)
+            }
+        }
+    }
+
+    /// Whether an edge is held.
+    pub fn holds(&self, edge: EdgeRef) -> bool {
+        self.window.find(edge).is_some()
+    }
+
+    /// How far consumption has come.
+    pub fn frontier(&self) -> Option<Frontier> {
+        self.frontier
+    }
+
+    /// Consumes all that lies at or before a frontier, held or to come.
+    pub fn set_frontier(&mut self, frontier: Option<Frontier>, meter: &mut Meter<'_>) {
+        self.frontier = frontier;
+        if let Some(frontier) = frontier {
+            self.consume(frontier, meter);
+        }
+    }
+
+    /// Goes on in silence: everything happens as ever, consumption too, but nothing is reported.
+    pub fn silence(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// Ends silence.
+    pub fn speak(&mut self) {
+        self.is_silent = false;
+    }
+
+    /// Forgets all edges, and how far consumption has come.
+    pub fn clear(&mut self, meter: &mut Meter<'_>) {
+        while let Some((number, _)) = self.window.oldest() {
+            if self.report == Report::Changes {
+                self.changes.forget(number);
+            }
+            self.depart(number, meter);
+        }
+        self.frontier = None;
+        self.newest = Frontier { at: i64::MIN, ties: 0 };
+    }
+
+    /// Edges held.
+    pub fn live(&self) -> usize {
+        self.window.live()
+    }
+
+    /// Most edges ever held at once.
+    pub fn peak(&self) -> usize {
+        self.peak
+    }
+
+    /// Bytes of what is held, not counting room for more. O(1).
+    pub fn bytes(&self) -> usize {
+        self.window.bytes() + self.engine.bytes(&self.window) + self.changes.bytes()
+    }
+
+    /// What was done.
+    pub fn funnel(&self) -> Funnel {
+        self.funnel
+    }
+
+    /// Does something, counts its steps, and keeps its reports to itself in silence.
+    fn tell<T>(
+        &mut self,
+        found: &mut Found,
+        meter: &mut Meter<'_>,
+        act: impl FnOnce(&mut Self, &mut Found, &mut Meter<'_>) -> T,
+    ) -> T {
+        let (mark, before) = (found.mark(), meter.taken());
+        let told = act(self, found, meter);
+        if self.is_silent {
+            found.rewind(mark);
+        }
+        self.funnel.reported += found.since(mark);
+        self.funnel.steps += meter.taken() - before;
+        told
+    }
+
+    /// Lets expire, one place after the other, what does not outlive a record at `at`.
+    fn expire(&mut self, at: i64, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
+        let from = at.saturating_sub(self.pattern.window);
+        while let Some((number, &oldest)) = self.window.oldest()
+            && oldest.at < from
+        {
+            if self.report == Report::Changes {
+                let together = self.window.iter().take_while(|(_, held)| held.at == oldest.at);
+                let leaving: SmallVec<[Number; 4]> = together.map(|(number, _)| number).collect();
+                self.leave(&leaving, (detected_at, found), meter);
+                for number in leaving {
+                    self.depart(number, meter);
+                }
+            } else {
+                self.depart(number, meter);
+            }
+        }
+    }
+
+    /// Whether a limit is reached.
+    fn is_full(&self) -> bool {
+        self.limits.edges.is_some_and(|most| self.window.live() as u64 >= most)
+            || self.limits.bytes.is_some_and(|most| self.bytes() as u64 >= most)
+    }
+
+    fn take(&mut self, arrival: &Arrival, meter: &mut Meter<'_>) -> Number {
+        let number = self.window.push(arrival, self.newest.ties);
+        if self.report == Report::Changes {
+            self.changes.arrive();
+        }
+        self.engine.arrive(&self.pattern, &self.window, number, &mut Work::Upkeep(meter));
+        self.peak = self.peak.max(self.window.live());
+        self.funnel.taken += 1;
+        number
+    }
+
+    /// Reports the component that the newest edge is in; says whether it is in one.
+    fn matches(&mut self, number: Number, now: Time, found: &mut Found, meter: &mut Meter<'_>) -> bool {
+        let Some(place) = self.search(number, self.pattern.last, meter) else { return false };
+        match self.report {
+            Report::Maximal => self.push((Kind::Match, now), place, found),
+            Report::Instances => {
+                self.push((Kind::Match, now), place, found);
+                let earliest = self.fixpoint.component(place).map(|edge| edge.number).next();
+                if let Some(earliest) = earliest {
+                    let held = self.window.get(earliest);
+                    let frontier = Frontier { at: held.at, ties: held.tie };
+                    self.frontier = Some(frontier);
+                    self.consume(frontier, meter);
+                }
+            }
+            Report::Changes => {
+                let question = Question { pattern: &self.pattern, window: &self.window, number, may_match: 0 };
+                let component = self.fixpoint.component(place).map(|edge| (edge.number, edge.pairs));
+                self.changes.enter(&question, component, now, found);
+            }
+        }
+        true
+    }
+
+    fn search(&mut self, number: Number, may_match: u64, meter: &mut Meter<'_>) -> Option<usize> {
+        let question = Question { pattern: &self.pattern, window: &self.window, number, may_match };
+        let work = Work::Search(meter);
+        self.engine.search(&question, &mut Means { fixpoint: &mut self.fixpoint, work, funnel: &mut self.funnel })
+    }
+
+    /// Reports the component that the fixpoint found for an edge.
+    fn push(&self, (kind, detected_at): (Kind, Time), place: usize, found: &mut Found) {
+        let named = || self.fixpoint.component(place).map(|edge| (self.window.get(edge.number).edge, edge.pairs));
+        if let Some((id, _)) = named().next() {
+            found.push((kind, detected_at, id), pairs(named()), None);
+        }
+    }
+
+    /// Lets all go that lies at or before the frontier.
+    fn consume(&mut self, frontier: Frontier, meter: &mut Meter<'_>) {
+        while let Some((number, held)) = self.window.oldest()
+            && (Frontier { at: held.at, ties: held.tie }) <= frontier
+        {
+            self.depart(number, meter);
+        }
+    }
+
+    fn leave(&mut self, leaving: &[Number], told: (Time, &mut Found), meter: &mut Meter<'_>) {
+        let work = Work::Upkeep(meter);
+        let mut means = Means { fixpoint: &mut self.fixpoint, work, funnel: &mut self.funnel };
+        self.changes.leave(&self.pattern, &self.window, leaving, told, &mut means);
+    }
+
+    fn depart(&mut self, number: Number, meter: &mut Meter<'_>) {
+        self.engine.depart(&self.pattern, &self.window, number, &mut Work::Upkeep(meter));
+        if self.report == Report::Changes {
+            self.changes.depart(number);
+        }
+        self.window.remove(number);
+    }
+}
