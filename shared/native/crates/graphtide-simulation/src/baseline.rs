@@ -6,23 +6,28 @@
 
 use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
+use crate::window::Held;
 
 /// Finds the match component of an edge.
 pub(crate) fn search(question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
+    verify(question, |held| held.fits, means)
+}
+
+/// Finds the match component of an edge, in a window whose edges can match no more than they are given.
+pub(crate) fn verify(question: &Question<'_>, given: impl Fn(&Held) -> u64, means: &mut Means<'_, '_, '_>) -> Option<usize> {
     let candidates = &mut means.fixpoint.candidates;
     candidates.clear(question.window.places());
     for (number, held) in question.window.iter() {
-        candidates.add(number, held.ts, held.ends, held.fits);
+        let given = given(held);
+        if given != 0 {
+            candidates.add(number, held.ts, held.ends, given);
+        }
     }
     candidates.close_all();
     means.funnel.verifications_due += 1;
     means.funnel.verifications_run += 1;
     match means.fixpoint.whole(question.pattern, &mut means.work, means.funnel) {
-        Settled::Stable => {
-            let edges = &means.fixpoint.candidates.edges;
-            let place = edges.partition_point(|edge| edge.number < question.number);
-            (edges[place].pairs != 0).then_some(place)
-        }
+        Settled::Stable => means.fixpoint.matched(question.number),
         Settled::Refuted | Settled::Cut => None,
     }
 }

@@ -130,10 +130,7 @@ impl Changes {
         means: &Means<'_, '_, '_>,
     ) {
         let fixpoint = &means.fixpoint;
-        let left = |number: Number| {
-            let edges = &fixpoint.candidates.edges;
-            edges.binary_search_by_key(&number, |edge| edge.number).map_or(0, |place| edges[place].pairs)
-        };
+        let left = |number: Number| fixpoint.matched(number).map_or(0, |place| fixpoint.candidates.edges[place].pairs);
         let gone = edges.iter().map(|&number| (window.get(number).edge, self.matched[number].pairs & !left(number)));
         let old = window.get(edges[0]).edge;
         let oldest = edges.iter().find(|&&number| left(number) != 0).map(|&number| window.get(number).edge);

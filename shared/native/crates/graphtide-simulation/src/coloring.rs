@@ -230,8 +230,7 @@ impl Coloring {
         if means.fixpoint.components.len() == 0 {
             self.masters.verified(master, means.fixpoint.need);
         }
-        let place = candidates.edges.partition_point(|edge| edge.number < question.number);
-        (candidates.edges[place].pairs != 0).then_some(place)
+        means.fixpoint.matched(question.number)
     }
 
     /// Gives a component that is but a part of what its master counts a master of its own.

@@ -20,6 +20,7 @@ use crate::candidates::{Candidate, Candidates};
 use crate::components::Components;
 use crate::distinct::has_distinct;
 use crate::funnel::Funnel;
+use crate::numbered::Number;
 use crate::pattern::{IN, OUT, Pattern, SIDES, bits};
 use crate::schedule::Schedule;
 use crate::work::Work;
@@ -95,6 +96,13 @@ impl Fixpoint {
                 return Settled::Stable;
             }
         }
+    }
+
+    /// The place of a data edge among the candidates, if it still matches something.
+    pub(crate) fn matched(&self, number: Number) -> Option<usize> {
+        let edges = &self.candidates.edges;
+        let place = edges.binary_search_by_key(&number, |edge| edge.number).ok()?;
+        (edges[place].pairs != 0).then_some(place)
     }
 
     /// The pairs of the component that a data edge is in.

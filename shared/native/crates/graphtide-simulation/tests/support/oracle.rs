@@ -104,7 +104,7 @@ impl Oracle {
                     former: (first != *id).then_some(*id).into_iter().collect(),
                 });
                 for (new, other) in rest {
-                    told.push(Told { former: vec![*id], ..self.told(Kind::Match, detected_at, *new, other) });
+                    told.push(Told { former: vec![*id], ..Self::told(Kind::Match, detected_at, *new, other) });
                 }
             }
         }
@@ -116,17 +116,17 @@ impl Oracle {
             let from: Vec<u32> = old.iter().filter(|(_, other)| !other.is_disjoint(part)).map(|(id, _)| *id).collect();
             let kind = if from.is_empty() { Kind::Match } else { Kind::Extend };
             let former = from.into_iter().filter(|old| old != id).collect();
-            told.push(Told { former, ..self.told(kind, detected_at, *id, &entered) });
+            told.push(Told { former, ..Self::told(kind, detected_at, *id, &entered) });
         }
         self.reported = now;
         told
     }
 
     fn whole(&self, kind: Kind, detected_at: Time, part: &BTreeSet<Pair>) -> Told {
-        self.told(kind, detected_at, Self::sorted(&part.iter().copied().collect::<Vec<_>>())[0].1, part)
+        Self::told(kind, detected_at, Self::sorted(&part.iter().copied().collect::<Vec<_>>())[0].1, part)
     }
 
-    fn told(&self, kind: Kind, detected_at: Time, id: u32, part: &BTreeSet<Pair>) -> Told {
+    fn told(kind: Kind, detected_at: Time, id: u32, part: &BTreeSet<Pair>) -> Told {
         let pairs = Self::sorted(&part.iter().copied().collect::<Vec<_>>());
         Told { kind, detected_at, id, pairs, former: Vec::new() }
     }
