@@ -6,22 +6,13 @@
 
 use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
-use crate::window::Held;
 
 /// Finds the match component of an edge.
 pub(crate) fn search(question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
-    verify(question, |held| held.fits, means)
-}
-
-/// Finds the match component of an edge, in a window whose edges can match no more than they are given.
-pub(crate) fn verify(question: &Question<'_>, given: impl Fn(&Held) -> u64, means: &mut Means<'_, '_, '_>) -> Option<usize> {
     let candidates = &mut means.fixpoint.candidates;
     candidates.clear(question.window.places());
     for (number, held) in question.window.iter() {
-        let given = given(held);
-        if given != 0 {
-            candidates.add(number, held.ts, held.ends, given);
-        }
+        candidates.add(number, held.ts, held.ends, held.fits);
     }
     candidates.close_all();
     means.funnel.verifications_due += 1;

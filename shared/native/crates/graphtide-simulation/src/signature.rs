@@ -19,16 +19,16 @@
 //! first held edge: under `INSTANCES` that is the one after the frontier. The paper goes on from the second edge of the window after a
 //! match that was none (line 10), and misses those that need the first; a test shows one.
 //! A report needs the arriving edge, so it is asked first whether its own ends play the roles of a query edge it can match. Pairs whose
-//! ends do not are left out of the verification.
+//! ends do not, and what is not connected with the edge by others, are left out of the verification.
 //! Invariant: degrees are counted over held edges; the product has, for each, the factors that they contributed.
 //! Cost: O(query edges) for each edge that arrives, with one division a word and factor; the window for each that passes.
 //! Source: paper 000, section 3.2, Theorems 2 to 4.
 
-use crate::baseline;
 use crate::engine::{Means, Question};
+use crate::fixpoint::Settled;
 use crate::pattern::{IN, OUT, Pattern, SIDES, bits};
 use crate::query::{Query, QueryError};
-use crate::window::{Held, Window};
+use crate::window::{Held, Place, Window};
 use crate::words::{Remainders, Words};
 use crate::work::Work;
 
@@ -52,9 +52,11 @@ pub(crate) struct Signature {
     played: Vec<[Option<(usize, u32)>; 2]>,
     /// By vertex and role: held edges of its kinds.
     degrees: Vec<u32>,
+    /// By vertex and side: the query edges whose source (target) it has the degrees of.
+    fine: Vec<[u64; 2]>,
     product: Remainders,
     /// Whether edges left since the product was computed.
-    has_more: bool,
+    is_stale: bool,
 }
 
 impl Signature {
@@ -89,74 +91,116 @@ impl Signature {
         }
         let powers = kinds.iter().zip(&pattern.kinds).flat_map(|(&factor, &kind)| vec![factor; power(pattern, kind)]);
         let words = Words::new(p, powers.chain(roles.iter().flat_map(|role| role.factors.iter().copied())));
-        Ok(Self { product: words.one(), words, kinds, roles, played, degrees: Vec::new(), has_more: false })
+        Ok(Self { product: words.one(), words, kinds, roles, played, degrees: Vec::new(), fine: Vec::new(), is_stale: false })
     }
 
     /// Multiplies the product by what an edge contributes.
     pub(crate) fn arrive(&mut self, pattern: &Pattern, held: &Held, work: &mut Work<'_, '_>) {
         let places = 1 + held.ends[OUT].max(held.ends[IN]) as usize;
-        self.degrees.resize(self.degrees.len().max(places * self.roles.len()), 0);
+        self.fine.resize(self.fine.len().max(places), [0; 2]);
+        self.degrees.resize(self.fine.len() * self.roles.len(), 0);
         work.spend(1);
         let mut of = 0;
         for kind in pattern.kinds_of(held.fits) {
             of |= 1 << kind;
             self.words.multiply(&mut self.product, self.kinds[kind]);
         }
+        let mut has_more = [false; 2];
         for (place, role) in self.roles.iter().enumerate().filter(|(_, role)| role.kinds & of != 0) {
             let degree = &mut self.degrees[held.ends[role.side] as usize * self.roles.len() + place];
             if let Some(&factor) = role.factors.get(*degree as usize) {
                 self.words.multiply(&mut self.product, factor);
+                has_more[role.side] = true;
             }
             *degree += 1;
+        }
+        for side in SIDES {
+            if has_more[side] {
+                self.cast(pattern, held.ends[side]);
+            }
         }
     }
 
     /// Counts an edge no longer. The product keeps what it contributed.
     pub(crate) fn depart(&mut self, pattern: &Pattern, held: &Held, work: &mut Work<'_, '_>) {
         work.spend(1);
-        self.has_more = true;
+        self.is_stale = true;
         let of = pattern.kinds_of(held.fits).fold(0, |set, kind| set | 1 << kind);
+        let mut has_less = [false; 2];
         for (place, role) in self.roles.iter().enumerate().filter(|(_, role)| role.kinds & of != 0) {
-            self.degrees[held.ends[role.side] as usize * self.roles.len() + place] -= 1;
+            let degree = &mut self.degrees[held.ends[role.side] as usize * self.roles.len() + place];
+            *degree -= 1;
+            has_less[role.side] |= (*degree as usize) < role.factors.len();
+        }
+        for side in SIDES {
+            if has_less[side] {
+                self.cast(pattern, held.ends[side]);
+            }
         }
     }
 
     /// Finds the match component of an edge.
     pub(crate) fn search(&mut self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
         let held = question.window.get(question.number);
-        if self.playable(question.pattern, held) & question.may_match == 0 {
+        if self.playable(held) & question.may_match == 0 {
             return None;
         }
         means.funnel.red += 1;
         means.funnel.signature_checks += 1;
-        if !Words::divide(&self.product) || (self.has_more && !self.renew(question, &mut means.work)) {
+        if !Words::divide(&self.product) || (self.is_stale && !self.renew(question, &mut means.work)) {
             return None;
         }
         means.funnel.signature_passed += 1;
-        let given = |held: &Held| self.playable(question.pattern, held);
-        let found = baseline::verify(question, given, means);
+        let found = self.verify(question, means);
         means.funnel.signature_false += u64::from(found.is_none());
         found
     }
 
+    /// Verifies what the edge is connected with by edges whose ends play roles of theirs.
+    fn verify(&self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
+        let candidates = &mut means.fixpoint.candidates;
+        candidates.clear(question.window.places());
+        for (number, held) in question.window.iter() {
+            let playable = self.playable(held);
+            if playable != 0 {
+                candidates.add(number, held.ts, held.ends, playable);
+            }
+        }
+        if !means.work.spend(question.window.live() as u32) {
+            return None;
+        }
+        means.fixpoint.confine(question.number, question.window);
+        means.funnel.verifications_due += 1;
+        means.funnel.verifications_run += 1;
+        match means.fixpoint.whole(question.pattern, &mut means.work, means.funnel) {
+            Settled::Stable => means.fixpoint.matched(question.number),
+            Settled::Refuted | Settled::Cut => None,
+        }
+    }
+
     /// Bytes of what is known.
     pub(crate) fn bytes(&self, window: &Window) -> usize {
-        window.touched() * self.roles.len() * size_of::<u32>() + self.words.len() * size_of::<u64>()
+        window.touched() * (self.roles.len() * size_of::<u32>() + size_of::<[u64; 2]>()) + self.words.len() * size_of::<u64>()
     }
 
     /// The query edges which an edge fits, and whose roles its ends play.
     #[inline]
-    fn playable(&self, pattern: &Pattern, held: &Held) -> u64 {
-        bits(held.fits).filter(|&edge| self.plays(pattern, held, edge)).fold(0, |set, edge| set | 1 << edge)
+    fn playable(&self, held: &Held) -> u64 {
+        held.fits & self.fine[held.ends[OUT] as usize][OUT] & self.fine[held.ends[IN] as usize][IN]
     }
 
-    /// Whether the ends of an edge have as many edges as those of a query edge.
-    fn plays(&self, pattern: &Pattern, held: &Held, edge: usize) -> bool {
-        SIDES.into_iter().all(|end| {
-            let first = held.ends[end] as usize * self.roles.len();
-            let played = self.played[usize::from(pattern.ends[edge][end])];
-            played.iter().flatten().all(|&(role, asked)| self.degrees[first + role] >= asked)
-        })
+    /// Notes which query vertices a vertex has the degrees of.
+    fn cast(&mut self, pattern: &Pattern, place: Place) {
+        let first = place as usize * self.roles.len();
+        let mut fine = [0; 2];
+        for (vertex, played) in self.played.iter().enumerate() {
+            if played.iter().flatten().all(|&(role, asked)| self.degrees[first + role] >= asked) {
+                for side in SIDES {
+                    fine[side] |= pattern.incident[vertex][side];
+                }
+            }
+        }
+        self.fine[place as usize] = fine;
     }
 
     /// Computes the product of the held edges alone; says whether that of the query divides it. Where work is refused, nothing changes.
@@ -178,7 +222,7 @@ impl Signature {
             }
         }
         self.product = product;
-        self.has_more = false;
+        self.is_stale = false;
         Words::divide(&self.product)
     }
 }
