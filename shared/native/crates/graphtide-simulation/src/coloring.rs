@@ -18,6 +18,9 @@
 //! edge, or its component.
 //! Source: paper 000, section 4, algorithms COLOR-EDGE and VERIFY-MATCH.
 
+#[cfg(test)]
+mod example_7;
+
 use crate::candidates::Candidates;
 use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;

@@ -24,6 +24,9 @@
 //! Cost: O(query edges) for each edge that arrives, with one division a word and factor; the window for each that passes.
 //! Source: paper 000, section 3.2, Theorems 2 to 4.
 
+#[cfg(test)]
+mod printed;
+
 use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
 use crate::pattern::{IN, OUT, Pattern, SIDES, bits};
