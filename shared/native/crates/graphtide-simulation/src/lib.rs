@@ -27,4 +27,4 @@ mod work;
 pub use found::Found;
 pub use funnel::Funnel;
 pub use query::{Arrival, Limits, MOST_EDGES, Outcome, Query, QueryEdge, QueryError, Report, Variant};
-pub use simulation::{Frontier, Simulation};
+pub use simulation::{Course, Frontier, Simulation};

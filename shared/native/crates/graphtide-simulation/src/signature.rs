@@ -183,7 +183,7 @@ impl Signature {
 
     /// Bytes of what is known.
     pub(crate) fn bytes(&self, window: &Window) -> usize {
-        window.touched() * (self.roles.len() * size_of::<u32>() + size_of::<[u64; 2]>()) + self.words.len() * size_of::<u64>()
+        window.touched() * (self.roles.len() * size_of::<u32>() + size_of::<[u64; 2]>())
     }
 
     /// The query edges which an edge fits, and whose roles its ends play.

@@ -32,6 +32,17 @@ pub struct Frontier {
     pub ties: u32,
 }
 
+/// Whether records are new to the query, and what is done about those that are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// They are new.
+    Live,
+    /// They came before the query: all happens as ever, consumption too, but nothing is reported.
+    Warming,
+    /// The query had them already: nothing is reported, and consumption stays where the frontier was set.
+    Restoring,
+}
+
 /// An engine at work on a query.
 #[derive(Debug)]
 pub struct Simulation {
@@ -43,7 +54,7 @@ pub struct Simulation {
     changes: Changes,
     frontier: Option<Frontier>,
     newest: Frontier,
-    is_silent: bool,
+    course: Course,
     fixpoint: Fixpoint,
     peak: usize,
     funnel: Funnel,
@@ -66,7 +77,7 @@ impl Simulation {
             changes: Changes::default(),
             frontier: None,
             newest: Frontier { at: i64::MIN, ties: 0 },
-            is_silent: false,
+            course: Course::Live,
             fixpoint: Fixpoint::default(),
             peak: 0,
             funnel: Funnel::default(),
@@ -147,14 +158,9 @@ impl Simulation {
         }
     }
 
-    /// Goes on in silence: everything happens as ever, consumption too, but nothing is reported.
-    pub fn silence(&mut self) {
-        self.is_silent = true;
-    }
-
-    /// Ends silence.
-    pub fn speak(&mut self) {
-        self.is_silent = false;
+    /// Says what the records to come are to the query.
+    pub fn set_course(&mut self, course: Course) {
+        self.course = course;
     }
 
     /// Forgets all edges, and how far consumption has come.
@@ -189,7 +195,7 @@ impl Simulation {
         self.funnel
     }
 
-    /// Does something, counts its steps, and keeps its reports to itself in silence.
+    /// Does something, counts its steps, and drops its reports unless the course is live.
     fn tell<T>(
         &mut self,
         found: &mut Found,
@@ -198,7 +204,7 @@ impl Simulation {
     ) -> T {
         let (mark, before) = (found.mark(), meter.taken());
         let told = act(self, found, meter);
-        if self.is_silent {
+        if self.course != Course::Live {
             found.rewind(mark);
         }
         self.funnel.reported += found.since(mark);
@@ -244,6 +250,9 @@ impl Simulation {
 
     /// Reports the component that the newest edge is in; says whether it is in one.
     fn matches(&mut self, number: Number, now: Time, found: &mut Found, meter: &mut Meter<'_>) -> bool {
+        if self.course == Course::Restoring && self.report != Report::Changes {
+            return false;
+        }
         let Some(place) = self.search(number, self.pattern.last, meter) else { return false };
         match self.report {
             Report::Maximal => self.push((Kind::Match, now), place, found),

@@ -55,11 +55,6 @@ impl Words {
     pub(crate) fn divide(product: &Remainders) -> bool {
         product.0.iter().all(|remainder| *remainder == 0)
     }
-
-    /// Number of words.
-    pub(crate) fn len(&self) -> usize {
-        self.words.len()
-    }
 }
 
 #[cfg(test)]
@@ -103,7 +98,7 @@ mod tests {
                 let words = Words::new(p, (0..3 * edges).map(|place| p - 1 - place % 5));
                 let bits = f64::from(p).log2();
                 let bound = 3.0 * bits / (f64::from(Words::size(p)) - bits) * f64::from(edges);
-                assert!(words.len() as f64 <= bound + 1.0, "{} words for {edges} edges, modulo {p}", words.len());
+                assert!(words.words.len() as f64 <= bound + 1.0, "{} words for {edges} edges, modulo {p}", words.words.len());
             }
         }
     }

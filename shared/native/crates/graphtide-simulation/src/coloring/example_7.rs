@@ -19,7 +19,7 @@ const AE: u64 = 16;
 
 /// Edges 1 to 9, as time, source, target and the query edge they match; 2 and 5 match none. Vertex 0 is the one that edges 1 and 3
 /// leave, 3 the one that edges 4 and 8 leave.
-const STREAM: [(i64, u32, u32, u64); 7] =
+const STREAM: [(u32, u32, u32, u64); 7] =
     [(1, 0, 1, AB), (3, 0, 2, AC), (4, 3, 4, AD), (6, 5, 3, AA), (7, 0, 6, AA), (8, 3, 7, AE), (9, 0, 3, AA)];
 
 struct Snapshot {
@@ -36,9 +36,10 @@ impl Snapshot {
         let query = Query { vertices: 6, edges: edges_of, before: vec![], window: 100, report: Report::Maximal };
         let pattern = Pattern::new(&query).unwrap();
         let mut snapshot = Self { window: Window::default(), coloring: Coloring::new(&pattern), pattern };
-        for &(ts, source, target, fits) in &STREAM[..edges] {
+        for &(id, source, target, fits) in &STREAM[..edges] {
+            let ts = id.into();
             let (source, target) = (Vertex(source), Vertex(target));
-            let number = snapshot.window.push(&Arrival { edge: EdgeRef(ts as u32), ts, at: ts, source, target, fits }, 1);
+            let number = snapshot.window.push(&Arrival { edge: EdgeRef(id), ts, at: ts, source, target, fits }, 1);
             let mut meter = Meter::unbounded(&Unhurried);
             snapshot.coloring.arrive(&snapshot.pattern, &snapshot.window, number, &mut Work::Upkeep(&mut meter));
         }

@@ -55,7 +55,7 @@ impl Oracle {
         if self.query.report == Report::Changes {
             told.extend(self.changes(edge.ts));
         } else if let Some(part) = self.component(edge.id) {
-            told.push(self.whole(Kind::Match, edge.ts, &part));
+            told.push(Self::whole(Kind::Match, edge.ts, &part));
             if self.query.report == Report::Instances {
                 let earliest = self.live.iter().position(|live| part.iter().any(|pair| pair.1 == live.id)).unwrap();
                 self.live.drain(..=earliest);
@@ -66,7 +66,7 @@ impl Oracle {
 
     pub fn delete(&mut self, id: u32, detected_at: Time) -> Vec<Told> {
         let part = self.component(id);
-        let told = part.map(|part| self.whole(Kind::Retract, detected_at, &part));
+        let told = part.map(|part| Self::whole(Kind::Retract, detected_at, &part));
         self.live.retain(|edge| edge.id != id);
         match self.query.report {
             Report::Maximal => told.into_iter().collect(),
@@ -122,7 +122,7 @@ impl Oracle {
         told
     }
 
-    fn whole(&self, kind: Kind, detected_at: Time, part: &BTreeSet<Pair>) -> Told {
+    fn whole(kind: Kind, detected_at: Time, part: &BTreeSet<Pair>) -> Told {
         Self::told(kind, detected_at, Self::sorted(&part.iter().copied().collect::<Vec<_>>())[0].1, part)
     }
 

@@ -1,0 +1,94 @@
+//! Work that is refused costs reports, and nothing else: what is reported afterwards is still what the definition says.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use graphtide_engine::meter::{Meter, Unhurried};
+use graphtide_simulation::Report;
+use graphtide_simulation::found::Kind;
+use support::driver::{Driver, VARIANTS};
+use support::oracle::{Oracle, Pair};
+use support::streams::{Random, Record, query, stream};
+
+#[test]
+fn after_a_cut_components_are_those_of_the_definition() {
+    let (mut cut, mut reported) = (0, 0);
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let query = query(&mut random, Report::Maximal);
+        let stream = stream(&mut random, &query, 60);
+        for variant in VARIANTS {
+            let mut oracle = Oracle::new(query.clone());
+            let mut driver = Driver::new(&query, variant);
+            for record in &stream {
+                match record {
+                    Record::Insert(edge) => {
+                        let expected = oracle.insert(*edge);
+                        let mut meter = Meter::unbounded(&Unhurried);
+                        meter.begin(random.below(60));
+                        let (_, told) = driver.insert_with(edge, &mut meter);
+                        if meter.end().is_some() {
+                            cut += 1;
+                            assert!(told.is_empty() || told == expected, "{variant:?}, seed {seed}");
+                        } else {
+                            reported += told.len();
+                            assert_eq!(told, expected, "{variant:?}, seed {seed}");
+                        }
+                    }
+                    Record::Delete(id, ts) => assert_eq!(driver.delete(*id, *ts), oracle.delete(*id, *ts)),
+                    Record::Advance(at) => assert_eq!(driver.advance(*at, *at), oracle.advance(*at, *at)),
+                }
+            }
+        }
+    }
+    assert!(cut > 1_000 && reported > 1_000, "{cut} were cut, {reported} reported");
+}
+
+/// The difference of what is reported to be in the match graph and what is: a cut may keep pairs out of it, and never in it.
+#[test]
+fn after_a_cut_changes_lead_to_no_more_than_the_match_graph() {
+    let mut cut = 0;
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let query = query(&mut random, Report::Changes);
+        let stream = stream(&mut random, &query, 60);
+        for variant in VARIANTS {
+            let mut oracle = Oracle::new(query.clone());
+            let mut driver = Driver::new(&query, variant);
+            let mut there: BTreeSet<Pair> = BTreeSet::new();
+            let mut true_pairs: BTreeSet<Pair> = BTreeSet::new();
+            for record in &stream {
+                let (told, expected) = match record {
+                    Record::Insert(edge) => {
+                        let mut meter = Meter::unbounded(&Unhurried);
+                        meter.begin(random.below(60));
+                        let (_, told) = driver.insert_with(edge, &mut meter);
+                        cut += u32::from(meter.end().is_some());
+                        (told, oracle.insert(*edge))
+                    }
+                    Record::Delete(id, ts) => (driver.delete(*id, *ts), oracle.delete(*id, *ts)),
+                    Record::Advance(at) => (driver.advance(*at, *at), oracle.advance(*at, *at)),
+                };
+                for (pairs, changes) in [(&mut there, told), (&mut true_pairs, expected)] {
+                    for change in changes {
+                        match change.kind {
+                            // A part that split off is told whole, of which nothing is new.
+                            Kind::Match if !change.former.is_empty() => {
+                                assert!(change.pairs.iter().all(|pair| pairs.contains(pair)), "{variant:?}, seed {seed}");
+                            }
+                            Kind::Match | Kind::Extend => {
+                                assert!(change.pairs.iter().all(|pair| pairs.insert(*pair)), "{variant:?}, seed {seed}");
+                            }
+                            Kind::Retract => {
+                                assert!(change.pairs.iter().all(|pair| pairs.remove(pair)), "{variant:?}, seed {seed}");
+                            }
+                        }
+                    }
+                }
+                assert!(there.is_subset(&true_pairs), "{variant:?}, seed {seed}");
+            }
+        }
+    }
+    assert!(cut > 1_000, "{cut} were cut");
+}
