@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphtide import SubgraphMatch
+    from graphtide import Match
 
 PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON payments WINDOW 1h"
 CHAIN = "PATTERN p MATCH (v)-[x:a]->(w)-[y:b]->(s)-[z:c]->(t) ON s WINDOW 60"
@@ -32,7 +32,7 @@ def edge(ts: int) -> dict[str, object]:
 
 
 def test_a_match_is_there_before_the_source_is_asked_for_the_next_edge() -> None:
-    found: list[SubgraphMatch] = []
+    found: list[Match] = []
 
     def source() -> Iterator[dict[str, object]]:
         for ts in range(500):
@@ -45,7 +45,7 @@ def test_a_match_is_there_before_the_source_is_asked_for_the_next_edge() -> None
 
 
 def test_an_iterable_that_is_no_iterator_is_taken_as_it_comes_too() -> None:
-    found: list[SubgraphMatch] = []
+    found: list[Match] = []
 
     class Source:
         def __iter__(self) -> Iterator[dict[str, object]]:

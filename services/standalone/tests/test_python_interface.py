@@ -204,7 +204,7 @@ def test_a_stream_that_is_never_iterated_is_closed(tmp_path: Path) -> None:
 def test_a_second_thread_is_told_and_does_no_damage() -> None:
     session = Session(PATTERN)
     inside, go_on = threading.Event(), threading.Event()
-    found: list[graphtide.SubgraphMatch] = []
+    found: list[graphtide.Match] = []
 
     def slowly() -> Iterator[dict[str, object]]:
         yield RECORDS[0]
@@ -234,7 +234,7 @@ def test_matches_of_a_stream_are_one_threads_at_a_time() -> None:
         yield RECORDS[2]
 
     matches = graphtide.match(PATTERN, slowly())
-    found: list[graphtide.SubgraphMatch] = []
+    found: list[graphtide.Match] = []
     worker = threading.Thread(target=lambda: found.extend(matches))
     worker.start()
     assert inside.wait(60)

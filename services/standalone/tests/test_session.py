@@ -30,9 +30,9 @@ RECORDS: list[dict[str, object]] = [
 EXPECTED = [({"x": "0", "y": "2"}, {"a": "ann", "b": "bob", "c": "dan"})]
 
 
-def found(source: object, **options: object) -> list[tuple[dict[str, str], dict[str, str]]]:
+def found(source: object, **options: object) -> list[tuple[dict[str, object], dict[str, object]]]:
     matches = graphtide.match(PATTERN, source, MatchOptions(**options))  # type: ignore[arg-type] # a test's table of options
-    return [(dict(match.edges), dict(match.vertices)) for match in matches]
+    return [({**match.edges}, {**match.vertices}) for match in matches]
 
 
 @pytest.mark.parametrize("engine", ["auto", "timing", "sj-tree", "re-search"])

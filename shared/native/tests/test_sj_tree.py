@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import LimitExceededError
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
+from graphtide_core.match import SubgraphMatch
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
 from graphtide_core.plan import Plan, SjTreePlan, SjTreeStrategy
@@ -19,9 +19,6 @@ from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_testing.found import keys
 from graphtide_testing.records import to_json_lines
-
-if TYPE_CHECKING:
-    from graphtide_core.match import SubgraphMatch
 
 STRATEGIES = tuple(SjTreeStrategy)
 LAZY = (SjTreeStrategy.SINGLE_LAZY, SjTreeStrategy.PATH_LAZY)
@@ -41,7 +38,7 @@ class Engine:
 
     def push(self, *records: Edge) -> list[SubgraphMatch]:
         batch = self._duplicates.filter(self._decoder.decode(to_json_lines(records)))
-        return [match for part in self.matcher.push(batch) for match in part]
+        return [match for part in self.matcher.push(batch) for match in part if isinstance(match, SubgraphMatch)]
 
     def tables(self) -> dict[str, tuple[int, int]]:
         """Partial matches alive and ever made, by table."""

@@ -12,7 +12,7 @@ import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.match import Completeness, MatchKind
+from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
 from graphtide_core.plan import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.matcher import Matcher, Totals
@@ -28,7 +28,6 @@ from graphtide_testing.strategies import PatternShape, StreamShape, random_patte
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from graphtide_core.match import SubgraphMatch
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plan import Plan
     from graphtide_native import _native
@@ -93,7 +92,7 @@ class Pass:
         return self._duplicates.filter(self._decoder.decode(to_json_lines(tuple(edges))))
 
     def push(self, edges: Iterable[Edge]) -> list[SubgraphMatch]:
-        return [found for part in self.matcher.push(self.batch(edges)) for found in part]
+        return [found for part in self.matcher.push(self.batch(edges)) for found in part if isinstance(found, SubgraphMatch)]
 
 
 def planned(pattern: SubgraphPattern, engine: str, variant: dict[str, object]) -> Plan:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         LimitExceededError,
         UnreadableStreamError,
     )
-    from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
+    from graphtide_core.match import Completeness, ComponentMatch, Match, MatchKind, SubgraphMatch
     from graphtide_core.plan import Storage
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.time import Duration, TimeUnit
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Client",
     "Completeness",
+    "ComponentMatch",
     "Concurrency",
     "DeadLetter",
     "Duration",
@@ -58,6 +59,7 @@ __all__ = [
     "InvalidPatternError",
     "LimitExceededError",
     "Limits",
+    "Match",
     "MatchKind",
     "MatchList",
     "MatchOptions",
@@ -100,7 +102,7 @@ _MODULES: Final = {
     "graphtide.streaming": ("Matches",),
     "graphtide_core.edge": ("Edge", "Operation"),
     "graphtide_core.errors": ("GraphtideError", "InvalidPatternError", "LimitExceededError", "UnreadableStreamError"),
-    "graphtide_core.match": ("Completeness", "MatchKind", "SubgraphMatch"),
+    "graphtide_core.match": ("Completeness", "ComponentMatch", "Match", "MatchKind", "SubgraphMatch"),
     "graphtide_core.plan": ("Storage",),
     "graphtide_core.ports.dead_letter_sink": ("DeadLetter",),
     "graphtide_core.time": ("Duration", "TimeUnit"),

@@ -2,20 +2,22 @@
 
 A table has a row a match and the columns of the match record, flat: `match_id query version kind detected_at first_ts last_ts
 completeness`, then `edges.NAME` and `vertices.NAME` for every name of the patterns, null where a row's pattern does not have
-it. Times are timestamps in the stream's unit and UTC. Which columns there are depends on the patterns alone, so that tables of
-the pieces of one stream fit together.
+it. Where a pattern under dual simulation has a name, its columns hold lists, and `component merged split_from` follow. Times
+are timestamps in the stream's unit and UTC. Which columns there are depends on the patterns alone, so that tables of the
+pieces of one stream fit together.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, overload
 
-from graphtide_core.match import SubgraphMatch
+from graphtide_core.match import ComponentMatch, Match
 from graphtide_core.time import TimeUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import SupportsIndex
 
     import pandas as pd
@@ -27,7 +29,7 @@ _ROWS: Final = 16_384
 """Matches that are made columns at once."""
 
 
-class MatchList(list[SubgraphMatch]):
+class MatchList(list[Match]):
     """A list of matches that can be made a table.
 
     It knows the patterns and the stream's unit, if it is told; then even an empty one has all columns.
@@ -35,7 +37,7 @@ class MatchList(list[SubgraphMatch]):
 
     def __init__(
         self,
-        matches: Iterable[SubgraphMatch] = (),
+        matches: Iterable[Match] = (),
         patterns: Sequence[SubgraphPattern] | None = None,
         time_unit: TimeUnit | str = TimeUnit.MILLISECOND,
     ) -> None:
@@ -54,10 +56,10 @@ class MatchList(list[SubgraphMatch]):
         self._unit = TimeUnit(time_unit)
 
     @overload
-    def __getitem__(self, place: SupportsIndex) -> SubgraphMatch: ...
+    def __getitem__(self, place: SupportsIndex) -> Match: ...
     @overload
     def __getitem__(self, place: slice) -> MatchList: ...
-    def __getitem__(self, place: SupportsIndex | slice) -> SubgraphMatch | MatchList:
+    def __getitem__(self, place: SupportsIndex | slice) -> Match | MatchList:
         """Return one match, or a part of the list."""
         if isinstance(place, slice):
             return MatchList(super().__getitem__(place), self._patterns, self._unit)
@@ -65,8 +67,8 @@ class MatchList(list[SubgraphMatch]):
 
     def to_arrow(self) -> pa.Table:
         """Return a table of pyarrow; see `graphtide.matches` for its columns."""
-        names = names_of_patterns(self._patterns) if self._patterns is not None else _names_of_matches(self)
-        return to_arrow(self, names, self._unit)
+        columns = columns_of_patterns(self._patterns) if self._patterns is not None else _columns_of_matches(self)
+        return to_arrow(self, columns, self._unit)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the same as a data frame of pandas. Raises ImportError where pandas is not installed."""
@@ -77,30 +79,52 @@ class MatchList(list[SubgraphMatch]):
         return to_polars(self.to_arrow())
 
 
-Names = tuple[tuple[str, ...], tuple[str, ...]]
-"""Names of edges and of vertices, in the order of the columns."""
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table that depend on its patterns.
+
+    Attributes:
+        edges: names of edges in their order, each once; whether the column holds lists.
+        vertices: the same of vertices.
+        changes: whether there are columns for components and what became of them.
+    """
+
+    edges: Mapping[str, bool]
+    vertices: Mapping[str, bool]
+    changes: bool
 
 
-def names_of_patterns(patterns: Iterable[SubgraphPattern]) -> Names:
-    """Return the names of edges and vertices of patterns, in their order, each once."""
+def columns_of_patterns(patterns: Iterable[SubgraphPattern]) -> Columns:
+    """Return the columns of what patterns match; a name that any of them has lists of has lists."""
     patterns = tuple(patterns)
-    edges = dict.fromkeys(edge.name for pattern in patterns for edge in pattern.edges)
-    vertices = dict.fromkeys(vertex.name for pattern in patterns for vertex in pattern.vertices)
-    return tuple(edges), tuple(vertices)
+    edges, vertices = dict[str, bool](), dict[str, bool]()
+    for pattern in patterns:
+        for names, parts in ((edges, pattern.edges), (vertices, pattern.vertices)):
+            for part in parts:
+                names[part.name] = names.get(part.name, False) or pattern.is_simulation
+    return Columns(edges, vertices, any(pattern.is_simulation for pattern in patterns))
 
 
-def _names_of_matches(matches: Sequence[SubgraphMatch]) -> Names:
-    edges = dict.fromkeys(name for match in matches for name in match.edges)
-    vertices = dict.fromkeys(name for match in matches for name in match.vertices)
-    return tuple(edges), tuple(vertices)
+def _columns_of_matches(matches: Sequence[Match]) -> Columns:
+    edges, vertices = dict[str, bool](), dict[str, bool]()
+    for match in matches:
+        for names, found in ((edges, match.edges), (vertices, match.vertices)):
+            for name in found:
+                names[name] = names.get(name, False) or isinstance(match, ComponentMatch)
+    return Columns(edges, vertices, any(isinstance(match, ComponentMatch) for match in matches))
 
 
-def to_arrow(matches: Iterable[SubgraphMatch], names: Names, unit: TimeUnit) -> pa.Table:
+def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.Table:
     """Return matches as a table. Complexity: O(edges + vertices) a match, in Python; some thousand are there at once."""
     import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
 
-    edges, vertices = names
-    word, time = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC")
+    word, time, ids = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC"), pa.list_(pa.string())
+    named = [
+        (f"{kind}.{name}", kind, name, has_lists)
+        for kind, names in (("edges", columns.edges), ("vertices", columns.vertices))
+        for name, has_lists in names.items()
+    ]
+    changes = (("component", pa.string()), ("merged", ids), ("split_from", pa.string())) if columns.changes else ()
     schema = pa.schema(
         [
             pa.field("match_id", pa.string(), nullable=False),
@@ -109,12 +133,12 @@ def to_arrow(matches: Iterable[SubgraphMatch], names: Names, unit: TimeUnit) -> 
             pa.field("kind", word, nullable=False),
             *(pa.field(name, time, nullable=False) for name in ("detected_at", "first_ts", "last_ts")),
             pa.field("completeness", word, nullable=False),
-            *(pa.field(f"edges.{name}", pa.string()) for name in edges),
-            *(pa.field(f"vertices.{name}", pa.string()) for name in vertices),
+            *(pa.field(column, ids if has_lists else pa.string()) for column, _, _, has_lists in named),
+            *(pa.field(name, type) for name, type in changes),
         ]
     )
 
-    def batch(part: Sequence[SubgraphMatch]) -> pa.RecordBatch:
+    def batch(part: Sequence[Match]) -> pa.RecordBatch:
         columns = [
             [match.match_id for match in part],
             [match.query for match in part],
@@ -124,14 +148,19 @@ def to_arrow(matches: Iterable[SubgraphMatch], names: Names, unit: TimeUnit) -> 
             [match.first_ts for match in part],
             [match.last_ts for match in part],
             [match.completeness.value for match in part],
-            *([match.edges.get(name) for match in part] for name in edges),
-            *([match.vertices.get(name) for match in part] for name in vertices),
+            *([_cell(match, kind, name, has_lists=has_lists) for match in part] for _, kind, name, has_lists in named),
+            *([getattr(match, name, None) for match in part] for name, _ in changes),
         ]
         arrays = [pa.array(column, type) for column, type in zip(columns, schema.types, strict=True)]
         return pa.record_batch(arrays, schema=schema)
 
     # Parts have dictionaries of their own; one for all makes them one table.
     return pa.Table.from_batches([batch(part) for part in _parts(matches)], schema).unify_dictionaries()
+
+
+def _cell(match: Match, kind: str, name: str, *, has_lists: bool) -> str | Sequence[str] | None:
+    found: str | Sequence[str] | None = (match.edges if kind == "edges" else match.vertices).get(name)
+    return [found] if has_lists and isinstance(found, str) else found
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:
@@ -179,7 +208,7 @@ def _in_milliseconds(table: pa.Table) -> pa.Table:
         raise ValueError(message) from error
 
 
-def _parts(matches: Iterable[SubgraphMatch]) -> Iterator[list[SubgraphMatch]]:
+def _parts(matches: Iterable[Match]) -> Iterator[list[Match]]:
     rest = iter(matches)
     while part := list(islice(rest, _ROWS)):
         yield part

@@ -14,7 +14,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import parse
 
-from graphtide.matches import MatchList, names_of_patterns, to_arrow
+from graphtide.matches import MatchList, columns_of_patterns, to_arrow
 from graphtide.one_at_a_time import OneAtATime
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import pyarrow as pa
-    from graphtide_core.match import SubgraphMatch
+    from graphtide_core.match import Match
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchBatch
@@ -149,9 +149,9 @@ class Session:
         with self._alone:
             self._over = self._over or "closed"
 
-    def table(self, matches: Iterable[SubgraphMatch]) -> pa.Table:
+    def table(self, matches: Iterable[Match]) -> pa.Table:
         """Return matches of this session's patterns as a table of pyarrow; see `graphtide.matches` for its columns."""
-        return to_arrow(matches, names_of_patterns(self.patterns), self._options.time_unit)
+        return to_arrow(matches, columns_of_patterns(self.patterns), self._options.time_unit)
 
     @property
     def time_unit(self) -> TimeUnit:

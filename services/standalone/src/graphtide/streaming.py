@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from graphtide_core.match import SubgraphMatch
+    from graphtide_core.match import Match
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_native.matcher import MatchBatch
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphtide.session import Session
 
 
-class Matches(Iterator["SubgraphMatch"], AsyncIterator["SubgraphMatch"]):
+class Matches(Iterator["Match"], AsyncIterator["Match"]):
     """The matches of one stream, which is read as they are asked for; see `graphtide.match`.
 
     To be iterated by `for` or, in an event loop, by `async for`: then the stream is read and matched in a thread of its own,
@@ -44,7 +44,7 @@ class Matches(Iterator["SubgraphMatch"], AsyncIterator["SubgraphMatch"]):
         # A stream that was opened and is never iterated is closed, too.
         self._forgotten = weakref.finalize(self, reader.close)
 
-    def __next__(self) -> SubgraphMatch:
+    def __next__(self) -> Match:
         """Return the next match.
 
         Raises as `match`, RuntimeError where another thread is using it or its session, and TypeError where the source is
@@ -56,7 +56,7 @@ class Matches(Iterator["SubgraphMatch"], AsyncIterator["SubgraphMatch"]):
         with self._session._alone:  # noqa: SLF001 - a part of the session
             return next(self._found)
 
-    async def __anext__(self) -> SubgraphMatch:
+    async def __anext__(self) -> Match:
         """Return the next match. Raises as `match`, and RuntimeError where another task waits for it."""
         while (found := self._waiting.take()) is None:
             if self._steps is None:
@@ -138,9 +138,9 @@ class _Waiting:
 
     def __init__(self, batches: Generator[MatchBatch, None, None]) -> None:
         self._batches = batches
-        self._at_hand: Iterator[SubgraphMatch] = iter(())
+        self._at_hand: Iterator[Match] = iter(())
 
-    def each(self) -> Generator[SubgraphMatch, None, None]:
+    def each(self) -> Generator[Match, None, None]:
         """Yield all matches; a batch that another thread has taken meanwhile, too."""
         while True:
             at_hand = self._at_hand
@@ -155,7 +155,7 @@ class _Waiting:
             self._at_hand = iter(batch)
         return batch
 
-    def take(self) -> SubgraphMatch | None:
+    def take(self) -> Match | None:
         """Return the next match of the batch; None if there is none."""
         return next(self._at_hand, None)
 

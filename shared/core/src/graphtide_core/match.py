@@ -30,8 +30,11 @@ class MatchKind(Enum):
     MATCH = "match"
     """The match has just become complete."""
 
+    EXTEND = "extend"
+    """A match reported earlier has grown by this part."""
+
     RETRACT = "retract"
-    """An edge of a match reported earlier was deleted while the whole match was in the window."""
+    """An edge of a match reported earlier was deleted while the whole match was in the window; or a part of one has left it."""
 
 
 class Completeness(Enum):
@@ -86,6 +89,40 @@ class SubgraphMatch:
         if self.completeness is not Completeness.EXACT:
             record["completeness"] = self.completeness.value
         return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentMatch:
+    """A match of the simulation family: a component of the match graph, or what entered or left one.
+
+    `edges` and `vertices` map the pattern's names to the data that match them, edges in the order of the stream. Of more than
+    10,000 pairs of a query edge and a data edge the first are here, and `counts` says how many there are in all, of each name;
+    `match_id` covers all. Where changes are reported, `component` is the id of the component's oldest edge now, `merged` are
+    the former ids of components that are part of it now, `split_from` is the id of the one that it was part of.
+    """
+
+    query: PatternName
+    version: int
+    kind: MatchKind
+    detected_at: EventTime
+    first_ts: EventTime
+    last_ts: EventTime
+    edges: Mapping[str, tuple[EdgeId, ...]]
+    vertices: Mapping[str, tuple[VertexId, ...]]
+    match_id: MatchId
+    completeness: Completeness = Completeness.EXACT
+    counts: Mapping[str, int] | None = None
+    component: EdgeId | None = None
+    merged: tuple[EdgeId, ...] = ()
+    split_from: EdgeId | None = None
+
+    def __hash__(self) -> int:
+        """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
+        return hash((self.match_id, self.kind, self.detected_at))
+
+
+Match = SubgraphMatch | ComponentMatch
+"""A match of any family."""
 
 
 def match_id(query: str, version: int, participants: Iterable[tuple[str, str]], made: Container[str] = frozenset()) -> MatchId:

@@ -241,6 +241,10 @@ class JsonLinesDecoder(Decoder):
         discover: bool = False,
     ) -> JsonLinesDecoder: ...
 
+_Head = tuple[int, str, bool, int, int, int]
+_Assignment = tuple[list[str], list[int], list[str]]
+_Component = tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None]
+
 @final
 class MatchBatch:
     """Matches in order of detection; wrapped by `graphtide_native.matcher.MatchBatch`."""
@@ -252,7 +256,7 @@ class MatchBatch:
     def records(self) -> list[tuple[int, str, str, int, bytes]]:
         """Return pattern, kind, id, time of detection and record as JSON of every match."""
 
-    def rows(self) -> list[tuple[int, str, bool, int, int, int, list[str], list[int], list[str]]]:
+    def rows(self) -> list[tuple[_Head, _Assignment | _Component]]:
         """Return the matches as tuples.
 
         Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those made, names of vertices.

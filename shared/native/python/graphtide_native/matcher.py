@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from graphtide_core.errors import CutShortError, LimitExceededError
-from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
+from graphtide_core.ids import EdgeId, MatchId, VertexId
+from graphtide_core.match import Completeness, ComponentMatch, MatchKind, SubgraphMatch
 from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from graphtide_core.funnel import Funnel
+    from graphtide_core.match import Match
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plan import Plan
 
@@ -58,6 +59,7 @@ class PatternReport:
     candidates: int
     discarded: int
     matches: int
+    extensions: int
     retractions: int
     limited: int
     limit: str
@@ -104,22 +106,26 @@ class MatchBatch:
         """Return how many matches there are."""
         return len(self._native)
 
-    def __iter__(self) -> Iterator[SubgraphMatch]:
+    def __iter__(self) -> Iterator[Match]:
         """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can."""
-        for pattern, kind, shed, detected_at, first_ts, last_ts, edges, made, vertices in self._native.rows():
+        for (pattern, kind, shed, detected_at, first_ts, last_ts), parts in self._native.rows():
             query = self._plans[pattern].pattern
-            yield SubgraphMatch(
-                query=query.name,
-                version=query.version,
-                kind=MatchKind(kind),
-                detected_at=EventTime(detected_at),
-                first_ts=EventTime(first_ts),
-                last_ts=EventTime(last_ts),
-                edges={edge.name: EdgeId(found) for edge, found in zip(query.edges, edges, strict=True)},
-                vertices={vertex.name: VertexId(found) for vertex, found in zip(query.vertices, vertices, strict=True)},
-                completeness=Completeness.SHED if shed else Completeness.EXACT,
-                made=frozenset(query.edges[place].name for place in made),
-            )
+            completeness = Completeness.SHED if shed else Completeness.EXACT
+            times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
+            if len(parts) == _ASSIGNMENT:
+                edges, made, vertices = parts
+                yield SubgraphMatch(
+                    query.name,
+                    query.version,
+                    MatchKind(kind),
+                    *times,
+                    edges={edge.name: EdgeId(found) for edge, found in zip(query.edges, edges, strict=True)},
+                    vertices={vertex.name: VertexId(found) for vertex, found in zip(query.vertices, vertices, strict=True)},
+                    completeness=completeness,
+                    made=frozenset(query.edges[place].name for place in made),
+                )
+            else:
+                yield _component(query, MatchKind(kind), times, completeness, parts)
 
     def records(self) -> Iterator[MatchRecord]:
         """Yield the match records one by one, each already written as JSON."""
@@ -129,6 +135,37 @@ class MatchBatch:
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""
         return self._native.to_json_lines()
+
+
+def _component(
+    query: SubgraphPattern,
+    kind: MatchKind,
+    times: tuple[EventTime, EventTime, EventTime],
+    completeness: Completeness,
+    parts: tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None],
+) -> ComponentMatch:
+    edges, vertices, identity, totals, named = parts
+    names = [*(edge.name for edge in query.edges), *(vertex.name for vertex in query.vertices)]
+    oldest, former = named or (None, [])
+    former_ids = tuple(map(EdgeId, former))
+    return ComponentMatch(
+        query.name,
+        query.version,
+        kind,
+        *times,
+        edges={edge.name: tuple(EdgeId(id) for id, _ in found) for edge, found in zip(query.edges, edges, strict=True)},
+        vertices={vertex.name: tuple(map(VertexId, found)) for vertex, found in zip(query.vertices, vertices, strict=True)},
+        match_id=MatchId(identity),
+        completeness=completeness,
+        counts=None if totals is None else dict(zip(names, totals, strict=True)),
+        component=None if oldest is None else EdgeId(oldest),
+        merged=former_ids if kind is MatchKind.EXTEND else (),
+        split_from=former_ids[0] if former_ids and kind is not MatchKind.EXTEND else None,
+    )
+
+
+_ASSIGNMENT: Final = 3
+"""Parts of a match that is an assignment."""
 
 
 class Matcher:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from graphtide_core.match import ComponentMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from graphtide_core.match import SubgraphMatch
+    from graphtide_core.match import Match
 
 Named = tuple[tuple[str, str], ...]
 """A mapping from a pattern's names to data, as pairs sorted by name."""
@@ -22,7 +23,10 @@ Named = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Found:
-    """One reported match or retraction of the isomorphism family."""
+    """One reported match, extension or retraction.
+
+    Of a component, names stand with each of their edges and vertices; `component` and `former` are ids, or empty.
+    """
 
     detected_at: int
     kind: str
@@ -31,6 +35,8 @@ class Found:
     last_ts: int
     edges: Named
     vertices: Named
+    component: str = ""
+    former: tuple[str, ...] = ()
 
 
 class _Record(msgspec.Struct):
@@ -39,17 +45,24 @@ class _Record(msgspec.Struct):
     detected_at: int
     first_ts: int
     last_ts: int
-    edges: dict[str, str]
-    vertices: dict[str, str]
+    edges: dict[str, str | list[str]]
+    vertices: dict[str, str | list[str]]
+    component: str = ""
+    merged: list[str] = []
+    split_from: list[str] = []
 
 
-def named(mapping: Mapping[str, str]) -> Named:
-    """Return the pairs of `mapping`, sorted."""
-    return tuple(sorted(mapping.items()))
+def named(mapping: Mapping[str, str | Sequence[str]]) -> Named:
+    """Return the pairs of `mapping`, sorted; of a name with several, each."""
+    return tuple(sorted((name, id) for name, ids in mapping.items() for id in ([ids] if isinstance(ids, str) else ids)))
 
 
-def key(match: SubgraphMatch) -> Found:
+def key(match: Match) -> Found:
     """Return what tests compare of a match."""
+    component, former = "", list[str]()
+    if isinstance(match, ComponentMatch):
+        component = match.component or ""
+        former = [*sorted(match.merged), *([match.split_from] if match.split_from else [])]
     return Found(
         detected_at=match.detected_at,
         kind=match.kind.value,
@@ -58,10 +71,12 @@ def key(match: SubgraphMatch) -> Found:
         last_ts=match.last_ts,
         edges=named(match.edges),
         vertices=named(match.vertices),
+        component=component,
+        former=tuple(former),
     )
 
 
-def keys(matches: Iterable[SubgraphMatch]) -> list[Found]:
+def keys(matches: Iterable[Match]) -> list[Found]:
     """Return what tests compare of many matches, sorted; a match reported twice stands there twice."""
     return sorted(key(match) for match in matches)
 
@@ -82,6 +97,8 @@ def keys_in_json_lines(lines: str | bytes) -> list[Found]:
             last_ts=record.last_ts,
             edges=named(record.edges),
             vertices=named(record.vertices),
+            component=record.component,
+            former=tuple(sorted([*record.merged, *record.split_from])),
         )
         for record in records
     )

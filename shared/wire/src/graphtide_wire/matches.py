@@ -27,11 +27,14 @@ PATTERN_VERSION: Final = "graphtide-pattern-version"
 BACKFILLED: Final = "graphtide-backfilled"
 """Header of what was found in history, not when it happened; `true`."""
 
-TYPES: Final = {MatchKind.MATCH: "io.graphtide.match", MatchKind.RETRACT: "io.graphtide.retraction"}
+TYPES: Final = {
+    MatchKind.MATCH: "io.graphtide.match",
+    MatchKind.EXTEND: "io.graphtide.extension",
+    MatchKind.RETRACT: "io.graphtide.retraction",
+}
 
 _SPECIFICATION: Final = ("ce_specversion", b"1.0")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_RETRACT: Final = "-retract"
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -39,18 +42,23 @@ class _Head(msgspec.Struct, frozen=True):
 
     match_id: str
     query: str
-    kind: Literal["match", "retract"]
+    kind: Literal["match", "extend", "retract"]
     detected_at: Int64
+    component: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class MatchHead(NamedTuple):
-    """What an event repeats of its match record, and the version of the pattern."""
+    """What an event repeats of its match record, and the version of the pattern.
+
+    `tells_change` is whether the record tells of a change of a component; the same change may come again at another time.
+    """
 
     match_id: str
     pattern: str
     version: int
     kind: MatchKind
     detected_at: int
+    tells_change: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,8 @@ def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, tracepa
     """
     body = line.removesuffix(b"\n")
     told = decode_json(body, _Head, "match record")
-    head = MatchHead(told.match_id, told.query, version, MatchKind(told.kind), told.detected_at)
+    tells_change = told.component is not msgspec.UNSET
+    head = MatchHead(told.match_id, told.query, version, MatchKind(told.kind), told.detected_at, tells_change)
     return encode_known(topic, body, head, unit, traceparent)
 
 
@@ -83,21 +92,26 @@ def encode_known(topic: str, body: bytes, head: MatchHead, unit: TimeUnit | None
     `unit` None means that nobody knows what the stream's times count: the event has no time then, as where it lies outside the
     years that can be written.
     """
-    retracts = head.kind is MatchKind.RETRACT
-    key, source, version = _common(head.pattern, head.version, retracts=retracts)
-    id = ("ce_id", (head.match_id + _RETRACT if retracts else head.match_id).encode())
+    key, source, version = _common(head.pattern, head.version, head.kind)
+    id = ("ce_id", _event_id(head).encode())
     instant = None if unit is None else _instant(head.detected_at, unit)
     time = () if instant is None else (("ce_time", instant.encode()),)
     trace = () if traceparent is None else ((TRACEPARENT, traceparent.encode()),)
     return Message(topic, key, body, (_SPECIFICATION, id, *source, *time, *version, *trace))
 
 
+def _event_id(head: MatchHead) -> str:
+    if head.tells_change:
+        return f"{head.match_id}-{head.kind.value}-{head.detected_at}"
+    return head.match_id if head.kind is MatchKind.MATCH else f"{head.match_id}-{head.kind.value}"
+
+
 @lru_cache(maxsize=4096)
-def _common(pattern: str, version: int, *, retracts: bool) -> tuple[bytes, Headers, Headers]:
-    """Return the key and headers that all matches of a version have, or all its retractions: before the time, and after it."""
+def _common(pattern: str, version: int, kind: MatchKind) -> tuple[bytes, Headers, Headers]:
+    """Return the key and headers that all records of a kind have that a version reports: before the time, and after it."""
     source = names.given(
         ("ce_source", f"/graphtide/patterns/{quote(pattern, safe='')}"),
-        ("ce_type", TYPES[MatchKind.RETRACT if retracts else MatchKind.MATCH]),
+        ("ce_type", TYPES[kind]),
         ("ce_subject", pattern),
     )
     return pattern.encode(), source, names.given((CONTENT_TYPE, "application/json"), (PATTERN_VERSION, version))

@@ -44,6 +44,8 @@ class _Counts:
 
     def count(self, version: int, kind: MatchKind) -> None:
         """Count one."""
+        if kind is MatchKind.EXTEND:
+            return
         counts = self.matches if kind is MatchKind.MATCH else self.retractions
         counts[version] = counts.get(version, 0) + 1
         if len(counts) > MOST_VERSIONS:

@@ -179,17 +179,22 @@ impl Dispatch {
             .map(|(edge, (part, predicates))| {
                 let [source, target] = [part.source, part.target].map(|vertex| &spec.vertices[usize::from(vertex)]);
                 let mut intern = |label: &Option<String>| label.as_deref().map(|label| symbols.intern(label));
-                let predicates: Vec<Expression> = predicates
+                let mut predicates: Vec<Expression> = predicates
                     .iter()
                     .map(|predicate| predicate.renamed(&|_| 0, &|vertex| u8::from(vertex != part.source)))
                     .collect();
+                if spec.report.is_some() && part.source == part.target {
+                    // Either end matches the vertex.
+                    let of_target: Vec<Expression> = predicates.iter().map(|each| each.renamed(&|_| 0, &|_| 1)).collect();
+                    predicates.extend(of_target);
+                }
                 let steps = 1 + predicates.iter().map(Expression::steps).sum::<u32>();
                 let signature = Signature {
                     labels: [intern(&source.label), intern(&part.label), intern(&target.label)],
-                    loops: match (part.source == part.target, spec.vertices_may_coincide) {
-                        (true, _) => Loops::Only,
-                        (false, true) => Loops::Any,
-                        (false, false) => Loops::Never,
+                    loops: match (spec.report.is_some(), part.source == part.target, spec.vertices_may_coincide) {
+                        (true, ..) | (false, false, true) => Loops::Any,
+                        (false, true, _) => Loops::Only,
+                        (false, false, false) => Loops::Never,
                     },
                     source_key: source.key.as_deref().map(Into::into),
                     target_key: target.key.as_deref().map(Into::into),

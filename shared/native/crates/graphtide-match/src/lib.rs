@@ -13,6 +13,7 @@ pub mod output;
 pub mod plan;
 pub mod search;
 pub mod shape;
+pub mod simulated;
 pub mod sj_tree;
 pub mod timing;
 pub mod trace;

@@ -2,9 +2,11 @@
 //!
 //! Everything is by position: vertices, edges and attribute columns are indexes; names are there for the output alone.
 
+use graphtide_simulation::Variant;
 use serde::Deserialize;
 
 use crate::expression::Expression;
+use crate::simulated::Simulated;
 
 /// Edges and vertices a pattern may have: sets of them are one machine word.
 pub const MAX_PARTS: usize = 64;
@@ -29,6 +31,9 @@ pub struct PatternSpec {
     pub window: i64,
     /// Whether two query vertices may be the same data vertex.
     pub vertices_may_coincide: bool,
+    /// What is reported under dual simulation; none for patterns under isomorphism.
+    #[serde(default)]
+    pub report: Option<ReportSpec>,
     /// How to match.
     pub plan: PlanSpec,
     /// Bounds on state and work.
@@ -60,6 +65,18 @@ pub struct EdgeSpec {
     pub target: u8,
     /// Label it must have.
     pub label: Option<String>,
+}
+
+/// What is reported of a pattern under dual simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReportSpec {
+    /// The component of each arriving edge.
+    Maximal,
+    /// The same; its earliest edge and all before it are consumed.
+    Instances,
+    /// What enters and leaves the match graph.
+    Changes,
 }
 
 /// An engine with what it needs to know.
@@ -96,6 +113,29 @@ pub enum PlanSpec {
         /// For every query edge, the order in which a search from it binds the others where nothing better is known.
         orders: Vec<Vec<u8>>,
     },
+    /// Dual simulation: a fixpoint for each edge.
+    DdstBaseline,
+    /// Dual simulation: a fixpoint where the signature of the window allows a match.
+    DdstSignature {
+        /// The modulus.
+        prime: u32,
+        /// Where the factors are drawn from.
+        seed: u64,
+    },
+    /// Dual simulation: a fixpoint of the component, where its colours allow a match.
+    DdstColoring,
+}
+
+impl PlanSpec {
+    /// How a pattern under dual simulation is matched; none for an engine of isomorphism.
+    pub fn simulation(&self) -> Option<Variant> {
+        match *self {
+            Self::Timing { .. } | Self::SjTree { .. } | Self::ReSearch { .. } | Self::Filtering { .. } => None,
+            Self::DdstBaseline => Some(Variant::Baseline),
+            Self::DdstSignature { prime, seed } => Some(Variant::Signature { p: prime, seed }),
+            Self::DdstColoring => Some(Variant::Coloring),
+        }
+    }
 }
 
 fn one() -> usize {
@@ -163,10 +203,28 @@ pub struct InvalidPlan {
     pub reason: String,
 }
 
+impl InvalidPlan {
+    /// A pattern with what is wrong about its plan.
+    pub fn new(spec: &PatternSpec, reason: impl Into<String>) -> Self {
+        Self { pattern: spec.name.clone(), reason: reason.into() }
+    }
+}
+
 impl PatternSpec {
     /// Refuses a plan that no engine could run, so that engines need no checks of their own.
     pub fn check(&self) -> Result<(), InvalidPlan> {
-        self.flaw().map_or(Ok(()), |reason| Err(InvalidPlan { pattern: self.name.clone(), reason: reason.into() }))
+        if let Some(reason) = self.flaw() {
+            return Err(InvalidPlan::new(self, reason));
+        }
+        match (self.plan.simulation(), self.report) {
+            (None, None) => Ok(()),
+            (Some(variant), Some(_)) => match Simulated::flaw(self, variant) {
+                Some(flaw) => Err(InvalidPlan::new(self, flaw.to_string())),
+                None => Ok(()),
+            },
+            (Some(_), None) => Err(InvalidPlan::new(self, "its engine is for patterns under dual simulation alone")),
+            (None, Some(_)) => Err(InvalidPlan::new(self, "its engine is not for patterns under dual simulation")),
+        }
     }
 
     fn flaw(&self) -> Option<&'static str> {
@@ -196,6 +254,7 @@ impl PatternSpec {
             }
             PlanSpec::SjTree { leaves, .. } => self.tree_flaw(leaves),
             PlanSpec::ReSearch { orders } | PlanSpec::Filtering { orders } => self.search_flaw(orders),
+            PlanSpec::DdstBaseline | PlanSpec::DdstSignature { .. } | PlanSpec::DdstColoring => None,
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use graphtide_engine::meter::Meter;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_match::matcher::{Matcher, Options, Past, Progress, Registered};
-use graphtide_match::output::{Kind, MatchBatch, PatternNames};
+use graphtide_match::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
 use graphtide_match::plan::{InvalidPlan, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -296,6 +296,7 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, pattern: &Registered) -> Py
     dict.set_item("hits", hits)?;
     dict.set_item("discarded", pattern.counts.discarded)?;
     dict.set_item("matches", pattern.counts.matches)?;
+    dict.set_item("extensions", pattern.counts.extensions)?;
     dict.set_item("retractions", pattern.counts.retractions)?;
     dict.set_item("limited", pattern.counts.limited)?;
     dict.set_item("limit", pattern.limit.as_deref())?;
@@ -316,8 +317,20 @@ pub(crate) struct PyMatchBatch {
     names: Arc<[Arc<PatternNames>]>,
 }
 
-/// Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those that were made, names of vertices.
-type MatchTuple = (u32, &'static str, bool, i64, i64, i64, Vec<String>, Vec<usize>, Vec<String>);
+/// Pattern, kind, shed, times of detection, first and last edge.
+type Head = (u32, &'static str, bool, i64, i64, i64);
+
+/// What a match is made of.
+#[derive(IntoPyObject)]
+enum Parts {
+    /// Ids of edges, places of those that were made, names of vertices.
+    Assignment((Vec<String>, Vec<usize>, Vec<String>)),
+    /// For each query edge, ids and whether they were made; for each query vertex, names; identity; how many there are in all; id
+    /// of the oldest edge and of former ones.
+    Component(ComponentParts),
+}
+
+type ComponentParts = (Vec<Vec<(String, bool)>>, Vec<Vec<String>>, String, Option<Vec<u32>>, Option<(String, Vec<String>)>);
 
 #[pymethods]
 impl PyMatchBatch {
@@ -345,23 +358,44 @@ impl PyMatchBatch {
             .collect()
     }
 
-    fn rows(&self) -> Vec<MatchTuple> {
+    fn rows(&self) -> Vec<(Head, Parts)> {
         (0..self.inner.len())
             .map(|index| {
                 let found = self.inner.get(index, &self.names);
                 let kind = kind_name(found.kind);
-                let edges = found.edges().map(|id| id.to_string()).collect();
-                let vertices = found.vertices().map(|name| name.to_string()).collect();
-                let made = found.edges().enumerate().filter(|(_, id)| id.is_made()).map(|(place, _)| place).collect();
-                (found.pattern, kind, found.shed, found.detected_at, found.first_ts, found.last_ts, edges, made, vertices)
+                let head = (found.pattern, kind, found.shed, found.detected_at, found.first_ts, found.last_ts);
+                let parts = match &found.layout {
+                    Layout::Assignment(found) => {
+                        let edges = found.edges().map(|id| id.to_string()).collect();
+                        let vertices = found.vertices().map(|name| name.to_string()).collect();
+                        let made = found.edges().enumerate().filter(|(_, id)| id.is_made()).map(|(place, _)| place).collect();
+                        Parts::Assignment((edges, made, vertices))
+                    }
+                    Layout::Component(component) => {
+                        let identity = self.names[found.pattern as usize].match_id(&found);
+                        Parts::Component(component_parts(component, &self.names[found.pattern as usize], identity))
+                    }
+                };
+                (head, parts)
             })
             .collect()
     }
 }
 
+fn component_parts(component: &ComponentRef<'_>, names: &PatternNames, identity: [u8; 32]) -> ComponentParts {
+    let count = names.edges.len();
+    let edges = component.edges(count).into_iter().map(|ids| ids.iter().map(|id| (id.to_string(), id.is_made())).collect());
+    let vertices = component.vertices(count).into_iter().map(|names| names.iter().map(ToString::to_string).collect());
+    let oldest =
+        component.named().map(|(oldest, former)| (oldest.to_string(), former.iter().map(ToString::to_string).collect()));
+    let totals = component.totals().map(<[u32]>::to_vec);
+    (edges.collect(), vertices.collect(), identity.map(char::from).iter().collect(), totals, oldest)
+}
+
 fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Match => "match",
+        Kind::Extend => "extend",
         Kind::Retract => "retract",
     }
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.pattern import Report
 from graphtide_core.plan import Plan
 from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
@@ -202,7 +203,8 @@ class HostRecords:
 
 
 def _head(of: MatchRecord) -> match_events.MatchHead:
-    return match_events.MatchHead(of.match_id, of.pattern.name, of.pattern.version, of.kind, of.detected_at)
+    tells_change = of.pattern.report is Report.CHANGES
+    return match_events.MatchHead(of.match_id, of.pattern.name, of.pattern.version, of.kind, of.detected_at, tells_change)
 
 
 def _items(report: PatternReport) -> tuple[control.ItemStatus, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.edge import Operation
 from graphtide_core.match import MatchKind
+from graphtide_core.pattern import Report
 from graphtide_core.predicate import attributes
 from graphtide_core.time import TimeUnit
 
@@ -32,21 +33,27 @@ if TYPE_CHECKING:
 Pair = tuple[str, int]
 """Name of a query edge, place of a data edge among those given."""
 
+_Part = frozenset[Pair]
+"""Pairs of a component, with the numbers of their edges in the stream."""
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A match component as it is reported: which data edges, by id, match which query edges, by name."""
+    """A match component as it is reported: which data edges, by id, match which query edges, by name.
+
+    Where changes are reported, `pairs` are those that entered or left it, `component` is the id of its oldest edge now, and
+    `former` are the ids, sorted, of those that merged into it, or the one of that it was part of.
+    """
 
     kind: MatchKind
+    detected_at: int
     pairs: frozenset[tuple[str, EdgeId]]
+    component: EdgeId | None = None
+    former: tuple[EdgeId, ...] = ()
 
 
 def match_graph(query: SubgraphPattern, edges: Sequence[Edge]) -> frozenset[Pair]:
-    """Return the maximal match graph of edges that are all of one window.
-
-    Raises:
-        ValueError: a predicate reads more than one query edge and its ends: no pair could satisfy it.
-    """
+    """Return the maximal match graph of edges that are all of one window."""
     pairs = {(each.name, place) for each in query.edges for place, edge in enumerate(edges) if _fits(query, each, edge)}
     while True:
         kept = _with_matching_ends(query, edges, pairs)
@@ -71,42 +78,106 @@ def components(edges: Sequence[Edge], pairs: Iterable[Pair]) -> list[frozenset[P
 class SimulationOracle:
     """Reports the match components of one query while records are pushed in the order of (ts, arrival)."""
 
-    def __init__(self, query: SubgraphPattern, unit: TimeUnit = TimeUnit.MILLISECOND, *, instances: bool = False) -> None:
-        """Start with an empty window; `unit` is what a tick counts. Reports `instances`, each once, or else what is maximal."""
+    def __init__(self, query: SubgraphPattern, unit: TimeUnit = TimeUnit.MILLISECOND) -> None:
+        """Start with an empty window; `unit` is what a tick counts."""
         self._query = query
-        self._window = query.window.ticks(unit)
-        self._instances = instances
-        self._live: list[Edge] = []
+        self._window = int(query.window.ticks(unit))
+        self._tells_changes = query.report is Report.CHANGES
+        self._consumes = query.report is Report.INSTANCES
+        self._edges: list[Edge] = []
+        self._inside: list[int] = []
+        self._consumed = -1
 
-    def push(self, edge: Edge) -> Component | None:
-        """Take one record; return the component that an insert belongs to, or that a deletion takes back."""
-        self._live = [live for live in self._live if live.ts >= edge.ts - self._window]
+    @property
+    def _live(self) -> list[int]:
+        """Edges in the window that may be of use: a consumed one still is a duplicate's first."""
+        return [number for number in self._inside if number > self._consumed]
+
+    def push(self, edge: Edge) -> list[Component]:
+        """Take one record; return what is told of the time that has passed, and then of the record."""
+        alive = [number for number in self._inside if self._edges[number].ts >= edge.ts - self._window]
+        same = next((number for number in alive if self._edges[number].shares_id(edge)), None)
         if edge.operation is Operation.DELETE:
-            found = next((place for place, live in enumerate(self._live) if live.shares_id(edge)), None)
-            if found is None:
-                return None
-            part = self._component_of(found)
-            # Instances that were reported are consumed: what is left of them was never reported.
-            told = None if part is None or self._instances else self._told(MatchKind.RETRACT, part)
-            del self._live[found]
-            return told
-        if any(live.shares_id(edge) for live in self._live):
-            return None
-        self._live.append(edge)
-        part = self._component_of(len(self._live) - 1)
+            told = self._expire(edge.ts)
+            return told if same is None else told + self._delete(same, edge.ts)
+        if same is not None:
+            return []
+        told = self._expire(edge.ts)
+        before = self._graph()
+        self._inside.append(len(self._edges))
+        self._edges.append(edge)
+        if self._tells_changes:
+            return told + self._entered(before, self._graph(), edge.ts)
+        part = next((part for part in self._graph() if any(of == self._inside[-1] for _, of in part)), None)
         if part is None:
-            return None
-        told = self._told(MatchKind.MATCH, part)
-        if self._instances:
-            self._live = self._live[min(place for _, place in part) + 1 :]
+            return told
+        told.append(Component(MatchKind.MATCH, edge.ts, self._named(part)))
+        if self._consumes:
+            self._consumed = min(number for _, number in part)
         return told
 
-    def _component_of(self, place: int) -> frozenset[Pair] | None:
-        parts = components(self._live, match_graph(self._query, self._live))
-        return next((part for part in parts if any(of == place for _, of in part)), None)
+    def _expire(self, now: int) -> list[Component]:
+        """Let the edges of one time after the other leave the window: each is of use up to its own time and the window."""
+        told: list[Component] = []
+        while self._inside and (first := self._edges[self._inside[0]].ts) < now - self._window:
+            before = self._graph()
+            self._inside = [number for number in self._inside if self._edges[number].ts > first]
+            if self._tells_changes:
+                told += self._left(before, self._graph(), first + self._window)
+        return told
 
-    def _told(self, kind: MatchKind, part: Iterable[Pair]) -> Component:
-        return Component(kind, frozenset((name, self._live[place].id) for name, place in part))
+    def _delete(self, number: int, now: int) -> list[Component]:
+        before = self._graph()
+        self._inside.remove(number)
+        if self._tells_changes:
+            return self._left(before, self._graph(), now)
+        # Instances that were reported are consumed: what is left of them was never reported.
+        parts = [] if self._consumes else [part for part in before if any(of == number for _, of in part)]
+        return [Component(MatchKind.RETRACT, now, self._named(part)) for part in parts]
+
+    def _entered(self, before: list[_Part], after: list[_Part], now: int) -> list[Component]:
+        """Return what entered: nothing else can have changed, for more edges take nothing away."""
+        told: list[Component] = []
+        for part in after:
+            merged = [former for former in before if former & part]
+            new = part.difference(*merged)
+            if new:
+                kind, oldest = (MatchKind.EXTEND if merged else MatchKind.MATCH), self._oldest(part)
+                former = {self._oldest(each) for each in merged} - {oldest}
+                told.append(Component(kind, now, self._named(new), self._id(oldest), tuple(sorted(map(self._id, former)))))
+        return told
+
+    def _left(self, before: list[_Part], after: list[_Part], now: int) -> list[Component]:
+        """Return what left. A component that falls apart goes on as its oldest part; the others are told of as new ones."""
+        told: list[Component] = []
+        for former in before:
+            parts = sorted((part for part in after if part <= former), key=self._oldest)
+            gone = former.difference(*parts)
+            if not gone:
+                continue
+            name = self._oldest(former)
+            oldest = self._oldest(parts[0]) if parts else name
+            former_id = () if name == oldest else (self._id(name),)
+            told.append(Component(MatchKind.RETRACT, now, self._named(gone), self._id(oldest), former_id))
+            for part in parts[1:]:
+                own, split_from = self._id(self._oldest(part)), (self._id(name),)
+                told.append(Component(MatchKind.MATCH, now, self._named(part), own, split_from))
+        return told
+
+    def _graph(self) -> list[_Part]:
+        """Return the components of the match graph of the live edges."""
+        live = [self._edges[number] for number in self._live]
+        parts = components(live, match_graph(self._query, live))
+        return [frozenset((name, self._live[place]) for name, place in part) for part in parts]
+
+    def _oldest(self, part: _Part) -> int:
+        return min(number for _, number in part)
+
+    def _id(self, number: int) -> EdgeId:
+        return self._edges[number].id
+
+    def _named(self, part: _Part) -> frozenset[tuple[str, EdgeId]]:
+        return frozenset((name, self._edges[number].id) for name, number in part)
 
 
 def _fits(query: SubgraphPattern, of: QueryEdge, edge: Edge) -> bool:
@@ -122,9 +193,6 @@ def _fits(query: SubgraphPattern, of: QueryEdge, edge: Edge) -> bool:
 def _predicates_hold(query: SubgraphPattern, of: QueryEdge, edge: Edge) -> bool:
     for predicate in query.predicates:
         reads = {attribute.variable for attribute in attributes(predicate)}
-        if not any(reads <= {each.name, each.source, each.target} for each in query.edges):
-            message = f"a predicate reads {sorted(reads)}, which no query edge has all of"
-            raise ValueError(message)
         # One end after the other: both are the same query vertex where the query edge is from one to itself.
         for vertex, image in ((of.source, edge.source), (of.target, edge.target)):
             if reads <= {of.name, vertex} and not _holds(predicate, {of.name: edge}, {vertex: image}):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.ids import PatternName, StreamName, VertexId
 from graphtide_core.order import TimingOrder
-from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
+from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
+from graphtide_core.predicate import variables
 from graphtide_core.time import Duration
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ class PatternShape:
     vertex_labels: bool = True
     keys: bool = True
     predicates: bool = True
+    report: Report = Report.ALL
 
 
 def patterns(shape: PatternShape | None = None) -> SearchStrategy[SubgraphPattern]:
@@ -64,6 +66,10 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
     edges = _edges(choices, shape)
     names = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
     can_coincide = shape.edge_isomorphism and choices.rarely(4)
+    predicates = _predicates(choices, shape, [edge.name for edge in edges], names) if shape.predicates else ()
+    if shape.report is not Report.ALL:
+        parts = [{edge.name, edge.source, edge.target} for edge in edges]
+        predicates = tuple(each for each in predicates if any(variables(each) <= part for part in parts))
     return SubgraphPattern(
         name=PatternName("generated"),
         vertices=tuple(_vertex(choices, shape, name) for name in names),
@@ -71,9 +77,16 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
         window=Duration(choices.integer(1, shape.max_window)),
         stream=StreamName("generated"),
         order=_order(choices, [edge.name for edge in edges]) if shape.order else TimingOrder(),
-        predicates=_predicates(choices, shape, [edge.name for edge in edges], names) if shape.predicates else (),
-        morphism=Morphism.EDGE_ISOMORPHISM if can_coincide else Morphism.ISOMORPHISM,
+        predicates=predicates,
+        morphism=_morphism(shape, can_coincide=can_coincide),
+        report=shape.report,
     )
+
+
+def _morphism(shape: PatternShape, *, can_coincide: bool) -> Morphism:
+    if shape.report is not Report.ALL:
+        return Morphism.DUAL_SIMULATION
+    return Morphism.EDGE_ISOMORPHISM if can_coincide else Morphism.ISOMORPHISM
 
 
 def _edges(choices: Choices, shape: PatternShape) -> list[QueryEdge]:

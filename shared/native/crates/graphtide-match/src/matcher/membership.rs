@@ -73,7 +73,7 @@ impl Matcher {
         if let Some(allowances) = &mut self.allowances {
             allowances.open(number as usize, spec.limits.work);
         }
-        let pattern = self.register(number, spec);
+        let pattern = self.register(number, spec)?;
         if number as usize == self.patterns.len() {
             self.patterns.push(pattern);
         } else {
@@ -99,7 +99,7 @@ impl Matcher {
     /// Removes a pattern: none of its matches is found any more, nor retracted.
     pub fn remove(&mut self, number: usize) -> Result<(), InvalidPlan> {
         self.changeable(number)?;
-        let vacant = self.with_engine(number, &nothing(), Vec::new(), Vec::new());
+        let vacant = self.with_engine(number, &nothing(), Vec::new(), Vec::new())?;
         let removed = std::mem::replace(&mut self.patterns[number], vacant);
         self.leave(&removed);
         let (retired, now) = (&mut self.blueprints.retired, self.now);
@@ -109,6 +109,7 @@ impl Matcher {
         }
         self.occupied.retain(|&other| other as usize != number);
         self.told.forget(number);
+        self.timers.set(number as u32, None);
         self.blueprints.specs[number] = None;
         self.blueprints.vacant.push(number as u32);
         self.settle_without(&removed);
@@ -135,16 +136,16 @@ impl Matcher {
     }
 
     /// Makes what a checked pattern needs; it has taken nothing.
-    pub(super) fn register(&mut self, number: u32, spec: PatternSpec) -> Registered {
+    pub(super) fn register(&mut self, number: u32, spec: PatternSpec) -> Result<Registered, InvalidPlan> {
         let (alone, across) = self.predicates(&spec);
         let signatures = self.dispatch.add(number, &spec, &alone, &mut self.symbols.lock());
         self.postings.grow(self.dispatch.len());
         self.hits.resize(self.dispatch.len(), 0);
-        let pattern = self.with_engine(number as usize, &spec, across, signatures);
+        let pattern = self.with_engine(number as usize, &spec, across, signatures)?;
         if self.satisfied.is_some() {
             self.blueprints.put(number as usize, spec);
         }
-        pattern
+        Ok(pattern)
     }
 
     /// Makes a pattern with the engine that its plan asks for, attached to the lists that it reads.
@@ -154,7 +155,7 @@ impl Matcher {
         spec: &PatternSpec,
         mut across: Vec<Expression>,
         signatures: Vec<SignatureId>,
-    ) -> Registered {
+    ) -> Result<Registered, InvalidPlan> {
         for predicate in &mut across {
             predicate.attributes(&mut |_, column| {
                 let place = self.kept_columns.iter().position(|kept| kept == column).unwrap_or_else(|| {
@@ -168,7 +169,7 @@ impl Matcher {
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature)).collect();
         let mut pattern = Registered {
             names: Arc::new(PatternNames::new(spec)),
-            engine: engine(number as u32, spec, across, &signatures, &rings),
+            engine: engine(number as u32, spec, across, &signatures, &rings)?,
             window: spec.window,
             hits_before: signatures.iter().map(|&signature| self.hits[signature as usize]).collect(),
             signatures,
@@ -183,7 +184,7 @@ impl Matcher {
             trace: None,
         };
         pattern.attach(&mut self.postings);
-        pattern
+        Ok(pattern)
     }
 
     /// Splits a pattern's predicates into those that one edge decides, by edge, and the others; labels are kept if one reads them.
@@ -202,6 +203,7 @@ impl Matcher {
     /// Settles what follows from all patterns, now that one came.
     pub(super) fn settle_with(&mut self, number: usize) {
         let pattern = &self.patterns[number];
+        self.timers.set(number as u32, pattern.next_expiry());
         self.window = self.window.max(pattern.window);
         self.has_threads |= pattern.has_threads();
         self.live += pattern.live();
@@ -371,6 +373,7 @@ fn nothing() -> PatternSpec {
         predicates: Vec::new(),
         window: 1,
         vertices_may_coincide: false,
+        report: None,
         plan: PlanSpec::ReSearch { orders: Vec::new() },
         limits: Limits::default(),
     }

@@ -15,6 +15,7 @@ mod registered;
 mod replan;
 mod reported;
 mod satisfied;
+mod timers;
 mod traced;
 mod warming;
 
@@ -27,6 +28,7 @@ use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore, StoredEdge};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::vertex::VertexTable;
+use graphtide_simulation::Variant;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
@@ -35,12 +37,13 @@ use crate::concurrent::Concurrent;
 use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
 use crate::expression::Expression;
 use crate::filtering::Filtering;
-use crate::output::{Kind, MatchBatch, PatternNames, Rows};
+use crate::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::search::Search;
 use crate::search::gate::Gate;
 use crate::search::postings::{Postings, RingId};
 use crate::shape::Shape;
+use crate::simulated::Simulated;
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 use crate::trace::{Tally, Trace, Untraced};
@@ -52,6 +55,7 @@ pub use membership::Past;
 pub use registered::{Counts, Engine, LimitReached, Registered};
 use reported::Reported;
 use satisfied::Satisfied;
+use timers::Timers;
 pub use traced::{Funnel, FunnelStep};
 
 /// Records between two hand-overs of rows and expiries of the store.
@@ -146,6 +150,7 @@ pub struct Matcher {
     occupied: Vec<u32>,
     told: Told,
     has_threads: bool,
+    timers: Timers,
     /// What the edges of the store satisfied, and what patterns were made from; where patterns may change.
     satisfied: Option<Satisfied>,
     blueprints: Blueprints,
@@ -185,6 +190,7 @@ impl Matcher {
             occupied: Vec::new(),
             told: Told::default(),
             has_threads: false,
+            timers: Timers::default(),
             satisfied: adaptive.then(Satisfied::default),
             blueprints: Blueprints::default(),
             allowances: Allowances::new(&works, work),
@@ -196,7 +202,7 @@ impl Matcher {
                 let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
                 Box::new(Trace::new(spec.window, ends, misses))
             });
-            let pattern = matcher.register(number, spec);
+            let pattern = matcher.register(number, spec)?;
             matcher.patterns.push(Registered { trace, ..pattern });
         }
         matcher.postings.begin();
@@ -281,6 +287,9 @@ impl Matcher {
         self.totals.records += 1;
         let ts = batch.ts()[row];
         self.now = self.now.max(ts);
+        if self.timers.are_due(self.now) {
+            self.advance(meter);
+        }
         if batch.operations()[row] == Operation::Delete {
             self.delete(batch.id(row), ts, out, meter);
             return Next::Record;
@@ -313,7 +322,8 @@ impl Matcher {
         let kept = self.kept_columns.iter().map(|&column| record.value(column));
         let mark = self.satisfied.as_mut().map_or(class, |sets| sets.acquire(satisfied));
         let edge = self.store.push((ts, mark), ends, batch.id(row), kept);
-        let arrival = Arrival { ts, source: ends.0, target: ends.1, edge, store: &self.store, names: &self.vertices };
+        let arrival =
+            Arrival { ts, source: ends.0, target: ends.1, edge, satisfied, store: &self.store, names: &self.vertices };
         let mut held = false;
         let mut next = Next::Record;
         'patterns: for &signature in satisfied {
@@ -332,7 +342,7 @@ impl Matcher {
                     pattern.is_occupied = true;
                     self.occupied.push(target.pattern);
                 }
-                let before = pattern.live();
+                let (before, waits) = (pattern.live(), pattern.next_expiry());
                 let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
                     allowances.take_record(self.totals.records);
                     begin(allowances, target.pattern, meter)
@@ -351,6 +361,9 @@ impl Matcher {
                         next = Next::End;
                     }
                     inserted = inserted.and(pattern.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
+                }
+                if pattern.next_expiry() != waits {
+                    self.timers.set(target.pattern, pattern.next_expiry());
                 }
                 // Patterns on other threads are counted when they are drained.
                 if !self.has_threads {
@@ -420,7 +433,12 @@ impl Matcher {
             self.postings.delete(signature, born, edge);
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
-                self.patterns[target.pattern as usize].delete(born, edge, meter);
+                let pattern = &mut self.patterns[target.pattern as usize];
+                let waits = pattern.next_expiry();
+                pattern.delete((born, edge), ts, &mut self.rows, meter);
+                if pattern.next_expiry() != waits {
+                    self.timers.set(target.pattern, pattern.next_expiry());
+                }
             }
         }
         // A limit that a drained transaction reached is found again at the end of the chunk.
@@ -476,17 +494,40 @@ impl Matcher {
         outcomes.into_iter().collect()
     }
 
+    /// Lets patterns tell what follows from the time alone.
+    #[cold]
+    fn advance(&mut self, meter: &mut Meter<'_>) {
+        while let Some(number) = self.timers.next_due(self.now) {
+            let pattern = &mut self.patterns[number as usize];
+            meter.tick(1);
+            let before = pattern.live();
+            pattern.expire(self.now, &mut self.rows, meter);
+            self.live = self.live + pattern.live() - before;
+            self.timers.set(number, pattern.next_expiry());
+        }
+    }
+
     /// Turns the rows found into matches that own their texts.
     fn hand_over(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         let patterns = &mut self.patterns;
         let mut reported = self.reported.as_mut();
-        self.rows.each(0, &self.names, |pattern, detected_at, edges, vertices| {
-            patterns[pattern as usize].counts.matches += 1;
-            if let Some(reported) = &mut reported {
+        let mut matches = 0;
+        self.rows.each(&self.names, |pattern, detected_at, found| {
+            let counts = &mut patterns[pattern as usize].counts;
+            match found.kind() {
+                Kind::Match => {
+                    matches += 1;
+                    counts.matches += 1;
+                }
+                Kind::Extend => counts.extensions += 1,
+                Kind::Retract => counts.retractions += 1,
+            }
+            // Other layouts are retracted by their engines.
+            if let (Some(reported), FoundRow::Assignment { edges, vertices }) = (&mut reported, found) {
                 reported.keep(pattern, detected_at, edges, vertices, &self.store);
             }
         });
-        self.totals.matches += self.rows.len() as u64;
+        self.totals.matches += matches;
         let shed = |pattern: u32| self.patterns[pattern as usize].has_shed(&self.postings);
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices, meter);
     }
@@ -538,7 +579,7 @@ impl Matcher {
         self.occupied.retain(|&number| {
             let pattern = &mut self.patterns[number as usize];
             meter.tick(1);
-            pattern.expire(self.now, meter);
+            pattern.expire(self.now, &mut self.rows, meter);
             self.live += pattern.live();
             pattern.is_occupied = pattern.holds();
             pattern.is_occupied
@@ -598,9 +639,19 @@ fn hash(id: IdRef<'_>) -> u64 {
     FxBuildHasher.hash_one(id)
 }
 
-fn engine(number: u32, spec: &PatternSpec, across: Vec<Expression>, signatures: &[SignatureId], rings: &[RingId]) -> Engine {
+fn engine(
+    number: u32,
+    spec: &PatternSpec,
+    across: Vec<Expression>,
+    signatures: &[SignatureId],
+    rings: &[RingId],
+) -> Result<Engine, InvalidPlan> {
+    let simulated = |variant| {
+        let made = Simulated::new(number, spec, variant, signatures);
+        made.map(|made| Engine::Simulation(Box::new(made))).map_err(|error| InvalidPlan::new(spec, error.to_string()))
+    };
     let shape = Shape::new(spec, across);
-    match &spec.plan {
+    Ok(match &spec.plan {
         PlanSpec::Timing { subqueries, threads, locking, .. } if *threads > 1 => {
             Engine::Concurrent(Box::new(Concurrent::new(number, shape, subqueries.clone(), &spec.limits, *threads, *locking)))
         }
@@ -614,7 +665,10 @@ fn engine(number: u32, spec: &PatternSpec, across: Vec<Expression>, signatures: 
         PlanSpec::Filtering { orders } => {
             Engine::Filtering(Box::new(Filtering::new(number, shape, orders.clone(), signatures.to_vec())))
         }
-    }
+        PlanSpec::DdstBaseline => simulated(Variant::Baseline)?,
+        PlanSpec::DdstSignature { prime, seed } => simulated(Variant::Signature { p: *prime, seed: *seed })?,
+        PlanSpec::DdstColoring => simulated(Variant::Coloring)?,
+    })
 }
 
 /// Splits predicates into those that one edge decides, by edge, and the others.

@@ -14,6 +14,7 @@ use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
 use crate::search::gate::Gate;
 use crate::search::postings::{Access, Postings, ReaderId, RingId};
+use crate::simulated::Simulated;
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 use crate::trace::{Node, Trace, Tracer, Untraced};
@@ -32,6 +33,8 @@ pub enum Engine {
     Search(Box<Search>),
     /// Local search among filtered candidates.
     Filtering(Box<Filtering>),
+    /// Dual simulation.
+    Simulation(Box<Simulated>),
 }
 
 /// Counts of one pattern since it was registered.
@@ -41,6 +44,8 @@ pub struct Counts {
     pub discarded: u64,
     /// Matches reported.
     pub matches: u64,
+    /// Times that a match was told to have grown.
+    pub extensions: u64,
     /// Matches retracted.
     pub retractions: u64,
     /// Times that a partial match or a search was given up at a limit.
@@ -130,6 +135,10 @@ impl Registered {
                 let outcome = tree.insert(arrival, query_edge, postings, rows, tracer, meter);
                 self.settle(outcome, meter)
             }
+            Engine::Simulation(simulated) => {
+                let outcome = simulated.insert(arrival, query_edge, rows, meter);
+                self.settle(outcome, meter)
+            }
         }
     }
 
@@ -174,7 +183,7 @@ impl Registered {
         match &self.engine {
             Engine::Search(search) => search.place(start, edge),
             Engine::Filtering(filtering) => filtering.place(start, edge),
-            _ => 0,
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Simulation(_) => 0,
         }
     }
 
@@ -183,7 +192,7 @@ impl Registered {
         match &self.engine {
             Engine::Timing(timing) => timing.waits_for(node),
             Engine::SjTree(tree) => tree.waits_for(node),
-            _ => Vec::new(),
+            Engine::Concurrent(_) | Engine::Search(_) | Engine::Filtering(_) | Engine::Simulation(_) => Vec::new(),
         }
     }
 
@@ -216,7 +225,7 @@ impl Registered {
         match &self.engine {
             Engine::Search(search) => (true, [search.gate(query_edge), None]),
             Engine::Filtering(filtering) => (filtering.completes(query_edge), filtering.gates(query_edge)),
-            _ => (true, [None; 2]),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Simulation(_) => (true, [None; 2]),
         }
     }
 
@@ -256,7 +265,7 @@ impl Registered {
     /// The lists of whole signatures that its searches read.
     fn reads(&self) -> Vec<(RingId, Access)> {
         match &self.engine {
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::Filtering(_) => Vec::new(),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::Filtering(_) | Engine::Simulation(_) => Vec::new(),
             Engine::SjTree(tree) => tree.reads().to_vec(),
             Engine::Search(search) => search.reads().collect(),
         }
@@ -303,6 +312,7 @@ impl Registered {
                     Engine::Timing(timing) => timing.clear(meter),
                     Engine::Concurrent(lists) => lists.clear(meter),
                     Engine::SjTree(tree) => tree.clear(meter),
+                    Engine::Simulation(simulated) => simulated.clear(meter),
                     Engine::Search(_) | Engine::Filtering(_) => {}
                 }
                 Ok(())
@@ -314,24 +324,35 @@ impl Registered {
         }
     }
 
-    /// Drops the state that left the window.
-    pub fn expire(&mut self, now: Time, meter: &mut Meter<'_>) {
+    /// Drops the state that left the window; what is to be told of that goes to the rows.
+    pub fn expire(&mut self, now: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
         let alive_from = now.saturating_sub(self.window - 1);
         match &mut self.engine {
             Engine::Timing(timing) => timing.expire(alive_from, meter),
             Engine::Concurrent(lists) => lists.expire(alive_from, meter),
             Engine::SjTree(tree) => tree.expire(alive_from, meter),
+            Engine::Simulation(simulated) => simulated.advance(now, rows, meter),
             Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
-    /// Lets a deleted edge of a time take no further part.
-    pub fn delete(&mut self, ts: Time, edge: EdgeRef, meter: &mut Meter<'_>) {
+    /// Lets a deleted edge of a time take no further part; what the engine itself tells of that goes to the rows.
+    pub fn delete(&mut self, (born, edge): (Time, EdgeRef), now: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
         match &mut self.engine {
-            Engine::Timing(timing) => timing.delete(ts, edge),
+            Engine::Timing(timing) => timing.delete(born, edge),
             Engine::Concurrent(lists) => lists.delete(edge, meter),
+            Engine::Simulation(simulated) => simulated.delete(edge, now, rows, meter),
             // They read the marks of the store and of the postings.
             Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {}
+        }
+    }
+
+    /// When it has something to tell though no edge comes.
+    #[inline]
+    pub fn next_expiry(&self) -> Option<Time> {
+        match &self.engine {
+            Engine::Simulation(simulated) => simulated.next_expiry(),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
         }
     }
 
@@ -348,7 +369,7 @@ impl Registered {
     pub fn taken_elsewhere(&self) -> u64 {
         match &self.engine {
             Engine::Concurrent(lists) => lists.taken(),
-            Engine::Timing(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => 0,
+            Engine::Timing(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) | Engine::Simulation(_) => 0,
         }
     }
 
@@ -359,6 +380,7 @@ impl Registered {
             Engine::Timing(timing) => timing.live(),
             Engine::Concurrent(lists) => lists.live(),
             Engine::SjTree(tree) => tree.live(),
+            Engine::Simulation(simulated) => simulated.live(),
             Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
@@ -379,6 +401,7 @@ impl Registered {
             Engine::Timing(timing) => timing.peak(),
             Engine::Concurrent(lists) => lists.peak(),
             Engine::SjTree(tree) => tree.peak(),
+            Engine::Simulation(simulated) => simulated.peak(),
             Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
@@ -389,6 +412,7 @@ impl Registered {
             Engine::Timing(timing) => timing.bytes(),
             Engine::Concurrent(lists) => lists.bytes(),
             Engine::SjTree(tree) => tree.bytes(),
+            Engine::Simulation(simulated) => simulated.bytes(),
             Engine::Search(_) | Engine::Filtering(_) => 0,
         }
     }
@@ -404,6 +428,7 @@ impl Registered {
             Engine::Timing(timing) => timing.report(),
             Engine::Concurrent(lists) => lists.report(),
             Engine::SjTree(tree) => tree.report(),
+            Engine::Simulation(simulated) => simulated.report(),
             Engine::Search(_) | Engine::Filtering(_) => Vec::new(),
         }
     }

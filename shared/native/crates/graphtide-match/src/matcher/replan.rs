@@ -20,7 +20,7 @@ impl Matcher {
         let edges = self.edges_of(number);
         let signatures = self.patterns[number].signatures.clone();
         let (_, across) = self.predicates(&spec);
-        let new = self.with_engine(number, &spec, across, signatures);
+        let new = self.with_engine(number, &spec, across, signatures)?;
         let old = std::mem::replace(&mut self.patterns[number], new);
         let new = &mut self.patterns[number];
         new.paused = old.paused;

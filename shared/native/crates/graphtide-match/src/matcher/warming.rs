@@ -80,8 +80,9 @@ impl Matcher {
         for &edge in edges {
             let stored = *store.get(edge);
             meter.tick(1);
-            let arrival = Arrival { ts: stored.ts, source: stored.source, target: stored.target, edge, store, names: vertices };
             let its = sets.get(&stored.class);
+            let (source, target) = (stored.source, stored.target);
+            let arrival = Arrival { ts: stored.ts, source, target, edge, satisfied: its, store, names: vertices };
             for query_edge in 0..pattern.signatures.len() {
                 if its.contains(&pattern.signatures[query_edge])
                     && pattern.insert(&arrival, query_edge as u8, postings, &mut found, Untraced, meter).is_err()

@@ -19,6 +19,7 @@ use graphtide_graph::Time;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
+use crate::dispatch::SignatureId;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{Limits, Storage};
 use crate::shape::Shape;
@@ -41,6 +42,8 @@ pub struct Arrival<'a> {
     pub target: Vertex,
     /// The edge in the shared store.
     pub edge: EdgeRef,
+    /// What it satisfies by itself.
+    pub satisfied: &'a [SignatureId],
     /// The shared store.
     pub store: &'a EdgeStore,
     /// Names of vertices.

@@ -1,0 +1,581 @@
+//! Matches on their way out: rows of references while the window still holds their edges, then batches that own their texts.
+//!
+//! A row is as wide as its pattern, or a [component](component) of any size. Rows become a [`MatchBatch`] before the store lets go of an edge that was alive when they
+//! were found.
+
+mod component;
+
+use std::sync::Arc;
+
+use blake2::digest::consts::U16;
+use blake2::{Blake2b, Digest};
+use graphtide_graph::Time;
+use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::vertex::{Vertex, VertexTable};
+use graphtide_simulation::found;
+
+use crate::plan::{PatternSpec, ReportSpec};
+pub use component::{ComponentRef, MOST_PAIRS};
+use component::{ComponentRow, Context, OwnedComponents};
+use graphtide_engine::meter::{MATCH, Meter};
+
+/// What a match record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The match has become complete.
+    Match,
+    /// It has grown.
+    Extend,
+    /// An edge of it was deleted, or left.
+    Retract,
+}
+
+impl From<found::Kind> for Kind {
+    fn from(kind: found::Kind) -> Self {
+        match kind {
+            found::Kind::Match => Self::Match,
+            found::Kind::Extend => Self::Extend,
+            found::Kind::Retract => Self::Retract,
+        }
+    }
+}
+
+/// What one item of a plan holds and held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemReport {
+    /// Name of the item in the plan.
+    pub name: String,
+    /// Partial matches alive.
+    pub live: u64,
+    /// Most alive at once.
+    pub peak: u64,
+    /// Ever made.
+    pub created: u64,
+    /// Bytes of one.
+    pub node_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    pattern: u32,
+    detected_at: Time,
+    layout: RowLayout,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum RowLayout {
+    /// Where its edges and its vertices begin.
+    Assignment { edges: usize, vertices: usize },
+    /// Which component it is.
+    Component(usize),
+}
+
+/// Matches found since the last hand-over.
+#[derive(Debug, Default)]
+pub struct Rows {
+    rows: Vec<Row>,
+    edges: Vec<EdgeRef>,
+    vertices: Vec<Vertex>,
+    components: Vec<ComponentRow>,
+    pairs: Vec<(u8, EdgeRef)>,
+    former: Vec<EdgeRef>,
+}
+
+impl Rows {
+    /// Adds a match: data edges and vertices by query position.
+    #[inline]
+    pub fn push(&mut self, pattern: u32, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
+        let layout = RowLayout::Assignment { edges: self.edges.len(), vertices: self.vertices.len() };
+        self.rows.push(Row { pattern, detected_at, layout });
+        self.edges.extend_from_slice(edges);
+        self.vertices.extend_from_slice(vertices);
+    }
+
+    /// Adds a component: its kind, when it was found, its oldest edge; pairs of a query edge and a data edge in stream order; the
+    /// oldest edges of former components.
+    pub fn push_component(
+        &mut self,
+        pattern: u32,
+        (kind, detected_at, name): (found::Kind, Time, EdgeRef),
+        pairs: &[(u8, EdgeRef)],
+        former: &[EdgeRef],
+    ) {
+        self.rows.push(Row { pattern, detected_at, layout: RowLayout::Component(self.components.len()) });
+        let starts = (self.pairs.len(), self.former.len());
+        self.pairs.extend_from_slice(pairs);
+        self.former.extend_from_slice(former);
+        let (pairs, former) = (starts.0..self.pairs.len(), starts.1..self.former.len());
+        self.components.push(ComponentRow { kind: kind.into(), name, pairs, former });
+    }
+
+    /// Puts the matches in the order of their newest edges; those of one edge keep theirs.
+    pub fn sort(&mut self, store: &EdgeStore, patterns: &[Arc<PatternNames>]) {
+        let Self { rows, edges, components, pairs, .. } = self;
+        rows.sort_by_cached_key(|row| match row.layout {
+            RowLayout::Assignment { edges: start, .. } => {
+                let width = patterns[row.pattern as usize].edges.len();
+                edges[start..start + width].iter().map(|&edge| store.rank(edge)).max()
+            }
+            RowLayout::Component(number) => pairs[components[number].pairs.clone()].last().map(|&(_, edge)| store.rank(edge)),
+        });
+    }
+
+    /// Matches held.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.edges.clear();
+        self.vertices.clear();
+        self.components.clear();
+        self.pairs.clear();
+        self.former.clear();
+    }
+
+    /// Calls `f` with time of detection, edges and vertices of every assignment; all are of one pattern.
+    pub fn each_of(&self, names: &PatternNames, mut f: impl FnMut(Time, &[EdgeRef], &[Vertex])) {
+        for row in &self.rows {
+            if let RowLayout::Assignment { edges, vertices } = row.layout {
+                let edges = &self.edges[edges..edges + names.edges.len()];
+                let vertices = &self.vertices[vertices..vertices + names.vertices.len()];
+                f(row.detected_at, edges, vertices);
+            }
+        }
+    }
+
+    /// Calls `f` with pattern and time of detection of every match, and with what it is.
+    pub fn each(&self, patterns: &[Arc<PatternNames>], mut f: impl FnMut(u32, Time, FoundRow<'_>)) {
+        for row in &self.rows {
+            let found = match row.layout {
+                RowLayout::Assignment { edges, vertices } => {
+                    let names = &patterns[row.pattern as usize];
+                    let edges = &self.edges[edges..edges + names.edges.len()];
+                    let vertices = &self.vertices[vertices..vertices + names.vertices.len()];
+                    FoundRow::Assignment { edges, vertices }
+                }
+                RowLayout::Component(number) => {
+                    let row = &self.components[number];
+                    FoundRow::Component {
+                        kind: row.kind,
+                        name: row.name,
+                        pairs: &self.pairs[row.pairs.clone()],
+                        former: &self.former[row.former.clone()],
+                    }
+                }
+            };
+            f(row.pattern, row.detected_at, found);
+        }
+    }
+}
+
+/// What was found, by layout.
+pub enum FoundRow<'a> {
+    /// A data edge for each query edge, a data vertex for each query vertex.
+    Assignment {
+        /// By query position.
+        edges: &'a [EdgeRef],
+        /// By query position.
+        vertices: &'a [Vertex],
+    },
+    /// A component of dual simulation.
+    Component {
+        /// What is told of it.
+        kind: Kind,
+        /// Its oldest edge.
+        name: EdgeRef,
+        /// Query edges and data edges, in stream order.
+        pairs: &'a [(u8, EdgeRef)],
+        /// The oldest edges of former components.
+        former: &'a [EdgeRef],
+    },
+}
+
+impl FoundRow<'_> {
+    /// What is told of it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Assignment { .. } => Kind::Match,
+            Self::Component { kind, .. } => *kind,
+        }
+    }
+}
+
+/// A match with its texts in the batch.
+#[derive(Clone, Copy, Debug)]
+struct OwnedMatch {
+    pattern: u32,
+    kind: Kind,
+    shed: bool,
+    detected_at: Time,
+    first_ts: Time,
+    last_ts: Time,
+    layout: OwnedLayout,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum OwnedLayout {
+    /// Where its keys begin.
+    Assignment(usize),
+    /// Which component it is.
+    Component(usize),
+}
+
+/// Matches that own their texts, in order of detection.
+#[derive(Debug, Default)]
+pub struct MatchBatch {
+    matches: Vec<OwnedMatch>,
+    keys: Vec<Key>,
+    components: OwnedComponents,
+    text: TextArena,
+}
+
+/// A match of a batch, by reference.
+pub struct MatchRef<'a> {
+    /// Position of the pattern.
+    pub pattern: u32,
+    /// Match or retraction.
+    pub kind: Kind,
+    /// Whether matches of this pattern may be missing.
+    pub shed: bool,
+    /// Event time of the record that brought it about.
+    pub detected_at: Time,
+    /// Earliest edge.
+    pub first_ts: Time,
+    /// Latest edge.
+    pub last_ts: Time,
+    /// What it is made of.
+    pub layout: Layout<'a>,
+}
+
+/// What a match is made of.
+pub enum Layout<'a> {
+    /// A data edge for each query edge, a data vertex for each query vertex.
+    Assignment(Assignment<'a>),
+    /// A component of dual simulation.
+    Component(ComponentRef<'a>),
+}
+
+/// A data edge for each query edge, a data vertex for each query vertex.
+#[derive(Clone, Copy)]
+pub struct Assignment<'a> {
+    edges: &'a [Key],
+    vertices: &'a [Key],
+    text: &'a TextArena,
+}
+
+impl<'a> Assignment<'a> {
+    /// Ids of the edges, by query position.
+    pub fn edges(&self) -> impl Iterator<Item = IdRef<'a>> + use<'a> {
+        let text = self.text;
+        self.edges.iter().map(|&id| text.get_id(id))
+    }
+
+    /// Names of the vertices, by query position.
+    pub fn vertices(&self) -> impl Iterator<Item = KeyRef<'a>> + use<'a> {
+        let text = self.text;
+        self.vertices.iter().map(|&name| text.get(name))
+    }
+}
+
+impl MatchBatch {
+    /// Appends a match: ids of the edges and names of the vertices by query position.
+    pub fn push<'k>(
+        &mut self,
+        (pattern, kind, shed): (u32, Kind, bool),
+        (detected_at, first_ts, last_ts): (Time, Time, Time),
+        edges: impl Iterator<Item = IdRef<'k>>,
+        vertices: impl Iterator<Item = KeyRef<'k>>,
+    ) {
+        self.matches.push(OwnedMatch {
+            pattern,
+            kind,
+            shed,
+            detected_at,
+            first_ts,
+            last_ts,
+            layout: OwnedLayout::Assignment(self.keys.len()),
+        });
+        for id in edges {
+            let id = self.text.insert_id(id);
+            self.keys.push(id);
+        }
+        for name in vertices {
+            let name = self.text.insert(name);
+            self.keys.push(name);
+        }
+    }
+
+    /// Appends every row, read from the window it was found in.
+    pub fn take_rows(
+        &mut self,
+        rows: &mut Rows,
+        patterns: &[Arc<PatternNames>],
+        shed: impl Fn(u32) -> bool,
+        store: &EdgeStore,
+        names: &VertexTable,
+        meter: &mut Meter<'_>,
+    ) {
+        rows.each(patterns, |pattern, detected_at, found| match found {
+            FoundRow::Assignment { edges, vertices } => {
+                meter.tick(MATCH);
+                let (first, last) = span(store, edges.iter().copied());
+                let edges = edges.iter().map(|&edge| store.id(edge));
+                let vertices = vertices.iter().map(|&vertex| names.name(vertex));
+                self.push((pattern, Kind::Match, shed(pattern)), (detected_at, first, last), edges, vertices);
+            }
+            FoundRow::Component { kind, name, pairs, former } => {
+                meter.tick(MATCH.saturating_mul(pairs.len() as u32));
+                let (first_ts, last_ts) = span(store, pairs.iter().map(|&(_, edge)| edge));
+                let context = Context { names: &patterns[pattern as usize], store, vertices: names };
+                let number = self.components.push(name, pairs, former, &context, &mut self.text);
+                let (shed, layout) = (shed(pattern), OwnedLayout::Component(number));
+                self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout });
+            }
+        });
+        rows.clear();
+    }
+
+    /// Matches in the batch.
+    pub fn len(&self) -> usize {
+        self.matches.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.matches.is_empty()
+    }
+
+    /// Reads a match.
+    pub fn get(&self, index: usize, patterns: &[Arc<PatternNames>]) -> MatchRef<'_> {
+        let found = self.matches[index];
+        let layout = match found.layout {
+            OwnedLayout::Assignment(start) => {
+                let names = &patterns[found.pattern as usize];
+                let (edges, vertices) = self.keys[start..start + names.width()].split_at(names.edges.len());
+                Layout::Assignment(Assignment { edges, vertices, text: &self.text })
+            }
+            OwnedLayout::Component(number) => Layout::Component(self.components.get(number, &self.text)),
+        };
+        MatchRef {
+            pattern: found.pattern,
+            kind: found.kind,
+            shed: found.shed,
+            detected_at: found.detected_at,
+            first_ts: found.first_ts,
+            last_ts: found.last_ts,
+            layout,
+        }
+    }
+
+    /// Writes matches as JSON Lines, one record a line.
+    pub fn to_json_lines(&self, patterns: &[Arc<PatternNames>]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.matches.len() * 256);
+        for index in 0..self.len() {
+            let found = self.get(index, patterns);
+            let names = &patterns[found.pattern as usize];
+            names.write_json(&found, &names.match_id(&found), &mut out);
+            out.push(b'\n');
+        }
+        out
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.matches.len() * size_of::<OwnedMatch>()
+            + self.keys.len() * size_of::<Key>()
+            + self.components.bytes()
+            + self.text.bytes()
+    }
+}
+
+/// The names of a pattern and its parts, ready for writing.
+#[derive(Clone, Debug)]
+pub struct PatternNames {
+    /// Name of the pattern.
+    pub name: String,
+    /// Names of the edges.
+    pub edges: Vec<String>,
+    /// Names of the vertices.
+    pub vertices: Vec<String>,
+    /// Source and target of every edge.
+    ends: Vec<(u8, u8)>,
+    /// Whether components are told by what changes.
+    tells_changes: bool,
+    sorted_edges: Vec<usize>,
+    identity: Blake2b<U16>,
+    json_name: Vec<u8>,
+    json_parts: Vec<Vec<u8>>,
+}
+
+impl PatternNames {
+    /// Takes the names of a pattern.
+    pub fn new(spec: &PatternSpec) -> Self {
+        let edges: Vec<String> = spec.edges.iter().map(|edge| edge.name.clone()).collect();
+        let vertices: Vec<String> = spec.vertices.iter().map(|vertex| vertex.name.clone()).collect();
+        let mut sorted_edges: Vec<usize> = (0..edges.len()).collect();
+        sorted_edges.sort_by_key(|&edge| &edges[edge]);
+        let mut identity = Blake2b::<U16>::new();
+        hash_part(&mut identity, &spec.name);
+        hash_part(&mut identity, &spec.version.to_string());
+        let mut json_name = Vec::new();
+        write_string(&spec.name, &mut json_name);
+        let json_parts = edges
+            .iter()
+            .chain(&vertices)
+            .map(|name| {
+                let mut json = Vec::new();
+                write_string(name, &mut json);
+                json.push(b':');
+                json
+            })
+            .collect();
+        Self {
+            name: spec.name.clone(),
+            edges,
+            vertices,
+            ends: spec.edges.iter().map(|edge| (edge.source, edge.target)).collect(),
+            tells_changes: spec.report == Some(ReportSpec::Changes),
+            sorted_edges,
+            identity,
+            json_name,
+            json_parts,
+        }
+    }
+
+    /// Edges and vertices.
+    pub fn width(&self) -> usize {
+        self.edges.len() + self.vertices.len()
+    }
+
+    /// Identity of a match: see `graphtide_core.match`.
+    pub fn match_id(&self, found: &MatchRef<'_>) -> [u8; 32] {
+        match &found.layout {
+            Layout::Assignment(assignment) => {
+                let mut identity = self.identity.clone();
+                for &edge in &self.sorted_edges {
+                    self.hash_edge(&mut identity, edge, assignment.text.get_id(assignment.edges[edge]));
+                }
+                hexadecimal(identity)
+            }
+            Layout::Component(found) => found.component.id,
+        }
+    }
+
+    /// Identity of a match that has these pairs of a query edge and an id, in any order.
+    fn identify<'k>(&self, pairs: impl Iterator<Item = (u8, IdRef<'k>)>) -> [u8; 32] {
+        let (mut texts, mut places) = (String::new(), Vec::new());
+        for (edge, id) in pairs {
+            let start = texts.len();
+            id.with_text(|text| texts.push_str(text));
+            places.push((edge, start..texts.len(), id));
+        }
+        let mut identity = self.identity.clone();
+        // By name, which every edge has another of, and then by the text of the id.
+        places.sort_unstable_by_key(|(edge, text, _)| (&self.edges[usize::from(*edge)], &texts[text.clone()]));
+        for (edge, _, id) in places {
+            self.hash_edge(&mut identity, usize::from(edge), id);
+        }
+        hexadecimal(identity)
+    }
+
+    fn hash_edge(&self, identity: &mut Blake2b<U16>, edge: usize, id: IdRef<'_>) {
+        hash_part(identity, &self.edges[edge]);
+        if matches!(id, IdRef::Given(key) if key.is_number()) {
+            hash_part(identity, GIVEN);
+        }
+        id.with_text(|id| hash_part(identity, id));
+    }
+
+    /// Writes a match as a JSON object, with its identity.
+    pub fn write_json(&self, found: &MatchRef<'_>, id: &[u8; 32], out: &mut Vec<u8>) {
+        let mut digits = itoa::Buffer::new();
+        out.extend_from_slice(b"{\"match_id\":\"");
+        out.extend_from_slice(id);
+        out.extend_from_slice(b"\",\"query\":");
+        out.extend_from_slice(&self.json_name);
+        out.extend_from_slice(match found.kind {
+            Kind::Match => b",\"kind\":\"match\"".as_slice(),
+            Kind::Extend => b",\"kind\":\"extend\"",
+            Kind::Retract => b",\"kind\":\"retract\"",
+        });
+        for (name, ts) in
+            [(",\"detected_at\":", found.detected_at), (",\"first_ts\":", found.first_ts), (",\"last_ts\":", found.last_ts)]
+        {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(digits.format(ts).as_bytes());
+        }
+        out.push(b',');
+        match &found.layout {
+            Layout::Assignment(assignment) => {
+                out.extend_from_slice(b"\"edges\":{");
+                let (edge_names, vertex_names) = self.json_parts.split_at(self.edges.len());
+                for (number, (name, id)) in edge_names.iter().zip(assignment.edges()).enumerate() {
+                    begin_member(number, name, out);
+                    id.with_text(|text| write_string(text, out));
+                }
+                out.extend_from_slice(b"},\"vertices\":{");
+                for (number, (name, vertex)) in vertex_names.iter().zip(assignment.vertices()).enumerate() {
+                    begin_member(number, name, out);
+                    vertex.with_text(|text| write_string(text, out));
+                }
+                out.push(b'}');
+            }
+            Layout::Component(component) => component.write_json(self, found.kind, out),
+        }
+        if found.shed {
+            out.extend_from_slice(b",\"completeness\":\"SHED\"");
+        }
+        out.push(b'}');
+    }
+}
+
+/// Part before an id that was given and might have been made; no id is empty.
+const GIVEN: &str = "";
+
+/// Earliest and latest time of edges.
+fn span(store: &EdgeStore, edges: impl Iterator<Item = EdgeRef>) -> (Time, Time) {
+    let times = edges.map(|edge| store.get(edge).ts);
+    times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)))
+}
+
+fn hexadecimal(identity: Blake2b<U16>) -> [u8; 32] {
+    let mut hex = [0; 32];
+    for (digits, byte) in hex.chunks_exact_mut(2).zip(identity.finalize()) {
+        digits[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+        digits[1] = b"0123456789abcdef"[usize::from(byte & 15)];
+    }
+    hex
+}
+
+fn hash_part(identity: &mut Blake2b<U16>, part: &str) {
+    identity.update((part.len() as u32).to_le_bytes());
+    identity.update(part.as_bytes());
+}
+
+fn begin_member(number: usize, name: &[u8], out: &mut Vec<u8>) {
+    if number > 0 {
+        out.push(b',');
+    }
+    out.extend_from_slice(name);
+}
+
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    let plain = text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+    if plain {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        // Writing a string to memory cannot fail.
+        let _ = serde_json::to_writer(out, text);
+    }
+}

@@ -1,0 +1,80 @@
+"""Every engine of dual simulation reports what the oracle reports, after every record."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.pattern import OF_SIMULATION
+from graphtide_query.families import FAMILIES
+from graphtide_query.planner import plan
+from graphtide_testing.feeding import Feed
+from graphtide_testing.oracles.simulation import SimulationOracle
+from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from graphtide_core.edge import Edge
+    from graphtide_core.pattern import Report, SubgraphPattern
+    from graphtide_testing.found import Found
+    from graphtide_testing.oracles.simulation import Component
+
+ENGINES = FAMILIES["simulation"]
+Told = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
+
+
+def reported(found: Found) -> Told:
+    return (found.kind, found.detected_at, frozenset(found.edges), found.component, found.former)
+
+
+def expected(component: Component) -> Told:
+    of = component.component or ""
+    return (component.kind.value, component.detected_at, component.pairs, of, component.former)
+
+
+def by_text(told: list[Told]) -> list[Told]:
+    return sorted(told, key=lambda each: (each[0], each[1], sorted(each[2]), *each[3:]))
+
+
+def check(pattern: SubgraphPattern, edges: tuple[Edge, ...], engine: str) -> int:
+    """Compare after each record; return how much was told."""
+    oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, engine))
+    count = 0
+    for edge in edges:
+        told = [expected(each) for each in oracle.push(edge)]
+        assert by_text([reported(each) for each in feed.push(edge)]) == by_text(told), engine
+        count += len(told)
+    return count
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(
+    pattern=st.sampled_from(OF_SIMULATION).flatmap(lambda report: patterns(PatternShape(report=report))), edges=edge_streams()
+)
+def test_reports_what_the_oracle_reports_after_every_record(
+    engine: str, pattern: SubgraphPattern, edges: tuple[Edge, ...]
+) -> None:
+    check(pattern, edges, engine)
+
+
+@pytest.mark.parametrize("report", OF_SIMULATION)
+def test_many_random_streams(report: Report) -> None:
+    told = dict.fromkeys(ENGINES, 0)
+    for seed in range(150):
+        rng = random.Random(seed)
+        pattern, edges = random_pattern(rng, PatternShape(max_edges=4, report=report)), random_stream(rng, StreamShape())
+        for engine in ENGINES:
+            told[engine] += check(pattern, edges, engine)
+    assert min(told.values()) > 100, "the cases must have matches"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1_000, 11_000, 1_000))
+@pytest.mark.parametrize("report", OF_SIMULATION)
+def test_long_random_run(first: int, report: Report) -> None:
+    for seed in range(first, first + 1_000):
+        rng = random.Random(seed)
+        pattern, edges = random_pattern(rng, PatternShape(report=report)), random_stream(rng)
+        check(pattern, edges, ENGINES[seed % len(ENGINES)])
