@@ -66,10 +66,6 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
     edges = _edges(choices, shape)
     names = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
     can_coincide = shape.edge_isomorphism and choices.rarely(4)
-    predicates = _predicates(choices, shape, [edge.name for edge in edges], names) if shape.predicates else ()
-    if shape.report is not Report.ALL:
-        parts = [{edge.name, edge.source, edge.target} for edge in edges]
-        predicates = tuple(each for each in predicates if any(variables(each) <= part for part in parts))
     return SubgraphPattern(
         name=PatternName("generated"),
         vertices=tuple(_vertex(choices, shape, name) for name in names),
@@ -77,7 +73,7 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
         window=Duration(choices.integer(1, shape.max_window)),
         stream=StreamName("generated"),
         order=_order(choices, [edge.name for edge in edges]) if shape.order else TimingOrder(),
-        predicates=predicates,
+        predicates=_predicates_of(choices, shape, edges, names) if shape.predicates else (),
         morphism=_morphism(shape, can_coincide=can_coincide),
         report=shape.report,
     )
@@ -137,6 +133,16 @@ def _order(choices: Choices, names: list[str]) -> TimingOrder:
 def _predicates(choices: Choices, shape: PatternShape, edges: list[str], vertices: list[str]) -> tuple[Expression, ...]:
     count = choices.one_of((0, 0, 0, 1, 1, 2))
     return tuple(predicate(choices, edges, vertices, _vertex_ids(shape)) for _ in range(count))
+
+
+def _predicates_of(
+    choices: Choices, shape: PatternShape, edges: list[QueryEdge], vertices: list[str]
+) -> tuple[Expression, ...]:
+    predicates = _predicates(choices, shape, [edge.name for edge in edges], vertices)
+    if shape.report is Report.ALL:
+        return predicates
+    parts = [{edge.name, edge.source, edge.target} for edge in edges]
+    return tuple(each for each in predicates if any(variables(each) <= part for part in parts))
 
 
 def _vertex_ids(shape: PatternShape) -> list[str]:
