@@ -5,7 +5,7 @@
 //! Cost: O(1) for each edge taken and each that leaves, and what the engine takes to find the component of the new one.
 //! Source: paper 000, Definitions 1 and 2 and section 3.2; semantics, sections 3 and 7.
 
-use graphtide_engine::meter::Meter;
+use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use smallvec::SmallVec;
@@ -151,10 +151,10 @@ impl Simulation {
     }
 
     /// Consumes all that lies at or before a frontier, held or to come.
-    pub fn set_frontier(&mut self, frontier: Option<Frontier>, meter: &mut Meter<'_>) {
+    pub fn set_frontier(&mut self, frontier: Option<Frontier>) {
         self.frontier = frontier;
         if let Some(frontier) = frontier {
-            self.consume(frontier, meter);
+            self.consume(frontier, &mut Meter::unbounded(&Unhurried));
         }
     }
 
@@ -164,12 +164,13 @@ impl Simulation {
     }
 
     /// Forgets all edges, and how far consumption has come.
-    pub fn clear(&mut self, meter: &mut Meter<'_>) {
+    pub fn clear(&mut self) {
+        let mut meter = Meter::unbounded(&Unhurried);
         while let Some((number, _)) = self.window.oldest() {
             if self.report == Report::Changes {
                 self.changes.forget(number);
             }
-            self.depart(number, meter);
+            self.depart(number, &mut meter);
         }
         self.frontier = None;
         self.newest = Frontier { at: i64::MIN, ties: 0 };

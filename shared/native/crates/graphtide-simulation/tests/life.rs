@@ -7,7 +7,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 use graphtide_simulation::found::Kind;
 use graphtide_simulation::{
-    Arrival, Found, Frontier, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
+    Arrival, Course, Found, Frontier, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
 };
 use support::driver::{Driver, VARIANTS};
 use support::oracle::{Edge, Told};
@@ -84,7 +84,7 @@ fn an_engine_that_was_cleared_is_as_new() {
             for variant in VARIANTS {
                 let mut used = Driver::new(&query, variant);
                 let first: Vec<_> = stream.iter().map(|record| used.push(record)).collect();
-                used.simulation.clear(&mut Meter::unbounded(&Unhurried));
+                used.simulation.clear();
                 assert_eq!((used.simulation.live(), used.simulation.frontier()), (0, None));
                 let again: Vec<_> = stream.iter().map(|record| used.push(record)).collect();
                 assert_eq!(first, again, "{variant:?}, {report:?}, seed {seed}");
@@ -120,7 +120,7 @@ fn replay(report: Report, course: Course, seeds: u64) {
                 whole.push(record);
             }
             if course == Course::Restoring {
-                replayed.simulation.set_frontier(whole.simulation.frontier(), &mut Meter::unbounded(&Unhurried));
+                replayed.simulation.set_frontier(whole.simulation.frontier());
             }
             replayed.simulation.set_course(course);
             for record in past {
@@ -146,7 +146,7 @@ fn a_frontier_tells_ties_apart() {
         assert!(!simulation.holds(EdgeRef(0)) && simulation.holds(EdgeRef(1)));
 
         let mut again = Simulation::new(&path(10, Report::Instances), variant, Limits::default()).unwrap();
-        again.set_frontier(simulation.frontier(), &mut Meter::unbounded(&Unhurried));
+        again.set_frontier(simulation.frontier());
         let outcomes = stream.map(|edge| insert(&mut again, edge));
         assert_eq!(outcomes, [Outcome::Consumed, Outcome::Kept, Outcome::Matched, Outcome::Kept]);
     }
