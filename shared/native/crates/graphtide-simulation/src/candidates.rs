@@ -1,7 +1,7 @@
 //! A part of the window that is searched for matches: edges with what each could match, and their vertices, numbered densely.
 //!
-//! Invariant: vertices are numbered in the order in which they were met; all edges of those below `closed` are here, of the others
-//! perhaps not.
+//! Invariant: vertices are numbered in the order in which they were met; all edges of those below `closed` are here, of the
+//! others perhaps not.
 
 use graphtide_graph::Time;
 
@@ -67,8 +67,8 @@ impl Candidates {
         entry.0
     }
 
-    /// Takes the first vertex that is not closed for closed, and gives its place. Its edges are to be added, but for those to vertices
-    /// that were closed before.
+    /// Takes the first vertex that is not closed for closed, and gives its place. Its edges are to be added, but for those to
+    /// vertices that were closed before.
     pub(crate) fn close_next(&mut self) -> Option<(u32, Place)> {
         let place = *self.places.get(self.closed)?;
         self.closed += 1;

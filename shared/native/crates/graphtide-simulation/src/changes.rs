@@ -1,11 +1,12 @@
 //! The match graph as it was reported, in its components: what the changes of the match graph are told from.
 //!
-//! An arriving edge can add pairs to its own component alone: those of any other component keep the definition without it, and so did
-//! before. An edge that leaves takes pairs of its own component alone along. So each change is found from one component.
-//! A component that falls apart keeps the id of its oldest part; each other part is reported whole, as a match that split from it.
+//! An arriving edge can add pairs to its own component alone: those of any other component keep the definition without it, and
+//! so did before. An edge that leaves takes pairs of its own component alone along. So each change is found from one component.
+//! A component that falls apart keeps the id of its oldest part; each other part is reported whole, as a match that split from
+//! it.
 //!
-//! Invariant: the pairs kept here keep the definition. After a refused search, some that belong to the match graph may be missing; the
-//! next edge of their component brings them.
+//! Invariant: the pairs kept here keep the definition. After a refused search, some that belong to the match graph may be
+//! missing; the next edge of their component brings them.
 //! Cost: linear in the component that changes, and the fixpoint over what is left of it.
 //! Source: semantics, section 7.
 

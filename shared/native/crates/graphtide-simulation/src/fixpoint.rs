@@ -1,14 +1,15 @@
 //! The greatest set of pairs of query edges and data edges that keeps Definitions 1 and 2, found by removal.
 //!
-//! A pair stays while both ends match: the data vertex has, for the query edges that leave the query vertex, different edges that
-//! match them, and for those that enter it likewise. And while its connected component has, for each other query edge, a match so
-//! that the times keep the order. What is removed could be of no use to what stays, so the order of removal does not matter.
+//! A pair stays while both ends match: the data vertex has, for the query edges that leave the query vertex, different edges
+//! that match them, and for those that enter it likewise. And while its connected component has, for each other query edge, a
+//! match so that the times keep the order. What is removed could be of no use to what stays, so the order of removal does not
+//! matter.
 //!
-//! Different edges are found by counting where that is exact: query edges at a vertex that no data edge here could both match have no
-//! choice in common, so one each is enough; and one that has as many choices as there are query edges to share them can wait until the
-//! others have taken theirs. Only for what is left then, a bipartite matching decides, on fewer choices than the square of the degree
-//! of the query vertex. Counting by kinds alone would not do: query edges of one kind to different query vertices begin with equal
-//! choices, but lose different ones.
+//! Different edges are found by counting where that is exact: query edges at a vertex that no data edge here could both match
+//! have no choice in common, so one each is enough; and one that has as many choices as there are query edges to share them can
+//! wait until the others have taken theirs. Only for what is left then, a bipartite matching decides, on fewer choices than the
+//! square of the degree of the query vertex. Counting by kinds alone would not do: query edges of one kind to different query
+//! vertices begin with equal choices, but lose different ones.
 //!
 //! Invariant: a check that fails is found, for every loss that can make one fail puts the vertex in doubt.
 //! Cost: linear in the pairs until both ends match everywhere; as much again for every time that the order then removes some.
@@ -59,8 +60,8 @@ pub(crate) struct Fixpoint {
 }
 
 impl Fixpoint {
-    /// Removes pairs of which an end does not match, judging closed vertices alone, until the edge in question has none left of those
-    /// it may have, or nothing more is to be removed.
+    /// Removes pairs of which an end does not match, judging closed vertices alone, until the edge in question has none left of
+    /// those it may have, or nothing more is to be removed.
     pub(crate) fn near(
         &mut self,
         pattern: &Pattern,

@@ -1,6 +1,7 @@
 //! A queue whose entries are named by their number since its beginning.
 //!
-//! Invariant: a number names one entry for ever; an entry in the middle that is removed keeps its room until all before it are gone.
+//! Invariant: a number names one entry for ever; an entry in the middle that is removed keeps its room until all before it are
+//! gone.
 //! Cost: O(1) each, amortised.
 
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! The times within which each query edge can be matched so that one edge for each keeps the timing order.
 //!
-//! Both bounds are found in one pass: forwards, a query edge has its least time at the first edge that matches it after all before it
-//! have theirs; backwards likewise. A pair within its bounds is in time: give what comes before it the least times, what comes after
-//! it the greatest, all others the least (which are no greater than their greatest). A pair outside them is not, since no choice for
-//! the others is better than these. So one removal leaves all that stays in time.
+//! Both bounds are found in one pass: forwards, a query edge has its least time at the first edge that matches it after all
+//! before it have theirs; backwards likewise. A pair within its bounds is in time: give what comes before it the least times,
+//! what comes after it the greatest, all others the least (which are no greater than their greatest). A pair outside them is
+//! not, since no choice for the others is better than these. So one removal leaves all that stays in time.
 //! Cost: O(pairs). Source: paper 000, algorithm DDST, lines 8 to 18.
 
 use graphtide_graph::Time;
@@ -18,8 +18,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Sets the bounds for edges in the order of time, each with the query edges it matches; says whether there are any times that
-    /// keep the order.
+    /// Sets the bounds for edges in the order of time, each with the query edges it matches; says whether there are any times
+    /// that keep the order.
     pub(crate) fn fit<I>(&mut self, pattern: &Pattern, edges: I) -> bool
     where
         I: Iterator<Item = (Time, u64)> + DoubleEndedIterator + Clone,

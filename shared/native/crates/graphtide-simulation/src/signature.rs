@@ -1,25 +1,25 @@
 //! The `ddst-signature` engine: the window is verified only if the product of its factors is divisible by that of the query.
 //!
 //! Factors are drawn from GF(p), and none of the query's is zero. A kind of query edges has one, and each held edge of the kind
-//! contributes it. A *role* is what the query asks of a vertex at one side: edges of some kinds, so many in all. Its factors are
-//! r + 1, r + 2, ... up to the greatest number asked for among query vertices (r - 1, r - 2, ... for edges that leave); a vertex
-//! contributes the i-th when it has i edges of these kinds.
+//! contributes it. A *role* is what the query asks of a vertex at one side: edges of some kinds, so many in all. Its factors
+//! are r + 1, r + 2, ... up to the greatest number asked for among query vertices (r - 1, r - 2, ... for edges that leave); a
+//! vertex contributes the i-th when it has i edges of these kinds.
 //!
 //! No match is missed. If the window has one, then
-//! * for each kind, as many edges fit it as the query has among the edges that leave (enter) one query vertex, for these have different
-//!   matches; and as many as follow each other in the timing order, for these have different times. The greatest of these numbers is the
-//!   power of the kind's factor in the query's product;
+//! * for each kind, as many edges fit it as the query has among the edges that leave (enter) one query vertex, for these have
+//!   different matches; and as many as follow each other in the timing order, for these have different times. The greatest of
+//!   these numbers is the power of the kind's factor in the query's product;
 //! * for each role, the query vertex that asks for most has a match with as many edges of these kinds.
 //!
-//! More would be too much: the paper counts the factors of all query edges and of all query vertices (offline, lines 4 to 12), but one
-//! data edge can match several query edges, and one vertex several query vertices, in its own Fig. 3 too. A test holds a window which
-//! is a match and has fewer edges than the query.
+//! More would be too much: the paper counts the factors of all query edges and of all query vertices (offline, lines 4 to 12),
+//! but one data edge can match several query edges, and one vertex several query vertices, in its own Fig. 3 too. A test holds
+//! a window which is a match and has fewer edges than the query.
 //!
-//! The product includes every held edge, perhaps some that left. Where it lets through after some did, it is computed anew from the
-//! first held edge: under `INSTANCES` that is the one after the frontier. The paper goes on from the second edge of the window after a
-//! match that was none (line 10), and misses those that need the first; a test shows one.
-//! A report needs the arriving edge, so it is asked first whether its own ends play the roles of a query edge it can match. Pairs whose
-//! ends do not, and what is not connected with the edge by others, are left out of the verification.
+//! The product includes every held edge, perhaps some that left. Where it lets through after some did, it is computed anew from
+//! the first held edge: under `INSTANCES` that is the one after the frontier. The paper goes on from the second edge of the
+//! window after a match that was none (line 10), and misses those that need the first; a test shows one. A report needs the
+//! arriving edge, so it is asked first whether its own ends play the roles of a query edge it can match. Pairs whose ends do
+//! not, and what is not connected with the edge by others, are left out of the verification.
 //! Invariant: degrees are counted over held edges; the product has, for each, the factors that they contributed.
 //! Cost: O(query edges) for each edge that arrives, with one division a word and factor; the window for each that passes.
 //! Source: paper 000, section 3.2, Theorems 2 to 4.
@@ -206,7 +206,8 @@ impl Signature {
         self.fine[place as usize] = fine;
     }
 
-    /// Computes the product of the held edges alone; says whether that of the query divides it. Where work is refused, nothing changes.
+    /// Computes the product of the held edges alone; says whether that of the query divides it. Where work is refused, nothing
+    /// changes.
     fn renew(&mut self, question: &Question<'_>, work: &mut Work<'_, '_>) -> bool {
         let mut product = self.words.one();
         for (_, held) in question.window.iter() {

@@ -1,7 +1,7 @@
 //! One query, run over the records of a stream.
 //!
-//! Invariant: after a record of place `at`, the edges held are those that were taken, not deleted and not consumed since, with a place
-//! of at least `at` less the window. What is reported follows from them alone, whichever engine is at work.
+//! Invariant: after a record of place `at`, the edges held are those that were taken, not deleted and not consumed since, with
+//! a place of at least `at` less the window. What is reported follows from them alone, whichever engine is at work.
 //! Cost: O(1) for each edge taken and each that leaves, and what the engine takes to find the component of the new one.
 //! Source: paper 000, Definitions 1 and 2 and section 3.2; semantics, sections 3 and 7.
 
@@ -21,7 +21,8 @@ use crate::query::{Arrival, Limits, Outcome, Query, QueryError, Report, Variant}
 use crate::window::Window;
 use crate::work::Work;
 
-/// How far consumption has come under [`Report::Instances`]: the one thing an engine knows that does not follow from the window.
+/// How far consumption has come under [`Report::Instances`]: the one thing an engine knows that does not follow from the
+/// window.
 ///
 /// It counts arrivals, so a replay has to hand over all of a tick that were handed over before, those deleted since included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +112,8 @@ impl Simulation {
         self.tell(found, meter, |this, found, meter| this.expire(at, detected_at, found, meter));
     }
 
-    /// Deletes an edge and withdraws the component it is in, or, under [`Report::Changes`], what leaves the match graph with it.
+    /// Deletes an edge and withdraws the component it is in, or, under [`Report::Changes`], what leaves the match graph with
+    /// it.
     pub fn delete(&mut self, edge: EdgeRef, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
         self.tell(found, meter, |this, found, meter| {
             let Some(number) = this.window.find(edge) else { return };

@@ -1,11 +1,11 @@
 //! Products of small factors, as remainders by a product that is cut into words.
 //!
-//! The product of a query's factors is cut so that no word overflows when it is multiplied by one factor more. A stream's product is
-//! known by its remainders: they are all zero if the query's product divides it.
+//! The product of a query's factors is cut so that no word overflows when it is multiplied by one factor more. A stream's
+//! product is known by its remainders: they are all zero if the query's product divides it.
 //! Invariant: a remainder is less than its word, and a word less than 2^64 / p.
 //! Cost: one division a word and factor.
-//! Source: paper 000, algorithm DDST-SIGNATURE and Theorem 4. With words of `size` bits, there are at most 3 log p / (size - log p)
-//! for each query edge, and one more: inequality (2) does not hold for the last word, which need not be full.
+//! Source: paper 000, algorithm DDST-SIGNATURE and Theorem 4. With words of `size` bits, there are at most 3 log p / (size -
+//! log p) for each query edge, and one more: inequality (2) does not hold for the last word, which need not be full.
 
 /// The words of a query's product.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! The engines agree on streams too long and too wide for the oracle: many components that grow, join, fall apart and are verified in
-//! part.
+//! The engines agree on streams too long and too wide for the oracle: many components that grow, join, fall apart and are
+//! verified in part.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! Example 7, reconstructed: Fig. 5 is not in the text, so query and stream are built such that every sentence about them holds.
+//! Example 7, reconstructed: Fig. 5 is not in the text, so query and stream are built such that every sentence about them
+//! holds.
 
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_graph::store::EdgeRef;
@@ -17,8 +18,8 @@ const AA: u64 = 4;
 const AD: u64 = 8;
 const AE: u64 = 16;
 
-/// Edges 1 to 9, as time, source, target and the query edge they match; 2 and 5 match none. Vertex 0 is the one that edges 1 and 3
-/// leave, 3 the one that edges 4 and 8 leave.
+/// Edges 1 to 9, as time, source, target and the query edge they match; 2 and 5 match none. Vertex 0 is the one that edges 1
+/// and 3 leave, 3 the one that edges 4 and 8 leave.
 const STREAM: [(u32, u32, u32, u64); 7] =
     [(1, 0, 1, AB), (3, 0, 2, AC), (4, 3, 4, AD), (6, 5, 3, AA), (7, 0, 6, AA), (8, 3, 7, AE), (9, 0, 3, AA)];
 

@@ -1,4 +1,5 @@
-//! What the signature of the paper misses, as it is printed: products by its rules that are not divisible although there is a match.
+//! What the signature of the paper misses, as it is printed: products by its rules that are not divisible although there is a
+//! match.
 
 use crate::words::Words;
 
@@ -14,8 +15,8 @@ fn is_divisible(query: &[u32], stream: &[u32]) -> bool {
     Words::divide(&product)
 }
 
-/// The query is the path a -> b -> c -> d, all vertices of a label that is 9, all edges of one that is 7; the stream is a circle of two
-/// such edges, which matches it. `fewer_edges_than_the_query_can_be_a_match` shows that the engines find it.
+/// The query is the path a -> b -> c -> d, all vertices of a label that is 9, all edges of one that is 7; the stream is a
+/// circle of two such edges, which matches it. `fewer_edges_than_the_query_can_be_a_match` shows that the engines find it.
 #[test]
 fn a_factor_for_each_query_edge_is_more_than_a_match_has() {
     let edge = [7, 9 - 1, 9 + 1];
@@ -24,9 +25,9 @@ fn a_factor_for_each_query_edge_is_more_than_a_match_has() {
     assert!(is_divisible(&edge, &edge.repeat(2)));
 }
 
-/// The query is the path u -> v -> w by a p and a q; the stream is x -> y by a p, r -> s by a q, y -> z by a q. The second edge makes for
-/// a signature match that is none, after which line 10 goes on from the second edge. `a_match_needs_the_first_edge_of_the_window` shows
-/// that the engines find the match that the third edge completes.
+/// The query is the path u -> v -> w by a p and a q; the stream is x -> y by a p, r -> s by a q, y -> z by a q. The second edge
+/// makes for a signature match that is none, after which line 10 goes on from the second edge.
+/// `a_match_needs_the_first_edge_of_the_window` shows that the engines find the match that the third edge completes.
 #[test]
 fn a_product_from_the_second_edge_on_lacks_the_first() {
     let (p, q) = ([3, 9 - 1, 5 + 1], [11, 5 - 1, 14 + 1]);

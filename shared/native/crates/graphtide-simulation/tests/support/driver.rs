@@ -1,4 +1,5 @@
-//! An engine driven as the matcher drives it: vertices have small numbers that are used again, and each record is reported on its own.
+//! An engine driven as the matcher drives it: vertices have small numbers that are used again, and each record is reported on
+//! its own.
 
 use std::collections::BTreeMap;
 
