@@ -28,7 +28,7 @@ struct Scenario {
     windows: &'static [i64],
 }
 
-const SCENARIOS: [Scenario; 3] = [
+const SCENARIOS: [Scenario; 4] = [
     Scenario {
         name: "none completes",
         side: 200,
@@ -47,8 +47,16 @@ const SCENARIOS: [Scenario; 3] = [
     },
     Scenario {
         name: "instances",
-        side: 25,
-        congested: 120,
+        side: 10,
+        congested: 150,
+        beginnings: 0,
+        report: Report::Instances,
+        windows: &[600, 2_400, 14_400],
+    },
+    Scenario {
+        name: "many instances",
+        side: 4,
+        congested: 300,
         beginnings: 0,
         report: Report::Instances,
         windows: &[600, 2_400, 14_400],

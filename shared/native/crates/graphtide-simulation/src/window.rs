@@ -105,7 +105,7 @@ impl Window {
     /// Bytes of what is held.
     pub(crate) fn bytes(&self) -> usize {
         let edges = self.held.room() * Numbered::<Held>::ENTRY + self.live * size_of::<(EdgeRef, Number)>();
-        edges + self.places.len() * size_of::<(Vertex, Place)>() + self.vertices.len() * size_of::<(Vertex, u32)>()
+        edges + self.places.len() * (size_of::<(Vertex, Place)>() + size_of::<(Vertex, u32)>())
     }
 
     fn acquire(&mut self, vertex: Vertex) -> Place {

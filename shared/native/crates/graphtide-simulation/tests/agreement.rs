@@ -11,7 +11,7 @@ use support::streams::{Random, Record, query};
 #[test]
 fn engines_agree_on_wide_streams() {
     let mut reported = 0;
-    for seed in 0..60 {
+    for seed in 0..25 {
         for report in [Report::Maximal, Report::Instances, Report::Changes] {
             let mut random = Random(seed);
             let mut query = query(&mut random, report);
@@ -36,5 +36,5 @@ fn engines_agree_on_wide_streams() {
             }
         }
     }
-    assert!(reported > 10_000, "only {reported} components were reported");
+    assert!(reported > 4_000, "only {reported} components were reported");
 }

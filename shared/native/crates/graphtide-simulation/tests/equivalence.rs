@@ -5,7 +5,7 @@
 mod support;
 
 use graphtide_simulation::Report;
-use support::driver::{Driver, VARIANTS};
+use support::driver::{Driver, variants};
 use support::oracle::Oracle;
 use support::streams::{Random, Record, query, stream};
 
@@ -20,7 +20,7 @@ fn compare(report: Report) {
         let query = query(&mut random, report);
         let stream = stream(&mut random, &query, 60);
         let mut oracle = Oracle::new(query.clone());
-        let mut drivers = VARIANTS.map(|variant| Driver::new(&query, variant));
+        let mut drivers = variants(seed).map(|variant| Driver::new(&query, variant));
         for (place, record) in stream.iter().enumerate() {
             let expected = match record {
                 Record::Insert(edge) => oracle.insert(*edge),
@@ -28,7 +28,7 @@ fn compare(report: Report) {
                 Record::Advance(at) => oracle.advance(*at, *at),
             };
             reported += expected.len();
-            for (driver, variant) in drivers.iter_mut().zip(VARIANTS) {
+            for (driver, variant) in drivers.iter_mut().zip(variants(seed)) {
                 let told = driver.push(record);
                 assert_eq!(told, expected, "{variant:?}, seed {seed}, record {place} {record:?}, {query:?}");
                 assert_eq!(driver.simulation.live(), oracle.live(), "{variant:?}, seed {seed}, record {place}");

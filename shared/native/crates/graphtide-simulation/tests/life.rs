@@ -85,7 +85,7 @@ fn an_engine_that_was_cleared_is_as_new() {
                 let mut used = Driver::new(&query, variant);
                 let first: Vec<_> = stream.iter().map(|record| used.push(record)).collect();
                 used.simulation.clear();
-                assert_eq!((used.simulation.live(), used.simulation.frontier()), (0, None));
+                assert_eq!((used.simulation.live(), used.simulation.bytes(), used.simulation.frontier()), (0, 0, None));
                 let again: Vec<_> = stream.iter().map(|record| used.push(record)).collect();
                 assert_eq!(first, again, "{variant:?}, {report:?}, seed {seed}");
             }
