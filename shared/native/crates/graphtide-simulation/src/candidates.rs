@@ -67,8 +67,8 @@ impl Candidates {
         entry.0
     }
 
-    /// Takes the first vertex that is not closed for closed, and gives its place. Its edges are to be added, but for those to
-    /// vertices that were closed before.
+    /// Closes the first open vertex, and returns its number and place. The caller adds its edges, except those to vertices that
+    /// were closed before.
     pub(crate) fn close_next(&mut self) -> Option<(u32, Place)> {
         let place = *self.places.get(self.closed)?;
         self.closed += 1;
@@ -82,7 +82,7 @@ impl Candidates {
         search == self.search && vertex < other
     }
 
-    /// Takes all vertices for closed.
+    /// Closes all vertices.
     pub(crate) fn close_all(&mut self) {
         self.closed = self.places.len();
     }

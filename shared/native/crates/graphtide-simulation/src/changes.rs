@@ -1,4 +1,4 @@
-//! The match graph as it was reported, in its components: what the changes of the match graph are told from.
+//! The match graph as it was reported, in its components, from which its changes follow.
 //!
 //! An arriving edge can add pairs to its own component alone: those of any other component keep the definition without it, and
 //! so did before. An edge that leaves takes pairs of its own component alone along. So each change is found from one component.
@@ -40,12 +40,12 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Takes note of an edge that was taken into the window.
+    /// Records an edge that was appended to the window.
     pub(crate) fn arrive(&mut self) {
         self.matched.push(Matched { pairs: 0, component: APART });
     }
 
-    /// Takes note of an edge that leaves it. What it matched was withdrawn.
+    /// Forgets an edge that leaves the window, whose pairs were withdrawn.
     pub(crate) fn depart(&mut self, number: Number) {
         self.matched.remove(number);
     }
@@ -85,7 +85,7 @@ impl Changes {
         self.gather(component);
     }
 
-    /// Reports what leaves the match graph with some edges of the window, in stream order, which go after this.
+    /// Reports what leaves the match graph with some edges, in stream order, that are about to leave the window.
     pub(crate) fn leave(
         &mut self,
         pattern: &Pattern,
@@ -139,7 +139,7 @@ impl Changes {
         found.push((Kind::Retract, detected_at, id), pairs(gone), (id != old).then_some(old));
     }
 
-    /// Replaces a component by what the fixpoint left of it, and reports the parts that go their own way.
+    /// Replaces a component by what the fixpoint left of it, and reports the parts that split off.
     fn split(&mut self, window: &Window, component: u32, (detected_at, found): (Time, &mut Found), means: &Means<'_, '_, '_>) {
         let fixpoint = &means.fixpoint;
         let old = window.get(self.components[component as usize][0]).edge;

@@ -58,9 +58,9 @@ impl Colored {
 struct Corner {
     /// By side and colour: the newest edge there.
     first: [[Number; 2]; 2],
-    /// By side: the query edges that may leave (enter) here, for all that the query asks of their source (target) is there.
+    /// By side: the query edges whose source (target) this vertex has all the edges of.
     fine: [u64; 2],
-    /// Ends of red edges.
+    /// How many ends of red edges it is.
     reds: u32,
     /// The master, while there are red edges.
     master: MasterId,
@@ -196,7 +196,7 @@ impl Coloring {
         window.room() * Numbered::<Colored>::ENTRY + window.touched() * vertex + self.masters.bytes()
     }
 
-    /// Adds red edges around those that are there, until there are enough; says whether there are more.
+    /// Adds red edges around those that are there, until there are enough; returns whether there are more.
     fn gather(&self, question: &Question<'_>, enough: usize, candidates: &mut Candidates, work: &mut Work<'_, '_>) -> bool {
         while candidates.edges.len() < enough {
             let Some((vertex, place)) = candidates.close_next() else { return false };
@@ -262,7 +262,7 @@ impl Coloring {
         })
     }
 
-    /// Colours all edges at a vertex anew.
+    /// Colours all edges at a vertex again.
     fn recolor_around(&mut self, window: &Window, place: Place, work: &mut Work<'_, '_>) {
         let mut neighbours = std::mem::take(&mut self.neighbours);
         for side in SIDES {
@@ -288,7 +288,7 @@ impl Coloring {
         self.set_red(held, number, held.fits & self.corners[source].fine[OUT] & self.corners[target].fine[IN]);
     }
 
-    /// Has an edge be red for these query edges.
+    /// Sets the query edges that an edge is red for.
     #[inline]
     fn set_red(&mut self, held: &Held, number: Number, red: u64) {
         let was = std::mem::replace(&mut self.edges[number].red, red);
@@ -312,7 +312,7 @@ impl Coloring {
         }
     }
 
-    /// Has both ends of an edge that turns red point to one master.
+    /// Points both ends of an edge that turns red to one master.
     fn connect(&mut self, held: &Held) {
         let masters = held.ends.map(|place| {
             let corner = &mut self.corners[place as usize];
@@ -325,7 +325,7 @@ impl Coloring {
         self.masters.unite(masters[OUT], masters[IN]);
     }
 
-    /// Lets the ends of an edge that is no longer red go, if no other red edge touches them.
+    /// Releases the master of each end that no other red edge touches.
     fn disconnect(&mut self, held: &Held) {
         for place in held.ends {
             let corner = &mut self.corners[place as usize];

@@ -46,7 +46,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of an edge that was just taken into the window.
+    /// Records an edge that was just appended to the window.
     pub(crate) fn arrive(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
         match self {
             Self::Baseline => {}
@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of an edge that is about to leave the window.
+    /// Forgets an edge that is about to leave the window.
     pub(crate) fn depart(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
         match self {
             Self::Baseline => {}

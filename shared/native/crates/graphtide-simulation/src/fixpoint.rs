@@ -1,9 +1,9 @@
 //! The greatest set of pairs of query edges and data edges that keeps Definitions 1 and 2, found by removal.
 //!
 //! A pair stays while both ends match: the data vertex has, for the query edges that leave the query vertex, different edges
-//! that match them, and for those that enter it likewise. And while its connected component has, for each other query edge, a
-//! match so that the times keep the order. What is removed could be of no use to what stays, so the order of removal does not
-//! matter.
+//! that match them, and for those that enter it likewise. And it stays while its connected component has, for each other query
+//! edge, a match such that the times keep the order. What is removed could be of no use to what stays, so the order of removal
+//! does not matter.
 //!
 //! Different edges are found by counting where that is exact: query edges at a vertex that no data edge here could both match
 //! have no choice in common, so one each is enough; and one that has as many choices as there are query edges to share them can
@@ -60,8 +60,8 @@ pub(crate) struct Fixpoint {
 }
 
 impl Fixpoint {
-    /// Removes pairs of which an end does not match, judging closed vertices alone, until the edge in question has none left of
-    /// those it may have, or nothing more is to be removed.
+    /// Removes pairs of which an end does not match, judging closed vertices only. Stops early if the edge in question loses
+    /// all pairs that it may have.
     pub(crate) fn near(
         &mut self,
         pattern: &Pattern,
@@ -100,7 +100,7 @@ impl Fixpoint {
         }
     }
 
-    /// Leaves only the candidates that are connected with a data edge, all of them closed.
+    /// Keeps only the candidates that are connected with a data edge, and closes them.
     pub(crate) fn confine(&mut self, number: Number, window: &Window) {
         self.components.find(&self.candidates);
         let Some(edge) = self.matched(number) else { return };
@@ -189,7 +189,7 @@ impl Fixpoint {
         Settled::Stable
     }
 
-    /// Says why the query edges have no different data edges at a side of a vertex, if they have not.
+    /// Returns why the query edges cannot have different data edges at a side of a vertex, if they cannot.
     fn failure(&self, pattern: &Pattern, vertex: u32, side: usize, edges: u64, work: &mut Work<'_, '_>) -> Option<Failure> {
         let first = vertex as usize * pattern.edges();
         let fewer = |than: u32, edges: u64| {
@@ -212,7 +212,7 @@ impl Fixpoint {
             return None;
         }
         let at = self.candidates.at(vertex, side);
-        // A step for each edge looked at; where that is refused, the next candidate is not taken either.
+        // If these steps are refused, so is the next check.
         work.spend(at.len() as u32);
         let choices: SmallVec<[u64; 32]> = at
             .map(|place| self.candidates.edges[self.candidates.listed(side, place)].pairs & contested)
@@ -221,7 +221,7 @@ impl Fixpoint {
         (!has_distinct(contested, &choices)).then_some(Failure::Shared(contested))
     }
 
-    /// Removes the pairs that take a vertex for the query vertex with these edges; says how many there were.
+    /// Removes the pairs that take a vertex for the query vertex with these edges; returns how many there were.
     fn unmatch(&mut self, pattern: &Pattern, vertex: u32, edges: [u64; 2], work: &mut Work<'_, '_>) -> u64 {
         let mut removed = 0;
         for side in SIDES {
@@ -255,7 +255,7 @@ impl Fixpoint {
         }
     }
 
-    /// Removes pairs that are not in time; says whether there were any.
+    /// Removes pairs that are not in time; returns whether there were any.
     fn keep_order(&mut self, pattern: &Pattern, funnel: &mut Funnel) -> bool {
         let mut removed = 0;
         for component in 0..self.components.len() {

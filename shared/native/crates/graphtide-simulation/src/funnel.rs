@@ -5,19 +5,19 @@
 pub struct Funnel {
     /// Edges taken.
     pub taken: u64,
-    /// Edges that were red on arrival: both ends have all that the query asks of them, for a query edge they fit.
+    /// Edges whose ends had, on arrival, all the edges that the query asks for there.
     pub red: u64,
-    /// Times that the signature of the window was compared.
+    /// Comparisons of the window's signature with the query's.
     pub signature_checks: u64,
-    /// Times that it let through.
+    /// Comparisons that found a signature match.
     pub signature_passed: u64,
-    /// Times that it let through what held no match of the edge.
+    /// Signature matches although the edge had no match: false positives.
     pub signature_false: u64,
-    /// Times that all was there for a match of the edge, as far as counts show.
+    /// Edges for which the counts allowed a match.
     pub verifications_due: u64,
-    /// Times that a fixpoint was computed.
+    /// Fixpoints computed.
     pub verifications_run: u64,
-    /// Times that the neighbourhood of the edge was enough to see that it has no match.
+    /// Edges whose neighbourhood was enough to rule out a match.
     pub refuted_nearby: u64,
     /// Pairs removed because an end has no edge left for a query edge.
     pub removed_by_ends: u64,

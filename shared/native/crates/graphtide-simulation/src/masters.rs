@@ -51,7 +51,7 @@ impl Masters {
         Self { edges, all, masters: Vec::new(), counts: Vec::new(), free: Vec::new() }
     }
 
-    /// Makes a master that one vertex points to. What is empty counts as verified, and as in need of nothing that it has.
+    /// Makes a master that one vertex points to. It counts as verified: nothing is there, and nothing is fresh.
     pub(crate) fn make(&mut self) -> MasterId {
         let id = self.free.pop().unwrap_or(self.masters.len() as MasterId);
         let master = Master { parent: id, pointers: 1, pairs: 0, present: 0, need: 0, fresh: 0 };
@@ -64,7 +64,7 @@ impl Masters {
         id
     }
 
-    /// Follows a pointer to its end, and shortens it and all on the way.
+    /// Follows a pointer to its end, and points it and all on the way straight there.
     pub(crate) fn follow(&mut self, pointer: &mut MasterId) -> MasterId {
         let first = *pointer;
         let mut root = first;
@@ -78,7 +78,7 @@ impl Masters {
         root
     }
 
-    /// Takes back the pointer of a vertex.
+    /// Removes a pointer, and with its last one the master itself.
     pub(crate) fn leave(&mut self, mut id: MasterId) {
         loop {
             let master = &mut self.masters[id as usize];
@@ -94,12 +94,12 @@ impl Masters {
         }
     }
 
-    /// Points once more to a master.
+    /// Adds a pointer to a master.
     pub(crate) fn join(&mut self, id: MasterId) {
         self.masters[id as usize].pointers += 1;
     }
 
-    /// Joins two components, by their masters; gives the master of both.
+    /// Joins two components, by their masters; returns the master of both.
     pub(crate) fn unite(&mut self, one: MasterId, other: MasterId) -> MasterId {
         if one == other {
             return one;
@@ -154,8 +154,9 @@ impl Masters {
     ///
     /// Let N be a match among the red edges, and let the last verification have found none. If N has a pair of that time, take
     /// the one that was removed first. All others of N were still there; so the vertex that did not match lacked, for the query
-    /// edges that `need` was then told, one that N has and that is new. If N has none of that time, every query edge has a new
-    /// pair.
+    /// edges that `need` was then told, one that N has and that is new. It was not an edge of another component that was joined
+    /// since: those have other vertices. A removal for the sake of time is another matter, for any edge can join what has the
+    /// times; it needs all. If N has no pair of that time, every query edge has a new one.
     pub(crate) fn is_due(&self, id: MasterId) -> bool {
         let Master { present, need, fresh, .. } = self.masters[id as usize];
         present == self.all && (fresh & need != 0 || fresh == self.all)

@@ -1,7 +1,6 @@
 //! A queue whose entries are named by their number since its beginning.
 //!
-//! Invariant: a number names one entry for ever; an entry in the middle that is removed keeps its room until all before it are
-//! gone.
+//! Invariant: a number names one entry for ever; an entry removed from the middle keeps its room until all before it are gone.
 //! Cost: O(1) each, amortised.
 
 use std::collections::VecDeque;
@@ -42,7 +41,7 @@ impl<T> Numbered<T> {
         self.first + self.entries.len() as Number - 1
     }
 
-    /// Takes an entry out, and gives back the room of all that are gone at the front.
+    /// Removes an entry, and frees the room of all that are gone at the front.
     pub(crate) fn remove(&mut self, number: Number) {
         self.entries[(number - self.first) as usize].gone = true;
         while self.entries.front().is_some_and(|entry| entry.gone) {

@@ -89,7 +89,7 @@ pub struct Arrival {
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is held, and completes nothing.
+    /// It is held, and no match of it was found; if the meter refused work, there may be one.
     Kept,
     /// It is part of a match component.
     Matched,

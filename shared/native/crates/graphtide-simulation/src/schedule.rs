@@ -18,8 +18,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Sets the bounds for edges in the order of time, each with the query edges it matches; says whether there are any times
-    /// that keep the order.
+    /// Sets the bounds for edges in the order of time, each with the query edges it matches; returns whether any times
+    /// keep the order.
     pub(crate) fn fit<I>(&mut self, pattern: &Pattern, edges: I) -> bool
     where
         I: Iterator<Item = (Time, u64)> + DoubleEndedIterator + Clone,

@@ -97,7 +97,7 @@ impl Signature {
         Ok(Self { product: words.one(), words, kinds, roles, played, degrees: Vec::new(), fine: Vec::new(), is_stale: false })
     }
 
-    /// Multiplies the product by what an edge contributes.
+    /// Counts an edge, and multiplies the product by its factors.
     pub(crate) fn arrive(&mut self, pattern: &Pattern, held: &Held, work: &mut Work<'_, '_>) {
         let places = 1 + held.ends[OUT].max(held.ends[IN]) as usize;
         self.fine.resize(self.fine.len().max(places), [0; 2]);
@@ -124,7 +124,7 @@ impl Signature {
         }
     }
 
-    /// Counts an edge no longer. The product keeps what it contributed.
+    /// Stops counting an edge. The product keeps its factors.
     pub(crate) fn depart(&mut self, pattern: &Pattern, held: &Held, work: &mut Work<'_, '_>) {
         work.spend(1);
         self.is_stale = true;
@@ -159,7 +159,7 @@ impl Signature {
         found
     }
 
-    /// Verifies what the edge is connected with by edges whose ends play roles of theirs.
+    /// Verifies the edges that the edge is connected with, among those whose ends play their roles.
     fn verify(&self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
         let candidates = &mut means.fixpoint.candidates;
         candidates.clear(question.window.places());
@@ -186,7 +186,7 @@ impl Signature {
         window.touched() * (self.roles.len() * size_of::<u32>() + size_of::<[u64; 2]>())
     }
 
-    /// The query edges which an edge fits, and whose roles its ends play.
+    /// The query edges that an edge fits and whose roles its ends play.
     #[inline]
     fn playable(&self, held: &Held) -> u64 {
         held.fits & self.fine[held.ends[OUT] as usize][OUT] & self.fine[held.ends[IN] as usize][IN]
@@ -206,7 +206,7 @@ impl Signature {
         self.fine[place as usize] = fine;
     }
 
-    /// Computes the product of the held edges alone; says whether that of the query divides it. Where work is refused, nothing
+    /// Computes the product of the held edges alone; returns whether the query's divides it. If work is refused, nothing
     /// changes.
     fn renew(&mut self, question: &Question<'_>, work: &mut Work<'_, '_>) -> bool {
         let mut product = self.words.one();
@@ -259,7 +259,7 @@ struct Draw {
 }
 
 impl Draw {
-    /// Draws until the label is fine.
+    /// Draws labels until one is fine.
     fn label(&mut self, is_fine: impl Fn(u32) -> bool) -> u32 {
         loop {
             self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -273,7 +273,7 @@ impl Draw {
         }
     }
 
-    /// Draws a label all factors of which are other than zero, and gives these.
+    /// Draws a label none of whose factors is zero, and returns the factors.
     fn factors(&mut self, side: usize, degree: u32) -> Vec<u32> {
         let p = self.p;
         let factor = move |label: u32, place: u32| {

@@ -1,7 +1,8 @@
-//! One query, run over the records of a stream.
+//! A query at work on the records of a stream.
 //!
-//! Invariant: after a record of place `at`, the edges held are those that were taken, not deleted and not consumed since, with
-//! a place of at least `at` less the window. What is reported follows from them alone, whichever engine is at work.
+//! Invariant: after a record at `at`, the edges held are those that were taken, not deleted and not consumed since, and whose
+//! own `at` is no less than the record's less the window. What is reported follows from them alone, whichever engine is at
+//! work.
 //! Cost: O(1) for each edge taken and each that leaves, and what the engine takes to find the component of the new one.
 //! Source: paper 000, Definitions 1 and 2 and section 3.2; semantics, sections 3 and 7.
 
@@ -38,7 +39,7 @@ pub struct Frontier {
 pub enum Course {
     /// They are new.
     Live,
-    /// They came before the query: all happens as ever, consumption too, but nothing is reported.
+    /// They came before the query: everything happens as if live, consumption too, but nothing is reported.
     Warming,
     /// The query had them already: nothing is reported, and consumption stays where the frontier was set.
     Restoring,
@@ -85,9 +86,9 @@ impl Simulation {
         })
     }
 
-    /// Lets expire what the arrival outlives, takes it, and reports the component it is in.
+    /// Expires old edges, takes the arrival, and reports its match component.
     ///
-    /// Where work is refused, nothing is reported, and all that was known stays true.
+    /// If the meter refuses work, the edge is held but not reported, and later reports are exact again.
     pub fn insert(&mut self, arrival: &Arrival, found: &mut Found, meter: &mut Meter<'_>) -> Outcome {
         self.tell(found, meter, |this, found, meter| {
             this.expire(arrival.at, arrival.ts, found, meter);
@@ -104,16 +105,15 @@ impl Simulation {
         })
     }
 
-    /// Lets expire what does not outlive a record at `at`; reports what leaves the match graph, under [`Report::Changes`].
+    /// Expires the edges that are too old for a record at `at`. Under [`Report::Changes`], reports what leaves the match graph.
     ///
-    /// All that expires is reported as detected at the same time. Who wants each expiry at its own time advances to
-    /// [`Self::next_expiry`] first.
+    /// Everything is reported with this `detected_at`. To give each expiry its own, first advance to [`Self::next_expiry`] for
+    /// as long as that is at most `at`; the bound that is passed is one less.
     pub fn advance(&mut self, at: i64, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
         self.tell(found, meter, |this, found, meter| this.expire(at, detected_at, found, meter));
     }
 
-    /// Deletes an edge and withdraws the component it is in, or, under [`Report::Changes`], what leaves the match graph with
-    /// it.
+    /// Deletes an edge. Retracts the component it was in, or, under [`Report::Changes`], what leaves the match graph with it.
     pub fn delete(&mut self, edge: EdgeRef, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
         self.tell(found, meter, |this, found, meter| {
             let Some(number) = this.window.find(edge) else { return };
@@ -131,7 +131,7 @@ impl Simulation {
         });
     }
 
-    /// The least place for which [`Self::advance`] has something to do, where expiry can be reported at all.
+    /// The least `at` for which [`Self::advance`] has something to do; none under policies that do not report expiry.
     pub fn next_expiry(&self) -> Option<i64> {
         match self.report {
             Report::Maximal | Report::Instances => None,
@@ -147,12 +147,12 @@ impl Simulation {
         self.window.find(edge).is_some()
     }
 
-    /// How far consumption has come.
+    /// The frontier of consumption.
     pub fn frontier(&self) -> Option<Frontier> {
         self.frontier
     }
 
-    /// Consumes all that lies at or before a frontier, held or to come.
+    /// Consumes all edges at or before a frontier, those still to arrive included.
     pub fn set_frontier(&mut self, frontier: Option<Frontier>) {
         self.frontier = frontier;
         if let Some(frontier) = frontier {
@@ -160,7 +160,7 @@ impl Simulation {
         }
     }
 
-    /// Says what the records to come are to the query.
+    /// Sets what the records to come are to the query.
     pub fn set_course(&mut self, course: Course) {
         self.course = course;
     }
@@ -198,7 +198,7 @@ impl Simulation {
         self.funnel
     }
 
-    /// Does something, counts its steps, and drops its reports unless the course is live.
+    /// Runs an act, counts its steps, and drops its reports unless the course is live.
     fn tell<T>(
         &mut self,
         found: &mut Found,
@@ -215,7 +215,7 @@ impl Simulation {
         told
     }
 
-    /// Lets expire, one place after the other, what does not outlive a record at `at`.
+    /// Expires the edges that are too old for a record at `at`, those of one `at` together.
     fn expire(&mut self, at: i64, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
         let from = at.saturating_sub(self.pattern.window);
         while let Some((number, &oldest)) = self.window.oldest()
@@ -292,7 +292,7 @@ impl Simulation {
         }
     }
 
-    /// Lets all go that lies at or before the frontier.
+    /// Removes all edges at or before the frontier.
     fn consume(&mut self, frontier: Frontier, meter: &mut Meter<'_>) {
         while let Some((number, held)) = self.window.oldest()
             && (Frontier { at: held.at, ties: held.tie }) <= frontier

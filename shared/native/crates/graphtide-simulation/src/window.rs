@@ -42,7 +42,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Takes an edge, the newest of all.
+    /// Appends an edge.
     pub(crate) fn push(&mut self, arrival: &Arrival, tie: u32) -> Number {
         let ends = [arrival.source, arrival.target].map(|vertex| self.acquire(vertex));
         let &Arrival { edge, ts, at, fits, .. } = arrival;
@@ -52,7 +52,7 @@ impl Window {
         number
     }
 
-    /// Lets an edge go.
+    /// Removes an edge.
     pub(crate) fn remove(&mut self, number: Number) {
         let held = self.held[number];
         self.numbers.remove(&held.edge);

@@ -59,6 +59,34 @@ fn a_changed_component_is_told_at_each_bound() {
 }
 
 #[test]
+fn components_that_merge_and_split_name_each_other() {
+    for variant in VARIANTS {
+        let mut driver = Driver::new(&path(100, Report::Changes), variant);
+        let told = |kind, detected_at, id, pairs: &[(u8, u32)], former: &[u32]| Told {
+            kind,
+            detected_at,
+            id,
+            pairs: pairs.to_vec(),
+            former: former.to_vec(),
+        };
+        driver.insert(&edge(0, 1, 11, 12, 0b01));
+        driver.insert(&edge(1, 2, 12, 13, 0b10));
+        driver.insert(&edge(2, 3, 21, 22, 0b01));
+        assert_eq!(driver.insert(&edge(3, 4, 22, 23, 0b10)), [told(Kind::Match, 4, 2, &[(0, 2), (1, 3)], &[])]);
+
+        assert_eq!(driver.insert(&edge(4, 5, 12, 22, 0b10)), [told(Kind::Extend, 5, 0, &[(1, 4)], &[2])]);
+        let split = [told(Kind::Retract, 5, 0, &[(1, 4)], &[]), told(Kind::Match, 5, 2, &[(0, 2), (1, 3)], &[0])];
+        assert_eq!(driver.delete(4, 5), split);
+
+        // A component that loses its oldest edge is called after the next; an edge that came too early goes along.
+        driver.insert(&edge(5, 6, 24, 22, 0b01));
+        assert_eq!(driver.insert(&edge(6, 7, 22, 23, 0b10)), [told(Kind::Extend, 7, 2, &[(0, 5), (1, 6)], &[])]);
+        assert_eq!(driver.delete(2, 8), [told(Kind::Retract, 8, 5, &[(0, 2), (1, 3)], &[2])]);
+        assert_eq!(driver.delete(5, 9), [told(Kind::Retract, 9, 5, &[(0, 5), (1, 6)], &[])]);
+    }
+}
+
+#[test]
 fn a_limit_refuses_edges_until_others_leave() {
     for variant in VARIANTS {
         let limits = Limits { edges: Some(1), bytes: None };
