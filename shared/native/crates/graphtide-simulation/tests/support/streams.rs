@@ -37,7 +37,8 @@ pub enum Record {
     Advance(i64),
 }
 
-/// A query, mostly connected, with loops, parallel edges, edges of equal kind, and an order that is empty, a chain or anything between.
+/// A query, mostly connected, with loops, parallel edges, edges of equal kind, and an order that is empty, a chain or anything
+/// between.
 pub fn query(random: &mut Random, report: Report) -> Query {
     let count = 1 + random.below(5) as usize;
     let kinds = 1 + random.below(3);
