@@ -1,8 +1,8 @@
 //! Times the three engines on synthetic streams of a road network, against the length of the window.
 //!
-//! Roads form a grid; a report says whether a road is congested, which lasts for a while. The query is that of the paper's Fig.
-//! 1: a congested road, and two ways of two roads each along which the congestion spreads. Run with `cargo run --release
-//! --example throughput`.
+//! Roads form a grid; a report says whether a road is congested. The query is that of the paper's Fig. 1: a congested road, and
+//! two ways of two roads each along which the congestion spreads. Counts of reports include those that fit no query edge, which
+//! no engine is handed. Run with `cargo run --release -p graphtide-simulation --example throughput`.
 
 use std::io::{Result, Write, stdout};
 use std::time::{Duration, Instant};
