@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.predicate import RECORD_FIELDS, attributes
+from graphtide_core.suggestion import did_you_mean
 
-from graphtide_query.language.diagnostics import did_you_mean
+from graphtide_query.reads import edge_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -30,12 +30,10 @@ class AskedNames:
     @classmethod
     def of(cls, pattern: SubgraphPattern) -> AskedNames:
         """Return those of a pattern."""
-        edges = {edge.name for edge in pattern.edges}
-        read = (each for condition in pattern.predicates for each in attributes(condition) if each.variable in edges)
         return cls(
             _named(edge.label for edge in pattern.edges),
             _named(vertex.label for vertex in pattern.vertices),
-            _named(each.name for each in read if each.name not in RECORD_FIELDS),
+            _named(edge_attributes(pattern)),
         )
 
 

@@ -11,7 +11,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Query
 from fastapi.routing import APIRoute
-from graphtide_query.language.diagnostics import did_you_mean
+from graphtide_core.suggestion import did_you_mean
 
 from graphtide_runtime.http import ProblemError
 

@@ -13,10 +13,10 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import OF_SIMULATION, Morphism, Report, SubgraphPattern
 from graphtide_core.predicate import conjuncts
+from graphtide_core.suggestion import did_you_mean
 from graphtide_core.time import DURATION_UNITS, Duration
 
 from graphtide_query.language import ast
-from graphtide_query.language.diagnostics import did_you_mean
 from graphtide_query.language.expressions import bind_expression
 from graphtide_query.language.graph import Graph, bind_graph
 from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits, listed, show

@@ -5,16 +5,16 @@ Every error names what stands there, what could have stood there and, where the 
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, cast
 
 from graphtide_core.errors import InvalidPatternError, Location
+from graphtide_core.suggestion import did_you_mean
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from graphtide_query.language.spelling import KEYWORDS, show, write_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from lark import Token
     from lark.exceptions import UnexpectedInput
@@ -146,16 +146,6 @@ def _expected(accepted: Collection[str]) -> tuple[str, ...]:
         names -= {"LESS", "NOT"}
     words += [word for terminal, word in _WORDS.items() if terminal in names]
     return tuple(dict.fromkeys(words))
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `did you mean …?` for the known word closest to `word`, or an empty string where none is close.
-
-    Complexity: quadratic in the words' lengths; words past 100 characters are left out.
-    """
-    candidates = {each.lower(): each for each in known if len(each) <= 100}
-    close = difflib.get_close_matches(word[:100].lower(), candidates, n=1)
-    return f"did you mean {candidates[close[0]]}?" if close else ""
 
 
 def _hint_by_text(text: str, start: int) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.suggestion import did_you_mean
 
 from graphtide_query.language import ast
-from graphtide_query.language.diagnostics import did_you_mean
 from graphtide_query.language.spelling import MAX_INTEGER, MIN_INTEGER, beyond_64_bits, brief, listed, show
 
 if TYPE_CHECKING:

@@ -1,0 +1,21 @@
+"""The known word that somebody may have meant by one that is not known.
+
+Cost: quadratic in the lengths of the words, for each known one; words past 100 characters are left out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST_CHARACTERS: Final = 100
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `did you mean …?` for the known word closest to `word`, or an empty string where none is close."""
+    candidates = {each.lower(): each for each in known if len(each) <= _MOST_CHARACTERS}
+    close = difflib.get_close_matches(word[:_MOST_CHARACTERS].lower(), candidates, n=1)
+    return f"did you mean {candidates[close[0]]}?" if close else ""

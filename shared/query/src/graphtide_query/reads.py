@@ -1,0 +1,37 @@
+"""What a pattern reads, from the pattern.
+
+Cost: O(size of the pattern).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.predicate import RECORD_FIELDS, attributes
+from graphtide_core.reads import Reads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.pattern import SubgraphPattern
+
+
+def reads_of(pattern: SubgraphPattern) -> Reads:
+    """Return what a pattern reads; its reach is its window."""
+    labels = {edge.label for edge in pattern.edges}
+    named = sorted(label for label in labels if label is not None)
+    return Reads(
+        streams=(pattern.stream,),
+        reach=pattern.window,
+        labels=None if None in labels else tuple(named),
+        attributes=tuple(sorted(set(edge_attributes(pattern)))),
+    )
+
+
+def edge_attributes(pattern: SubgraphPattern) -> Iterator[str]:
+    """Yield the attributes of edges that conditions read, in their order; one that is read twice comes twice."""
+    edges = {edge.name for edge in pattern.edges}
+    for condition in pattern.predicates:
+        for each in attributes(condition):
+            if each.variable in edges and each.name not in RECORD_FIELDS:
+                yield each.name

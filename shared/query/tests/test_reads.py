@@ -1,0 +1,43 @@
+"""What a pattern reads of its stream."""
+
+import graphtide_query
+import pytest
+from graphtide_core.ids import StreamName
+from graphtide_core.reads import Reads
+from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
+from graphtide_query.reads import reads_of
+
+FLOWS = StreamName("flows")
+
+
+def reads(text: str) -> Reads:
+    (pattern,) = graphtide_query.parse(f"PATTERN p MATCH {text}")
+    return reads_of(pattern)
+
+
+def test_labels_and_attributes_come_once_each_in_order() -> None:
+    text = """(a)-[x:tls]->(b)-[y:dns]->(c)-[z:tls]->(d)
+              WHERE x.port = 1 AND y.bytes > x.bytes ON flows WINDOW 10m"""
+    assert reads(text) == Reads((FLOWS,), Duration(10, "m"), ("dns", "tls"), ("bytes", "port"))
+
+
+def test_one_edge_without_a_label_reads_those_of_every_label() -> None:
+    assert reads("(a)-[x:tls]->(b)-[y]->(c) ON flows WINDOW 10").labels is None
+
+
+def test_ends_and_fields_of_records_are_no_attributes() -> None:
+    text = "(a)-[x:k]->(b) WHERE a.id = 'v' AND x.ts > 5 AND x.src_label = 'ip' ON flows WINDOW 10"
+    assert reads(text).attributes == ()
+
+
+@pytest.mark.parametrize(
+    ("window", "unit", "ticks"),
+    [
+        ("10m", TimeUnit.SECOND, 600),
+        ("1500ms", TimeUnit.SECOND, 2),
+        ("7", TimeUnit.NANOSECOND, 7),
+        ("9223372036854775807w", TimeUnit.NANOSECOND, MAX_EVENT_TIME),
+    ],
+)
+def test_a_reach_becomes_ticks_where_it_meets_a_stream(window: str, unit: TimeUnit, ticks: int) -> None:
+    assert reads(f"(a)-[x:k]->(b) ON flows WINDOW {window}").reach_in(unit) == ticks
