@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_admin_api.application.view import asked_names
+from graphtide_admin_api.domain.registration import Moment, Wish, changed, registered
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_query.known_names import AskedNames
 from graphtide_wire import statistics
 from graphtide_wire.match_counts import CountsRecord, encode_counts
+from graphtide_wire.reads_form import ReadsForm
 from graphtide_wire.topics import Topics
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from conftest import Deployment
@@ -21,6 +25,7 @@ TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 
 OTHER = "PATTERN p MATCH (a)-[x:owes]->(b) ON s WINDOW 10"
 ANY = {"If-Match": "*"}
 TOPICS = Topics()
+AT = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def test_a_pattern_is_registered_where_its_stream_ends(deployment: Deployment) -> None:
@@ -83,6 +88,25 @@ def test_another_text_is_a_new_version_and_other_limits_are_not(deployment: Depl
     third = deployment.http.patch("/api/v1/patterns/p", json={"limits": {"partial_matches": 9, "policy": "shed"}}, headers=ANY)
     assert (third.json()["version"], third.json()["text"], third.json()["limits"]["partial_matches"]) == (2, OTHER, 9)
     assert len({each.headers["ETag"] for each in (first, second, third)}) == 3
+
+
+def test_what_a_pattern_reads_is_written_with_its_text(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    other = "PATTERN p MATCH (a)-[x]->(b) WHERE x.amount > 5 ON s WINDOW 2h"
+    deployment.http.patch("/api/v1/patterns/p", json={"text": other}, headers=ANY)
+    deployment.http.patch("/api/v1/patterns/p", json={"engine": "timing"}, headers=ANY)
+    first, second, third = [each.reads for each in deployment.registered() if each is not None]
+    assert first == ReadsForm(("s",), "10", ("pays",), ())
+    assert second == third == ReadsForm(("s",), "2h", None, ("amount",))
+
+
+def test_a_text_that_is_put_again_is_written_anew_where_it_reads_something_else() -> None:
+    """As a later release may find, without another version of the pattern."""
+    moment = Moment(AT, {"s": 7})
+    first = registered(Wish(TEXT), 1, moment)
+    older = replace(first, reads=ReadsForm(("s",), "5", ("pays",), ()))
+    again = changed(older, Wish(TEXT), 2, moment)
+    assert (again.reads, again.version, again.start) == (first.reads, 1, 7)
 
 
 def test_a_change_that_was_overtaken_is_refused(deployment: Deployment) -> None:

@@ -25,7 +25,8 @@ from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
-from graphtide_wire import control, dead_letters, ordered, ordered_body, raw
+from graphtide_testing.registrations import registering, registration
+from graphtide_wire import dead_letters, ordered, ordered_body, raw
 from graphtide_wire.raw import RawEdges, RawFormat, Reset
 from graphtide_wire.topics import Topics
 from hypothesis import example, given
@@ -97,10 +98,8 @@ class Stage:
         self.writer.flush(5)
 
     def register(self, name: str, window: str, stream: str = "flows") -> None:
-        now = self.clock.now()
         text = f"PATTERN {name} MATCH (v)-[e:x]->(w) ON {stream} WINDOW {window}"
-        record = control.PatternRecord(name, 1, text, stream, "active", now, now, "1")
-        self.write(Message(TOPICS.patterns, name.encode(), control.encode_pattern(record)))
+        self.write(registering(TOPICS, registration(text, self.clock.now())))
 
     def run(self, rounds: int = 12) -> Stage:
         """Do rounds; who is killed is replaced by another; who cannot open tries again, some times."""

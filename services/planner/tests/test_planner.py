@@ -8,6 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any, Literal
 
+import msgspec
 import pytest
 from graphtide_core.errors import FencedError
 from graphtide_core.ports.log import Message, Record, TopicPartition
@@ -20,6 +21,7 @@ from graphtide_query.search.budget import PlanningBudget
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
+from graphtide_testing.registrations import registration
 from graphtide_wire import control, statistics
 from graphtide_wire.plan_form import form_of
 from graphtide_wire.topics import Topics
@@ -37,19 +39,9 @@ def text(name: str, stream: str = "s") -> str:
 
 
 def pattern(name: str = "p", **changes: Any) -> control.PatternRecord:
-    given: dict[str, Any] = {
-        "name": name,
-        "version": 1,
-        "text": text(name),
-        "stream": "s",
-        "state": "active",
-        "created_at": AT,
-        "updated_at": AT,
-        "etag": "1",
-        "start": 10,
-    }
-    engine = changes.pop("engine", "timing")
-    return control.PatternRecord(**{**given, "options": control.PatternOptions(engine), **changes})
+    """Return a registration; of another text with what the usual one reads."""
+    options = control.PatternOptions(changes.pop("engine", "timing"))
+    return registration(text(name), AT, **{"start": 10, "options": options, **changes})
 
 
 def snapshot(rare: str, version: int = 1) -> StatisticsSnapshot:
@@ -230,6 +222,7 @@ def test_patterns_spread_over_the_shards_of_a_service(world: World) -> None:
         (pattern(text=text("q")), "it was registered as 'p'"),
         (pattern(text=text("p", "t")), "on 't'"),
         (pattern(text=text("p") + "\n" + text("q")), "holds one pattern"),
+        (pattern(text=text("p").replace("WINDOW 100", "WINDOW 1000")), "reads something else than was registered"),
     ],
 )
 def test_a_pattern_that_cannot_be_planned_is_refused_until_it_can(
@@ -250,7 +243,7 @@ def test_a_pattern_that_exceeds_the_budget_of_planning_is_refused_and_others_are
     spokes = ", ".join(f"(hub)-[e{number}:k]->(v{number})" for number in range(24))
     ordered = " < ".join(f"e{number}" for number in range(24))
     star = f"PATTERN star MATCH {spokes} ORDER {ordered} ON s WINDOW 100"
-    world.register(pattern("star", text=star))
+    world.register(registration(star, AT, options=control.PatternOptions("timing")))
     world.register(pattern("small"))
     world.policy = replace(POLICY, budget=PlanningBudget(most=1_000))
 
@@ -270,6 +263,19 @@ def test_a_registration_that_is_damaged_is_refused_and_others_are_planned(world:
     world.settle()
     assert list(world.plans()) == ["p"]
     assert "cannot be read" in (world.refusal("bad") or "")
+
+
+def test_a_registration_that_does_not_say_what_it_reads_loses_its_plan_until_it_does(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    older = {name: value for name, value in msgspec.to_builtins(pattern()).items() if name != "reads"}
+    world.writer.write([Message(TOPICS.patterns, b"p", msgspec.json.encode(older))])
+    world.settle()
+    assert world.plans() == {}
+    assert "missing required field `reads`" in (world.refusal("p") or "")
+    world.register(pattern())
+    world.settle()
+    assert (list(world.plans()), world.refusal("p")) == (["p"], None)
 
 
 def test_a_pattern_that_is_deleted_has_no_plan_and_one_of_its_name_gets_a_later_epoch(world: World) -> None:

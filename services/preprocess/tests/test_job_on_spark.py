@@ -33,9 +33,10 @@ from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import RawStream
+from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
 from graphtide_testing.waiting import wait_until
-from graphtide_wire import control, ordered, raw
+from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges, Reset
 from graphtide_wire.topics import Topics
 
@@ -156,12 +157,9 @@ def spark_stage(spark: SparkSession, kafka: str, tmp_path: Path) -> Callable[...
     return make
 
 
-def registration(topics: Topics, window: str = f"{WINDOW}") -> Message:
-    now = ManualClock().now()
+def registered(topics: Topics, window: str = f"{WINDOW}") -> Message:
     text = f"PATTERN p MATCH (v)-[e:http]->(w) ON flows WINDOW {window}"
-    return Message(
-        topics.patterns, b"p", control.encode_pattern(control.PatternRecord("p", 1, text, "flows", "active", now, now, "1"))
-    )
+    return registering(topics, registration(text, ManualClock().now()))
 
 
 def random_stream(seed: int) -> tuple[RawStream, int]:
@@ -175,7 +173,7 @@ def random_stream(seed: int) -> tuple[RawStream, int]:
 def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], seed: int) -> None:
     stream, lateness = random_stream(seed)
     stage = spark_stage(lateness)
-    messages = [registration(stage.topics), *stream.messages(stage.topics, FLOWS, 250)]
+    messages = [registered(stage.topics), *stream.messages(stage.topics, FLOWS, 250)]
     stage.send(messages)
     stage.run_until_silent()
     expected = sequenced(messages, stage.topics, stage.ordering)
@@ -190,7 +188,7 @@ def test_a_reset_ends_an_epoch_where_it_does_in_the_built_in_sequencer(spark_sta
     stage = spark_stage(lateness)
     topic = stage.topics.raw(FLOWS)
     far = raw.encode(topic, RawEdges(b'{"ts": 9223372036854775807, "src": "a", "dst": "b", "label": "http"}'))
-    messages = [registration(stage.topics), *stream.messages(stage.topics, FLOWS, 200)]
+    messages = [registered(stage.topics), *stream.messages(stage.topics, FLOWS, 200)]
     for place, message in ((60, far), (130, raw.encode_reset(topic, Reset(0))), (131, raw.encode_reset(topic, Reset(0)))):
         messages.insert(place, message._replace(partition=0))
     stage.send(messages)
@@ -241,7 +239,7 @@ def test_a_whole_real_stream_gives_what_the_built_in_sequencer_gives(spark_stage
         pytest.skip(f"{path.name} is not at hand")
     stage = spark_stage(3600, records_in_a_batch=700, most_pending=2**20)
     messages = [
-        registration(stage.topics, "12h"),
+        registered(stage.topics, "12h"),
         *shuffled(path, stage.topics.raw(FLOWS), seed=1, lateness=3600),
     ]
     stage.send(messages)

@@ -21,8 +21,9 @@ from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import RawStream
+from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
-from graphtide_wire import control, ordered, raw
+from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges, Reset
 from graphtide_wire.topics import Topics
 
@@ -85,10 +86,8 @@ def write(log: Log, messages: list[Message]) -> None:
     writer.flush(5)
 
 
-def registration(name: str = "p", text: str = "MATCH (v)-[e:http]->(w) WHERE e.bytes > 1 ON flows WINDOW 20") -> Message:
-    now = ManualClock().now()
-    record = control.PatternRecord(name, 1, f"PATTERN {name} {text}", "flows", "active", now, now, "1")
-    return Message(TOPICS.patterns, name.encode(), control.encode_pattern(record))
+def registered(name: str = "p", text: str = "MATCH (v)-[e:http]->(w) WHERE e.bytes > 1 ON flows WINDOW 20") -> Message:
+    return registering(TOPICS, registration(f"PATTERN {name} {text}", ManualClock().now()))
 
 
 def sequence(log: Log, ordering: Ordering) -> None:
@@ -173,7 +172,7 @@ STREAMS = {
 @pytest.mark.parametrize("name", STREAMS)
 def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name: str, forgets: bool) -> None:
     stream, lateness = STREAMS[name]
-    messages = [registration(), *replace(stream).messages(TOPICS, FLOWS, 120)]
+    messages = [registered(), *replace(stream).messages(TOPICS, FLOWS, 120)]
     ordering = Ordering(lateness, IDLE, 1000)
     expected, found = log_with(messages), log_with(messages)
     sequence(expected, ordering)
@@ -189,7 +188,7 @@ def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name
 @pytest.mark.parametrize("name", STREAMS)
 def test_turns_end_epochs_where_the_built_in_sequencer_ends_them(name: str, forgets: bool) -> None:
     stream, lateness = STREAMS[name]
-    messages = [registration(), *replace(stream).messages(TOPICS, FLOWS, 120)]
+    messages = [registered(), *replace(stream).messages(TOPICS, FLOWS, 120)]
     far = raw.encode(TOPICS.raw(FLOWS), RawEdges(b'{"ts": 9223372036854775807, "src": "a", "dst": "b", "label": "http"}'))
     resets = [raw.encode_reset(TOPICS.raw(FLOWS), Reset(ends)) for ends in (0, 0, 1)]
     for place, message in ((30, far), (50, resets[0]), (55, resets[1]), (90, resets[2])):
@@ -299,7 +298,7 @@ def test_a_topic_that_the_built_in_sequencer_wrote_is_refused() -> None:
 
 def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_widens_it() -> None:
     messages = RawStream(13, bad=0).messages(TOPICS, FLOWS, 100)
-    log = log_with([registration(), *messages])
+    log = log_with([registered(), *messages])
     job = Job(log, Task(TOPICS, FLOWS, projects=True))
     job.run()
     edges = ordered_edges(log, TOPICS, FLOWS)
@@ -308,7 +307,7 @@ def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_wid
     more = RawStream(14, bad=0).messages(TOPICS, FLOWS, 100)
     late = log_with([*messages, *more])
     records = records_of(late, TOPICS.raw(FLOWS))[len(messages) :]
-    widened = registration("q", "MATCH (v)-[e]->(w) WHERE e.later > 1 ON flows WINDOW 20")
+    widened = registered("q", "MATCH (v)-[e]->(w) WHERE e.later > 1 ON flows WINDOW 20")
     job.turn(Arrived(job.now, job.now, list(BlockReader().blocks(records)), [("q", widened.value)]))
     labels = {edge.label for edge in ordered_edges(log, TOPICS, FLOWS)[len(edges) :]}
     assert labels >= {"http", "tcp", "dns"}
@@ -317,7 +316,7 @@ def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_wid
 def test_ids_are_remembered_for_as_long_as_the_longest_window() -> None:
     line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x", "id": "%s"}'
     values = [line % pair for pair in ((0, b"e"), (19, b"e"), (20, b"e"), (21, b"f"))]
-    log = log_with([registration(), *(Message(TOPICS.raw(FLOWS), None, value, partition=0) for value in values)])
+    log = log_with([registered(), *(Message(TOPICS.raw(FLOWS), None, value, partition=0) for value in values)])
     Job(log, Task(TOPICS, FLOWS), records_in_a_turn=1, forgets=True).run()
     assert [(edge.ts, edge.id) for edge in ordered_edges(log, TOPICS, FLOWS)] == [(0, "e"), (20, "e"), (21, "f")]
 

@@ -10,13 +10,15 @@ import pytest
 from graphtide_core.errors import FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.reads import Reads
 from graphtide_core.statistics import EdgeType
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_statistics.domain.windows import Windows
-from graphtide_wire import control, ordered, ordered_body, statistics
+from graphtide_testing.registrations import registering, registration
+from graphtide_wire import ordered, ordered_body, statistics
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -28,9 +30,9 @@ AT = datetime(2024, 1, 1, tzinfo=UTC)
 FAST = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=0.0)
 
 
-def registered(name: str, window: str, stream: str = "s") -> control.PatternRecord:
+def registered(name: str, window: str, stream: str = "s") -> Message:
     text = f"PATTERN {name} MATCH (a)-[x:k]->(b) ON {stream} WINDOW {window}"
-    return control.PatternRecord(name, 1, text, stream, "active", AT, AT, "1")
+    return registering(TOPICS, registration(text, AT))
 
 
 @dataclass
@@ -48,8 +50,7 @@ class World:
         return Counter(self.log, TOPICS, SystemClock(), FAST)
 
     def register(self, name: str, window: str) -> None:
-        value = control.encode_pattern(registered(name, window))
-        self.writer.write([Message(TOPICS.patterns, name.encode(), value)])
+        self.writer.write([registered(name, window)])
 
     def send(
         self, *edges: tuple[int, str], deletes: str | None = None, stream: StreamName = S, attribute: str | None = None
@@ -189,7 +190,7 @@ def test_other_streams_are_counted_once_where_one_is_counted_anew(world: World, 
     stream = StreamName(other)
     world.log.admin().ensure(TOPICS.of_stream(stream))
     world.register("p", "50")
-    world.writer.write([Message(TOPICS.patterns, b"q", control.encode_pattern(registered("q", "50", other)))])
+    world.writer.write([registered("q", "50", other)])
     world.counter.open()
     world.send((60, "k"), (70, "l"))
     world.send((80, "k"), stream=stream)
@@ -213,8 +214,7 @@ def test_a_pattern_with_a_longer_window_makes_the_past_count(world: World) -> No
 
 
 def test_a_stream_that_is_not_there_yet_is_counted_when_it_is(world: World) -> None:
-    value = control.encode_pattern(registered("later", "10", "t"))
-    world.writer.write([Message(TOPICS.patterns, b"later", value)])
+    world.writer.write([registered("later", "10", "t")])
     world.counter.open()
     world.count()
     assert world.published() == []
@@ -241,12 +241,12 @@ def test_the_second_counter_shuts_the_first_out(world: World) -> None:
 
 def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
     windows = Windows(Duration(10, "s"))
-    windows.take("p", registered("p", "1h"))
+    windows.take("p", Reads((S,), Duration(1, "h"), None, ()))
     assert windows.ticks(S, TimeUnit.MILLISECOND) == 10_000
-    windows.take("q", registered("q", "1s", "t"))
-    assert windows.streams() == {"s", "t"}
+    windows.take("q", Reads((StreamName("t"), StreamName("u")), Duration(1, "s"), None, ()))
+    assert windows.streams() == {"s", "t", "u"}
     windows.take("p", None)
-    assert windows.streams() == {"t"}
+    assert windows.streams() == {"t", "u"}
 
 
 @pytest.mark.parametrize("crashes", [False, True])

@@ -10,8 +10,9 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_runtime.memory import MemoryLog
 from graphtide_statistics.application.match_counter import MOST_VERSIONS, MatchCounter
+from graphtide_testing import registrations
 from graphtide_testing.clock import ManualClock
-from graphtide_wire import control, match_counts, matches
+from graphtide_wire import match_counts, matches
 from graphtide_wire.topics import Topics
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,8 +39,8 @@ class World:
 
     def register(self, name: str, version: int, registration: int) -> None:
         text = f"PATTERN {name} MATCH (a)-[x]->(b) ON s WINDOW 1"
-        record = control.PatternRecord(name, version, text, "s", "active", AT, AT, "e", registration=registration)
-        self.writer.write([Message(TOPICS.patterns, name.encode(), control.encode_pattern(record))])
+        record = registrations.registration(text, AT, version=version, registration=registration)
+        self.writer.write([registrations.registering(TOPICS, record)])
 
     def delete(self, name: str) -> None:
         self.writer.write([Message(TOPICS.patterns, name.encode(), None)])

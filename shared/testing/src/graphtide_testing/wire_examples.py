@@ -35,6 +35,7 @@ from graphtide_core.statistics import (
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_wire import control, dead_letters, matches, operations, ordered, raw, statistics
 from graphtide_wire.plan_form import form_of
+from graphtide_wire.reads_form import ReadsForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,6 +102,7 @@ PATTERN = control.PatternRecord(
     created_at=AT,
     updated_at=AT,
     etag="2-9f",
+    reads=ReadsForm(("flows",), "10m", None, ()),
     limits=control.LimitsForm(partial_matches=1000, policy="shed"),
     start=4711,
     registration=1,

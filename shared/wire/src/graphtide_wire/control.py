@@ -5,12 +5,17 @@ Readers leave out fields they do not know. What a reader must not overlook raise
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
+from graphtide_core.errors import PoisonRecordError
 
 from graphtide_wire.json_form import Count, Instant, Name, decode, encode
 from graphtide_wire.plan_form import PlanForm
+from graphtide_wire.reads_form import ReadsForm, reads_of
+
+if TYPE_CHECKING:
+    from graphtide_core.reads import Reads
 
 PLAN_FORMAT: Final = 1
 """The newest form of plans that this code understands."""
@@ -60,6 +65,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
 
     `start` is where the ordered stream ended then: matches are reported from there on. `registration` is the version that the
     name was registered with: texts that replace one another share it, and a pattern registered after a deletion has its own.
+    `reads` is what the text reads: whoever knows it need not know the language. A record without it cannot be read.
     """
 
     name: Name
@@ -70,6 +76,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
     created_at: Instant
     updated_at: Instant
     etag: str
+    reads: ReadsForm
     limits: LimitsForm = LimitsForm()
     options: PatternOptions = PatternOptions()
     start: Count | None = None
@@ -167,6 +174,16 @@ def decode_pattern(value: bytes | None) -> PatternRecord:
         PoisonRecordError: the value is none.
     """
     return decode(value, PatternRecord, "registered pattern")
+
+
+def registered_reads(value: bytes | None) -> Reads | None:
+    """Return what a registered pattern reads; None of one that was deleted or cannot be read: it gets no plan either."""
+    if value is None:
+        return None
+    try:
+        return reads_of(decode_pattern(value).reads)
+    except PoisonRecordError:
+        return None
 
 
 def encode_plan(record: PlanRecord) -> bytes:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final, Literal
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_query import parse
 from graphtide_query.families import AUTO, refuse_other_family
+from graphtide_query.reads import reads_of
 from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
+from graphtide_wire.reads_form import form_of
 from graphtide_wire.topics import check_stream
 from msgspec.structs import replace
 
@@ -131,6 +133,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             created_at=moment.now,
             updated_at=moment.now,
             etag="",
+            reads=form_of(reads_of(pattern)),
             limits=wish.limits or LimitsForm(),
             options=options,
             start=moment.ends.get(pattern.stream),
@@ -146,12 +149,14 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         ProblemError: the text is no pattern, or one of another name, or there is no such engine.
     """
     new = record
-    if wish.text is not None and wish.text != record.text:
+    if wish.text is not None:
         pattern = read(wish.text)
         if pattern.name != record.name:
             detail = f"the text is of pattern {pattern.name!r}, not of {record.name!r}"
             raise ProblemError(422, "name-differs", detail)
-        new = replace(new, text=wish.text, stream=pattern.stream, version=version, start=moment.ends.get(pattern.stream))
+        new = replace(new, reads=form_of(reads_of(pattern)))
+        if wish.text != record.text:
+            new = replace(new, text=wish.text, stream=pattern.stream, version=version, start=moment.ends.get(pattern.stream))
     if wish.limits is not None:
         new = replace(new, limits=wish.limits)
     if wish.engine is not None:

@@ -27,7 +27,7 @@ from graphtide_runtime.window_log import between, edges_before
 from graphtide_wire.dead_letters import ErrorCode
 
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
-from graphtide_ingestion.application.registered_windows import RegisteredWindows
+from graphtide_ingestion.application.registered_reach import RegisteredReach
 from graphtide_ingestion.application.sequencer_figures import SequencerFigures
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class SequencingWorker:
         self._id = sequencer_of(topics, stream)
         self._reader: LogReader | None = None
         self._transactor: LogTransactor | None = None
-        self._windows: RegisteredWindows | None = None
+        self._registered: RegisteredReach | None = None
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._window = 0
@@ -121,8 +121,8 @@ class SequencingWorker:
         if not self._places:
             message = f"there is no topic {self._topics.raw(self._stream)}"
             raise TransientError(message)
-        self._windows = RegisteredWindows(self._log, self._topics.patterns, self._stream, self._options.unit)
-        self._window = self._windows.longest
+        self._registered = RegisteredReach(self._log, self._topics.patterns, self._stream, self._options.unit)
+        self._window = self._registered.longest
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._dirty_since = None
         starts, unread = self._restore(reader)
@@ -152,10 +152,10 @@ class SequencingWorker:
 
     def close(self) -> None:
         """Give back what `open` took."""
-        for held in (self._reader, self._windows, self._transactor):
+        for held in (self._reader, self._registered, self._transactor):
             if held is not None:
                 held.close()
-        self._reader = self._windows = self._transactor = None
+        self._reader = self._registered = self._transactor = None
         self._figures.close()
 
     def _restore(self, reader: LogReader) -> tuple[dict[TopicPartition, int], set[int]]:
@@ -256,14 +256,14 @@ class SequencingWorker:
     def _follow_patterns(self, reader: LogReader) -> None:
         """Remember ids for another time where patterns ask for it, between two transactions."""
         now = self._clock.monotonic()
-        if self._windows is None or now < self._patterns_at:
+        if self._registered is None or now < self._patterns_at:
             return
         self._patterns_at = now + self._options.patterns_seconds
-        self._windows.poll()
-        if self._windows.longest == self._window:
+        self._registered.poll()
+        if self._registered.longest == self._window:
             return
         if self._dirty_since is not None:
             self._commit()
-        self._window = self._windows.longest
+        self._window = self._registered.longest
         _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=self._window)
         self._know_duplicates(reader, {self._places[number]: offset for number, offset in self._stream_sequencer.next.items()})

@@ -13,10 +13,12 @@ from graphtide_core.time import TimeUnit
 from graphtide_query import parse
 from graphtide_query.families import AUTO
 from graphtide_query.planner import plan
+from graphtide_query.reads import reads_of
 from graphtide_query.search.budget import PlanningBudget
 from graphtide_query.search.choice import cost, is_worth_it
 from graphtide_query.search.cost_model import CostModel
 from graphtide_wire.plan_form import plan_of
+from graphtide_wire.reads_form import form_of
 
 from graphtide_planner.domain.known import HostId
 
@@ -58,7 +60,8 @@ def pattern_of(record: PatternRecord) -> SubgraphPattern:
     """Return the pattern that was registered.
 
     Raises:
-        InvalidQueryError: the text is wrong, or not of the name and the stream it was registered for.
+        InvalidQueryError: the text is wrong, or not of the name and the stream it was registered for, or reads something else
+            than others take it to read.
     """
     pattern = _parsed(record.text)
     if (pattern.name, pattern.stream) != (record.name, record.stream):
@@ -66,6 +69,9 @@ def pattern_of(record: PatternRecord) -> SubgraphPattern:
             f"the text is of pattern {pattern.name!r} on {pattern.stream!r}, "
             f"it was registered as {record.name!r} on {record.stream!r}"
         )
+        raise InvalidQueryError(message)
+    if form_of(reads_of(pattern)) != record.reads:
+        message = "the text reads something else than was registered: register it again"
         raise InvalidQueryError(message)
     return pattern
 

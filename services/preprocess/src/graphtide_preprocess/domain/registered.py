@@ -8,9 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from graphtide_core.errors import InvalidQueryError, PoisonRecordError
-from graphtide_core.predicate import attributes
-from graphtide_query import parse
 from graphtide_wire import control
 
 if TYPE_CHECKING:
@@ -19,14 +16,12 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.time import TimeUnit
 
-_MOST_TICKS = 2**63 - 1
-
 
 class Wish(msgspec.Struct, frozen=True):
     """What one pattern asks for.
 
     Attributes:
-        window: its length in ticks.
+        window: its reach in ticks.
         labels: of the edges it uses; None if it uses those of every label.
         attributes: that its conditions read.
     """
@@ -37,24 +32,12 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 def wish(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Wish | None:
-    """Return what a registration asks of the stream; None if it is deleted, unreadable or on another stream."""
-    if value is None:
+    """Return what a registration asks of the stream; None if it is deleted, unreadable or on other streams."""
+    reads = control.registered_reads(value)
+    if reads is None or stream not in reads.streams:
         return None
-    try:
-        registered = control.decode_pattern(value)
-        patterns = parse(registered.text)
-    except (PoisonRecordError, InvalidQueryError, ValueError):
-        return None
-    if registered.stream != stream or not patterns:
-        return None
-    labels = [edge.label for pattern in patterns for edge in pattern.edges]
-    return Wish(
-        window=min(max(pattern.window.ticks_at_least(unit) for pattern in patterns), _MOST_TICKS),
-        labels=None if None in labels else frozenset(label for label in labels if label is not None),
-        attributes=frozenset(
-            found.name for pattern in patterns for predicate in pattern.predicates for found in attributes(predicate)
-        ),
-    )
+    labels = None if reads.labels is None else frozenset(reads.labels)
+    return Wish(reads.reach_in(unit), labels, frozenset(reads.attributes))
 
 
 def longest_window(wishes: Mapping[str, Wish]) -> int:

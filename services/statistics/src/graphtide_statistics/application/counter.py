@@ -222,8 +222,4 @@ class Counter:
 
 
 def _take_pattern(record: Record, windows: Windows) -> None:
-    name = (record.key or b"").decode(errors="replace")
-    try:
-        windows.take(name, control.decode_pattern(record.value) if record.value is not None else None)
-    except PoisonRecordError:
-        windows.take(name, None)
+    windows.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))

@@ -1,48 +1,38 @@
-"""How long a window of each stream is counted: the longest that a pattern on it has, up to a bound."""
+"""How long a window of each stream is counted: the longest reach of a pattern on it, up to a bound."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_core.errors import InvalidQueryError
-from graphtide_query import parse
-
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
+    from graphtide_core.reads import Reads
     from graphtide_core.time import Duration, TimeUnit
-    from graphtide_wire.control import PatternRecord
 
 
 @dataclass(slots=True)
 class Windows:
-    """The windows of the patterns that are registered.
+    """The windows that registered patterns ask for. Which labels they read is all the same: edges of every label are counted.
 
     Attributes:
         most: the bound; memory grows with the edges of a window.
     """
 
     most: Duration
-    _by_pattern: dict[str, tuple[StreamName, Duration]] = field(default_factory=dict)
+    _by_pattern: dict[str, Reads] = field(default_factory=dict)
 
-    def take(self, name: str, record: PatternRecord | None) -> None:
-        """Take a registration; None is a deleted one. One that cannot be parsed counts as none: it gets no plan."""
+    def take(self, name: str, reads: Reads | None) -> None:
+        """Take what a pattern reads; None of one that is deleted or cannot be read."""
         self._by_pattern.pop(name, None)
-        if record is None:
-            return
-        try:
-            for pattern in parse(record.text):
-                self._by_pattern[name] = (pattern.stream, pattern.window)
-        except InvalidQueryError:
-            return
+        if reads is not None:
+            self._by_pattern[name] = reads
 
     def streams(self) -> set[StreamName]:
         """Return the streams that patterns are on."""
-        return {stream for stream, _ in self._by_pattern.values()}
+        return {stream for reads in self._by_pattern.values() for stream in reads.streams}
 
     def ticks(self, stream: StreamName, unit: TimeUnit) -> int:
         """Return the ticks of a stream's window."""
-        most = self.most.ticks_at_least(unit)
-        return min(
-            most, max((window.ticks_at_least(unit) for on, window in self._by_pattern.values() if on == stream), default=1)
-        )
+        longest = max((reads.reach_in(unit) for reads in self._by_pattern.values() if stream in reads.streams), default=1)
+        return min(self.most.ticks_at_least(unit), longest)

@@ -1,11 +1,9 @@
-"""The longest window of the patterns on a stream: how long an id is remembered."""
+"""The longest reach of the patterns on a stream: how long an id is remembered."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.errors import InvalidPatternError, PoisonRecordError
-from graphtide_query import parse
 from graphtide_runtime.follower import Follower
 from graphtide_wire import control
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
 
-class RegisteredWindows:
+class RegisteredReach:
     """Follows the registered patterns, of which one that cannot be read counts as none."""
 
     def __init__(self, log: Log, topic: str, stream: StreamName, unit: TimeUnit) -> None:
@@ -28,7 +26,7 @@ class RegisteredWindows:
         """
         self._stream = stream
         self._unit = unit
-        self._windows: dict[bytes, int] = {}
+        self._ticks: dict[bytes, int] = {}
         self._follower = Follower(log, topic)
         self._fold(self._follower.to_the_end())
 
@@ -38,8 +36,8 @@ class RegisteredWindows:
 
     @property
     def longest(self) -> int:
-        """Ticks of the longest window; 0 without patterns."""
-        return min(max(self._windows.values(), default=0), 2**63 - 1)
+        """Ticks of the longest reach; 0 without patterns."""
+        return max(self._ticks.values(), default=0)
 
     def close(self) -> None:
         """Follow no longer."""
@@ -48,20 +46,8 @@ class RegisteredWindows:
     def _fold(self, records: Iterable[Record]) -> None:
         for record in records:
             key = record.key or b""
-            window = self._window(record.value)
-            if window is None:
-                self._windows.pop(key, None)
+            reads = control.registered_reads(record.value)
+            if reads is not None and self._stream in reads.streams:
+                self._ticks[key] = reads.reach_in(self._unit)
             else:
-                self._windows[key] = window
-
-    def _window(self, value: bytes | None) -> int | None:
-        if value is None:
-            return None
-        try:
-            registered = control.decode_pattern(value)
-            patterns = parse(registered.text)
-        except (PoisonRecordError, InvalidPatternError, ValueError):
-            return None
-        if registered.stream != self._stream:
-            return None
-        return max((pattern.window.ticks_at_least(self._unit) for pattern in patterns), default=None)
+                self._ticks.pop(key, None)
