@@ -14,7 +14,7 @@ from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_query.known_names import AskedNames
 from graphtide_wire import statistics
 from graphtide_wire.match_counts import CountsRecord, encode_counts
-from graphtide_wire.reads_form import ReadsForm
+from graphtide_wire.reads_form import ReachForm, ReadsForm
 from graphtide_wire.topics import Topics
 from msgspec.structs import replace
 
@@ -96,15 +96,15 @@ def test_what_a_pattern_reads_is_written_with_its_text(deployment: Deployment) -
     deployment.http.patch("/api/v1/patterns/p", json={"text": other}, headers=ANY)
     deployment.http.patch("/api/v1/patterns/p", json={"engine": "timing"}, headers=ANY)
     first, second, third = [each.reads for each in deployment.registered() if each is not None]
-    assert first == ReadsForm(("s",), "10", ("pays",), ())
-    assert second == third == ReadsForm(("s",), "2h", None, ("amount",))
+    assert first == ReadsForm(("s",), ReachForm("10"), ("pays",), ())
+    assert second == third == ReadsForm(("s",), ReachForm("2h"), None, ("amount",))
 
 
 def test_a_text_that_is_put_again_is_written_anew_where_it_reads_something_else() -> None:
     """As a later release may find, without another version of the pattern."""
     moment = Moment(AT, {"s": 7})
     first = registered(Wish(TEXT), 1, moment)
-    older = replace(first, reads=ReadsForm(("s",), "5", ("pays",), ()))
+    older = replace(first, reads=ReadsForm(("s",), ReachForm("5"), ("pays",), ()))
     again = changed(older, Wish(TEXT), 2, moment)
     assert (again.reads, again.version, again.start) == (first.reads, 1, 7)
 

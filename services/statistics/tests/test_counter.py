@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.errors import FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_core.reads import Reads
+from graphtide_core.reads import Reach, Reads
 from graphtide_core.statistics import EdgeType
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_runtime.clock import SystemClock
@@ -241,9 +241,9 @@ def test_the_second_counter_shuts_the_first_out(world: World) -> None:
 
 def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
     windows = Windows(Duration(10, "s"))
-    windows.take("p", Reads((S,), Duration(1, "h"), None, ()))
+    windows.take("p", Reads((S,), Reach(Duration(1, "h")), None, ()))
     assert windows.ticks(S, TimeUnit.MILLISECOND) == 10_000
-    windows.take("q", Reads((StreamName("t"), StreamName("u")), Duration(1, "s"), None, ()))
+    windows.take("q", Reads((StreamName("t"), StreamName("u")), Reach(Duration(1, "s")), None, ()))
     assert windows.streams() == {"s", "t", "u"}
     windows.take("p", None)
     assert windows.streams() == {"t", "u"}

@@ -3,7 +3,7 @@
 import graphtide_query
 import pytest
 from graphtide_core.ids import StreamName
-from graphtide_core.reads import Reads
+from graphtide_core.reads import Reach, Reads
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query.reads import reads_of
 
@@ -18,7 +18,7 @@ def reads(text: str) -> Reads:
 def test_labels_and_attributes_come_once_each_in_order() -> None:
     text = """(a)-[x:tls]->(b)-[y:dns]->(c)-[z:tls]->(d)
               WHERE x.port = 1 AND y.bytes > x.bytes ON flows WINDOW 10m"""
-    assert reads(text) == Reads((FLOWS,), Duration(10, "m"), ("dns", "tls"), ("bytes", "port"))
+    assert reads(text) == Reads((FLOWS,), Reach(Duration(10, "m")), ("dns", "tls"), ("bytes", "port"))
 
 
 def test_one_edge_without_a_label_reads_those_of_every_label() -> None:
@@ -30,14 +30,14 @@ def test_ends_and_fields_of_records_are_no_attributes() -> None:
     assert reads(text).attributes == ()
 
 
-@pytest.mark.parametrize(
-    ("window", "unit", "ticks"),
-    [
-        ("10m", TimeUnit.SECOND, 600),
-        ("1500ms", TimeUnit.SECOND, 2),
-        ("7", TimeUnit.NANOSECOND, 7),
-        ("9223372036854775807w", TimeUnit.NANOSECOND, MAX_EVENT_TIME),
-    ],
-)
-def test_a_reach_becomes_ticks_where_it_meets_a_stream(window: str, unit: TimeUnit, ticks: int) -> None:
-    assert reads(f"(a)-[x:k]->(b) ON flows WINDOW {window}").reach_in(unit) == ticks
+@pytest.mark.parametrize("under", ["", "UNDER DUAL SIMULATION"])
+@pytest.mark.parametrize("window", ["10m", "1500ms", "7"])
+@pytest.mark.parametrize("unit", TimeUnit)
+def test_a_reach_is_the_pattern_s_own_in_every_unit(window: str, under: str, unit: TimeUnit) -> None:
+    (pattern,) = graphtide_query.parse(f"PATTERN p MATCH (a)-[x:k]->(b) {under} ON flows WINDOW {window}")
+    assert reads_of(pattern).reach.ticks(unit) == pattern.reach(unit)
+
+
+def test_a_reach_is_no_longer_than_times_can_be_apart() -> None:
+    window = reads("(a)-[x:k]->(b) ON flows WINDOW 9223372036854775807w")
+    assert window.reach.ticks(TimeUnit.NANOSECOND) == MAX_EVENT_TIME

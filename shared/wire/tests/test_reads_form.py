@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ids import StreamName
-from graphtide_core.reads import Reads
+from graphtide_core.reads import Reach, Reads
 from graphtide_core.time import Duration
 from graphtide_testing.wire_examples import PATTERN
 from graphtide_wire import control
@@ -18,9 +18,9 @@ FLOWS = StreamName("flows")
 @pytest.mark.parametrize(
     "reads",
     [
-        Reads((FLOWS,), Duration(10, "m"), None, ()),
-        Reads((FLOWS, StreamName("logins")), Duration(2**63 - 1), ("dns", "tls"), ("bytes",)),
-        Reads((FLOWS,), Duration(3, "w"), (), ()),
+        Reads((FLOWS,), Reach(Duration(10, "m")), None, ()),
+        Reads((FLOWS, StreamName("logins")), Reach(Duration(2**63 - 1)), ("dns", "tls"), ("bytes",)),
+        Reads((FLOWS,), Reach(Duration(3, "w"), is_closed=True), (), ()),
     ],
 )
 def test_what_is_read_comes_back(reads: Reads) -> None:
@@ -42,9 +42,11 @@ def test_a_registration_of_before_the_field_is_refused() -> None:
     assert control.registered_reads(value) is None
 
 
-@pytest.mark.parametrize("wrong", [{"reach": "ten"}, {"reach": "10 m"}, {"reach": "-5"}, {"streams": []}, {"labels": "k"}])
+@pytest.mark.parametrize(
+    "wrong", [{"reach": "10m"}, {"reach": {"length": "10 m"}}, {"reach": {"length": "-5"}}, {"streams": []}, {"labels": "k"}]
+)
 def test_what_cannot_be_read_is_refused(wrong: dict[str, object]) -> None:
-    given = {"streams": ["flows"], "reach": "10m", "labels": None, "attributes": []}
+    given = {"streams": ["flows"], "reach": {"length": "10m"}, "labels": None, "attributes": []}
     with pytest.raises(PoisonRecordError):
         control.decode_pattern(written(given | wrong))
 

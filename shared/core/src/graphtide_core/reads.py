@@ -17,21 +17,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """How far back a pattern looks.
+
+    Attributes:
+        length: in the unit it was written in, until it meets a stream.
+        is_closed: whether an edge that is as old as the length is still read; only younger ones are if not.
+    """
+
+    length: Duration
+    is_closed: bool = False
+
+    def ticks(self, unit: TimeUnit) -> int:
+        """Return the reach in a stream's ticks: with `now` the newest time, edges are read while ts > now - reach.
+
+        It is no longer than times can be apart.
+        """
+        ticks = self.length.ticks(unit) // 1 + 1 if self.is_closed else self.length.ticks_at_least(unit)
+        return min(ticks, MAX_EVENT_TIME)
+
+
+@dataclass(frozen=True, slots=True)
 class Reads:
     """What one pattern reads.
 
     Attributes:
         streams: whose edges.
-        reach: how far back; half-open, as a window is.
+        reach: how far back.
         labels: of edges, ascending; None for edges of every label.
         attributes: of edges, ascending; fields that every edge has are not among them.
     """
 
     streams: tuple[StreamName, ...]
-    reach: Duration
+    reach: Reach
     labels: tuple[str, ...] | None
     attributes: tuple[str, ...]
-
-    def reach_in(self, unit: TimeUnit) -> int:
-        """Return the reach in whole ticks of a stream's unit, at most the greatest time."""
-        return min(self.reach.ticks_at_least(unit), MAX_EVENT_TIME)

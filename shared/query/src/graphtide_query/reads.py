@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import RECORD_FIELDS, attributes
-from graphtide_core.reads import Reads
+from graphtide_core.reads import Reach, Reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ def reads_of(pattern: SubgraphPattern) -> Reads:
     named = sorted(label for label in labels if label is not None)
     return Reads(
         streams=(pattern.stream,),
-        reach=pattern.window,
+        reach=Reach(pattern.window, is_closed=pattern.is_simulation),
         labels=None if None in labels else tuple(named),
         attributes=tuple(sorted(set(edge_attributes(pattern)))),
     )

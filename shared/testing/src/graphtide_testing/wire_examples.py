@@ -35,7 +35,7 @@ from graphtide_core.statistics import (
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_wire import control, dead_letters, matches, operations, ordered, raw, statistics
 from graphtide_wire.plan_form import form_of
-from graphtide_wire.reads_form import ReadsForm
+from graphtide_wire.reads_form import ReachForm, ReadsForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ PATTERN = control.PatternRecord(
     created_at=AT,
     updated_at=AT,
     etag="2-9f",
-    reads=ReadsForm(("flows",), "10m", None, ()),
+    reads=ReadsForm(("flows",), ReachForm("10m"), None, ()),
     limits=control.LimitsForm(partial_matches=1000, policy="shed"),
     start=4711,
     registration=1,

@@ -48,6 +48,6 @@ class RegisteredReach:
             key = record.key or b""
             reads = control.registered_reads(record.value)
             if reads is not None and self._stream in reads.streams:
-                self._ticks[key] = reads.reach_in(self._unit)
+                self._ticks[key] = reads.reach.ticks(self._unit)
             else:
                 self._ticks.pop(key, None)

@@ -37,7 +37,7 @@ def wish(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Wish | None
     if reads is None or stream not in reads.streams:
         return None
     labels = None if reads.labels is None else frozenset(reads.labels)
-    return Wish(reads.reach_in(unit), labels, frozenset(reads.attributes))
+    return Wish(reads.reach.ticks(unit), labels, frozenset(reads.attributes))
 
 
 def longest_window(wishes: Mapping[str, Wish]) -> int:

@@ -34,5 +34,5 @@ class Windows:
 
     def ticks(self, stream: StreamName, unit: TimeUnit) -> int:
         """Return the ticks of a stream's window."""
-        longest = max((reads.reach_in(unit) for reads in self._by_pattern.values() if stream in reads.streams), default=1)
+        longest = max((reads.reach.ticks(unit) for reads in self._by_pattern.values() if stream in reads.streams), default=1)
         return min(self.most.ticks_at_least(unit), longest)
