@@ -22,6 +22,7 @@ from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse, print_pattern
 from graphtide_query.planner import plan
+from graphtide_query.search.crowd import Crowd
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.deployment import Deployment
 from graphtide_wire import control, ordered
@@ -65,7 +66,7 @@ def register(log: Log, deployment: Deployment, count: int) -> None:
         where = "" if number < LABELS else f' WHERE a.id = "{number}"'
         text = f"PATTERN p{number} MATCH (a)-[x:l{first}]->(b)-[y:l{second}]->(c){where} ORDER x < y ON s WINDOW 20000"
         (pattern,) = parse(text)
-        made = plan(pattern, "auto", patterns=count)
+        made = plan(pattern, "auto", crowd=Crowd.of(count))
         record = control.PlanRecord(
             name=pattern.name,
             version=1,

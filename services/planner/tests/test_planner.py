@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from random import Random
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pytest
@@ -15,7 +15,9 @@ from graphtide_core.ports.log import Message, Record, TopicPartition
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime
 from graphtide_planner.application.planner import Planner, Rounds
-from graphtide_planner.domain.known import HostId, Known
+from graphtide_planner.domain.decisions import decide
+from graphtide_planner.domain.known import Known
+from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
 from graphtide_query.search.budget import PlanningBudget
 from graphtide_runtime.clock import SystemClock
@@ -27,6 +29,9 @@ from graphtide_wire.plan_form import form_of
 from graphtide_wire.topics import Topics
 from hypothesis import given
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from graphtide_planner.domain.decisions import Decision
 
 TOPICS = Topics("test")
 AT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -50,6 +55,12 @@ def snapshot(rare: str, version: int = 1) -> StatisticsSnapshot:
     degrees = DegreeMoments(1_000, 100_000, 10_000_000, 200)
     window = TimeRange(EventTime(0), EventTime(1_000))
     return StatisticsSnapshot(version, window, EventTime(0), EventTime(999), 100_000, 1_000, counts, None, degrees, degrees)
+
+
+def even() -> StatisticsSnapshot:
+    """A stream of which every tenth edge is of one type and every tenth of the other: alone, no engine is much better."""
+    counts = {EdgeType(None, label, None): number for label, number in (("k", 10_000), ("l", 10_000), ("o", 80_000))}
+    return replace(snapshot("k"), types=counts)
 
 
 @dataclass
@@ -456,6 +467,96 @@ def test_a_plan_changes_when_the_stream_does_and_then_stays(world: World) -> Non
     assert len({end for _, end in world.stretches("p")}) == 1
 
 
+def test_a_crowd_leaves_timing_as_far_as_that_is_worth_it() -> None:
+    """Lists of their own push each other out of cache: those that stay are few enough not to."""
+    world = World(policy=PlanningPolicy({"matcher_timing": 1}))
+    world.count(even())
+    names = [f"p{number}" for number in range(40)]
+    for engine in ("timing", "auto"):
+        for name in names:
+            world.register(pattern(name, engine=engine))
+        for _ in range(3):
+            world.settle()
+        stay = {name for name, plan in world.plans().items() if plan.engine == "timing"}
+        if engine == "timing":
+            assert stay == set(names)
+    assert 0 < len(stay) < 20
+    settled = world.plans()
+    world.planner = None
+    world.settle()
+    assert world.plans() == settled, "nobody comes back"
+
+
+def test_a_pattern_leaves_timing_when_a_crowd_comes_though_the_stream_stays_as_it_is() -> None:
+    world = World(policy=PlanningPolicy({"matcher_timing": 1}))
+    world.count(even())
+    for engine in ("timing", "auto"):
+        world.register(pattern(engine=engine))
+        world.settle()
+    assert world.plans()["p"].engine == "timing"
+    for number in range(40):
+        world.register(pattern(f"q{number}", engine="timing"))
+    for _ in range(3):
+        world.settle()
+    assert {plan.engine for name, plan in world.plans().items() if name != "p"} == {"timing"}
+    assert world.plans()["p"].engine == "filtering"
+
+
+@pytest.mark.parametrize(
+    ("stream", "shard", "engine", "leaves"),
+    [("s", 0, "timing", True), ("t", 0, "timing", False), ("s", 1, "timing", False), ("s", 0, "filtering", False)],
+)
+def test_a_crowd_is_of_one_stream_at_one_host_by_one_engine(stream: str, shard: int, engine: str, *, leaves: bool) -> None:
+    known = Known()
+    known.take_statistics("s", even())
+    known.take_pattern("p", pattern(engine="auto"))
+    for number in range(100):
+        other = planned_at(f"q{number}", shard, 1.0)
+        written = control.PatternText(text(other.name, stream))
+        known.take_plan(other.name, msgspec.structs.replace(other, engine=engine, pattern=written))
+    known.take_plan("p", planned_at("p", 0, 1.0))
+    assert [type(each).__name__ for each in decide("p", known, POLICY)] == (["Publish"] if leaves else [])
+
+
+def test_a_registration_has_no_other_pattern_decided_on(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
+    """Nor do figures that hosts tell, and snapshots that say the same of the stream."""
+    decided: list[str] = []
+
+    def counted(name: str, known: Known, policy: PlanningPolicy) -> list[Decision]:
+        decided.append(name)
+        return decide(name, known, policy)
+
+    monkeypatch.setattr("graphtide_planner.application.planner.decide", counted)
+    world.count(snapshot("k"))
+    for number in range(70):
+        world.register(pattern(f"p{number}", engine="auto"))
+    for _ in range(3):
+        world.settle()
+    assert len(decided) < 10 * 70
+    decided.clear()
+    for said in world.hosts.values():
+        for status in said.values():
+            told = msgspec.structs.replace(status, matches=7, position=99)
+            world.writer.write([Message(TOPICS.status, control.status_key(told), control.encode_status(told))])
+    world.count(snapshot("k", 2))
+    world.register(pattern("new"))
+    world.settle()
+    assert set(decided) == {"new"}
+    assert "new" in world.plans()
+
+
+def test_a_snapshot_leads_to_decisions_on_patterns_of_labels_that_moved() -> None:
+    known = Known()
+    for name, label in (("p", "k"), ("q", "l"), ("r", "m")):
+        known.take_pattern(name, registration(f"PATTERN {name} MATCH (a)-[x:{label}]->(b) ON s WINDOW 100", AT))
+    known.take_pattern("any", registration("PATTERN any MATCH (a)-[x]->(b) ON s WINDOW 100", AT))
+    assert known.take_statistics("s", snapshot("k")) == {"p", "q", "r", "any"}
+    assert known.take_statistics("s", snapshot("k", 2)) == set()
+    more = replace(snapshot("k", 3), types={**snapshot("k").types, EdgeType(None, "m", None): 500})
+    assert known.take_statistics("s", more) == {"r", "any"}
+    assert known.take_statistics("s", None) == {"p", "q", "r", "any"}
+
+
 def test_the_second_planner_shuts_the_first_out(world: World) -> None:
     first, second = world.new_planner(), world.new_planner()
     first.open()
@@ -537,7 +638,7 @@ def test_a_planner_that_comes_back_finds_nothing_to_do(world: World) -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans(), st.floats(0, 1e6) | st.just(1.7e308)), max_size=30)
 )
-def test_loads_and_numbers_of_patterns_are_those_of_a_recount(changes: list[tuple[int, int, bool, float]]) -> None:
+def test_loads_are_those_of_a_recount(changes: list[tuple[int, int, bool, float]]) -> None:
     known = Known()
     for number, shard, is_there, cost in changes:
         name = f"p{number}"
@@ -550,7 +651,6 @@ def test_loads_and_numbers_of_patterns_are_those_of_a_recount(changes: list[tupl
             round(min(1e18, plan.plan.considered[0].nanoseconds * 1000)) for plan in known.plans.values() if plan.shard == shard
         ]
         assert known.load(HostId("matcher_timing", shard)) == sum(max(1, load) for load in loads)
-        assert known.count_on(f"s{shard}") == len(known.on_stream(f"s{shard}"))
 
 
 def planned_at(name: str, shard: int, cost: float) -> control.PlanRecord:

@@ -12,6 +12,7 @@ from graphtide_core.time import EventTime
 from graphtide_query.families import AUTO, FAMILIES
 from graphtide_query.planner import plan
 from graphtide_query.search.choice import is_worth_it
+from graphtide_query.search.crowd import Company, Crowd
 
 WINDOW = 20_000
 
@@ -51,7 +52,7 @@ def calls(patterns: list[str], known: StatisticsSnapshot) -> int:
     sys.setprofile(count)
     try:
         for each in parsed:
-            plan(each, AUTO, statistics=known, patterns=len(parsed))
+            plan(each, AUTO, statistics=known, crowd=Crowd.of(len(parsed)))
     finally:
         sys.setprofile(None)
     return counted
@@ -74,7 +75,7 @@ def test_planning_does_not_grow_with_the_labels_of_the_stream() -> None:
 def test_auto_chooses_what_shares_most_where_patterns_are_many(patterns: int) -> None:
     (pattern,) = graphtide_query.parse(texts(5, 1)[0])
     known = stream(400)
-    alone, in_crowd = (plan(pattern, AUTO, statistics=known, patterns=number) for number in (1, patterns))
+    alone, in_crowd = (plan(pattern, AUTO, statistics=known, crowd=Crowd.of(number)) for number in (1, patterns))
     assert in_crowd.engine in {"re-search", "filtering"}
     assert alone.engine in FAMILIES["isomorphism"]
     by_engine = {each.physical.name: each.nanoseconds for each in in_crowd.considered}
@@ -82,12 +83,23 @@ def test_auto_chooses_what_shares_most_where_patterns_are_many(patterns: int) ->
     assert max(by_engine["re-search"], by_engine["filtering"]) < 0.7 * min(by_engine["timing"], by_engine["sj-tree"])
 
 
+def test_lists_are_out_of_cache_among_patterns_of_one_engine_alone() -> None:
+    (pattern,) = graphtide_query.parse(texts(5, 1)[0])
+    known = stream(400)
+    beside_others, alike = (
+        {each.physical.name: each.nanoseconds for each in plan(pattern, AUTO, statistics=known, crowd=crowd).considered}
+        for crowd in (Crowd(otherwise=Company(1_000, 1)), Crowd.of(1_000))
+    )
+    assert {engine for engine, cost in alike.items() if cost > beside_others[engine]} == {"timing", "sj-tree"}
+    assert {engine for engine, cost in alike.items() if cost == beside_others[engine]} == {"re-search", "filtering"}
+
+
 def test_what_an_edge_costs_that_nobody_wants_is_shared() -> None:
     (pattern,) = graphtide_query.parse(texts(5, 1)[0])
     known = stream(400)
     # What a lone pattern costs is hardly more than that: few edges are of its labels.
     assert plan(pattern, AUTO, statistics=known).considered[0].nanoseconds > 5
-    assert plan(pattern, AUTO, statistics=known, patterns=1_000).considered[0].nanoseconds * 1_000 < 2_000
+    assert plan(pattern, AUTO, statistics=known, crowd=Crowd.of(1_000)).considered[0].nanoseconds * 1_000 < 2_000
 
 
 def test_a_plan_is_worth_a_change_among_many_that_is_not_alone() -> None:
@@ -95,4 +107,4 @@ def test_a_plan_is_worth_a_change_among_many_that_is_not_alone() -> None:
     known = stream(400)
     old, new = (Plan(pattern, plan(pattern, engine, statistics=known).physical) for engine in ("sj-tree", "filtering"))
     assert not is_worth_it(old, new, known, WINDOW, 0.8)
-    assert is_worth_it(old, new, known, WINDOW, 0.8, patterns=1_000)
+    assert is_worth_it(old, new, known, WINDOW, 0.8, crowd=Crowd.of(1_000))

@@ -9,6 +9,7 @@ from graphtide_native.sampling import sample
 from graphtide_query import explain as explanation
 from graphtide_query.explain import Actual
 from graphtide_query.planner import plan
+from graphtide_query.search.crowd import Crowd
 
 from graphtide.explanations import FORMATS, Explanations
 from graphtide.options import MatchOptions
@@ -131,7 +132,7 @@ def planned(patterns: Sequence[SubgraphPattern], options: MatchOptions) -> Expla
             statistics=options.statistics,
             storage=options.storage,
             strategy=options.strategy,
-            patterns=len(patterns),
+            crowd=Crowd.of(len(patterns)),
         )
         for p in patterns
     ]

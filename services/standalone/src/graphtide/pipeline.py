@@ -20,6 +20,7 @@ from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_query.planner import plan
 from graphtide_query.search.choice import is_worth_it
+from graphtide_query.search.crowd import Crowd
 
 from graphtide.adaptation import Watch
 
@@ -165,7 +166,7 @@ class Pipeline:
             statistics=statistics,
             storage=options.storage,
             strategy=options.strategy,
-            patterns=len(self.patterns),
+            crowd=Crowd.of(len(self.patterns)),
         )
 
     def _replan(self, known: StatisticsSnapshot) -> None:
@@ -174,7 +175,7 @@ class Pipeline:
         for number, old in enumerate(plans):
             new = self._planned(old.pattern, known)
             ticks = old.pattern.reach(self._options.time_unit)
-            if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin, patterns=len(self.patterns)):
+            if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin, crowd=Crowd.of(len(self.patterns))):
                 continue
             if self.matcher.replan(number, new):
                 plans[number] = new

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import FatalError
 from graphtide_query import parse
 from graphtide_query.planner import plan
+from graphtide_query.search.crowd import Crowd
 
 from graphtide_bench.cache import many_patterns
 from graphtide_bench.measure import load, run_repeatedly
@@ -139,7 +140,7 @@ def by_number(runs: Sequence[ManyRun]) -> Table:
 
 def _run(patterns: Sequence[SubgraphPattern], engine: str, stream: LoadedStream, repeats: int) -> ManyRun:
     started = process_time()
-    plans = [plan(p, engine, statistics=stream.statistics, patterns=len(patterns)) for p in patterns]
+    plans = [plan(p, engine, statistics=stream.statistics, crowd=Crowd.of(len(patterns))) for p in patterns]
     plan_seconds = process_time() - started
     passes = run_repeatedly(plans, stream, repeats)
     return ManyRun(

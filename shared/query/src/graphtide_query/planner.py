@@ -13,6 +13,7 @@ from graphtide_query.search import simulation
 from graphtide_query.search.budget import PlanningBudget
 from graphtide_query.search.choice import considered
 from graphtide_query.search.cost_model import CostModel
+from graphtide_query.search.crowd import ALONE
 from graphtide_query.search.filtering import plan_filtering
 from graphtide_query.search.search_order import plan_search
 from graphtide_query.search.selectivity import frequencies_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plan import SjTreeStrategy
 
+    from graphtide_query.search.crowd import Crowd
     from graphtide_query.search.selectivity import PrimitiveFrequencies
 
 
@@ -34,7 +36,7 @@ def plan(
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
     storage: Storage = Storage.MS_DAG,
-    patterns: int = 1,
+    crowd: Crowd = ALONE,
     strategy: SjTreeStrategy | None = None,
     primitives: PrimitiveFrequencies | None = None,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
@@ -47,7 +49,7 @@ def plan(
         unit: what a tick of the stream's time is.
         statistics: what is known of the stream.
         storage: how `timing` stores partial matches.
-        patterns: how many patterns are matched in the same pass.
+        crowd: the patterns that are matched in the same pass.
         strategy: how `sj-tree` splits the pattern and searches; None chooses by Relative Selectivity.
         primitives: how often the parts of one and two edges occur, for `sj-tree`; None takes it from `statistics`.
         budget: how much work planning may do.
@@ -69,7 +71,7 @@ def plan(
             tree = plan_sj_tree(model, primitives or frequencies_of(model), strategy)
             search = plan_search(model)
             physicals = (plan_timing(model, storage), search, plan_filtering(model, search), tree)
-            candidates = considered(model, physicals, patterns)
+            candidates = considered(model, physicals, crowd)
             return Plan(pattern, candidates[0].physical, candidates)
         case "timing":
             return Plan(pattern, plan_timing(model, storage))

@@ -14,6 +14,7 @@ from graphtide_native.spec import Limits, columns
 from graphtide_native.statistics import StreamStatistics
 from graphtide_query.families import AUTO
 from graphtide_query.planner import plan
+from graphtide_query.search.crowd import Crowd
 
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import check_engine, read_all
@@ -86,7 +87,7 @@ def simulate(
     ordered = Duplicates(min(window, 2**63 - 1)).filter(ordered)
     known = StreamStatistics(symbols)
     known.push(ordered)
-    plans = [plan(each, engine, unit=unit, statistics=known.snapshot(), patterns=len(patterns)) for each in patterns]
+    plans = [plan(each, engine, unit=unit, statistics=known.snapshot(), crowd=Crowd.of(len(patterns))) for each in patterns]
     limits = Limits(_MOST_PARTIAL_MATCHES // len(plans), _MOST_STATE_BYTES // len(plans), policy="shed")
     matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=limits)
     deadline = time.monotonic() + _SECONDS

@@ -15,6 +15,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Sequencer, Symbols, ticks_per_second
 from graphtide_native.sampling import sample
 from graphtide_query.planner import plan
+from graphtide_query.search.crowd import Crowd
 
 from graphtide_backfill.domain.blocks import WHOLE
 from graphtide_backfill.domain.task import Outcome
@@ -118,7 +119,7 @@ class SliceMatching:
                 unit=task.unit,
                 statistics=known,
                 storage=task.storage,
-                patterns=len(task.patterns),
+                crowd=Crowd.of(len(task.patterns)),
             )
             for pattern in task.patterns
         ]

@@ -2,7 +2,8 @@
 
 Only one planner of a deployment works: who opens shuts the one before out. So what is published is what was read at the
 opening and what this one wrote since. Each round publishes what a few patterns need in one transaction, so a planner that is
-killed at any moment left whole decisions, and the next one comes to the same ones: they follow from the topics alone.
+killed at any moment left whole decisions, and the next one comes to the same ones: they follow from the topics alone. When a
+pattern is looked at again depends on what was seen before; a planner that comes back looks at all of them.
 What else comes into the topic of plans was written by nobody who may, and is put right.
 """
 
@@ -68,7 +69,7 @@ class Planner:
         self._policy = policy
         self._rounds = rounds or Rounds()
         self._opened: _Opened | None = None
-        self._known = Known()
+        self._known = Known(drift=policy.drift)
         self._due: set[str] = set()
         self._unseen: dict[str, deque[bytes | None]] = {}
         """Values of plans that were published and have not come by in the topic yet, by name."""
@@ -89,7 +90,7 @@ class Planner:
         transactor = self._log.transactor(self.name)
         self._opened = opened = _Opened(transactor)
         transactor.open()
-        self._known = known = Known()
+        self._known = known = Known(drift=self._policy.drift)
         self._unseen = {}
         opened.own = Follower(self._log, topics.plans)
         said = Follower(self._log, topics.status)
@@ -126,6 +127,7 @@ class Planner:
         for name in sorted(self._due)[: self._rounds.most_patterns]:
             self._due.discard(name)
             messages += [self._settled(decision) for decision in self._decided(name)]
+        self._due |= self._known.passes.crowded()
         if messages:
             self._opened.transactor.begin()
             self._opened.transactor.write(messages)

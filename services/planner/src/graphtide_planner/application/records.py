@@ -107,11 +107,9 @@ def _take_pattern(record: Record, known: Known) -> set[str]:
 def _take_statistics(record: Record, known: Known) -> set[str]:
     if record.value is None:
         # The stream was deleted.
-        known.statistics.pop(_key(record), None)
-        return set(known.on_stream(_key(record)))
+        return known.take_statistics(_key(record), None)
     found = statistics.decode_statistics(record.value)
-    known.statistics[found.stream] = found.snapshot
-    return set(known.on_stream(found.stream))
+    return known.take_statistics(found.stream, found.snapshot)
 
 
 def _take_status(record: Record, known: Known) -> set[str]:
@@ -120,8 +118,7 @@ def _take_status(record: Record, known: Known) -> set[str]:
     status = control.decode_status(record.value)
     if status.service == PLANNER or control.status_key(status) != record.key:
         return set()
-    known.take_status(status)
-    return {status.name}
+    return {status.name} if known.take_status(status) else set()
 
 
 def _key(record: Record) -> str:

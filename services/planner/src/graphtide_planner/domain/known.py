@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.errors import InvalidQueryError
+from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
+
+from graphtide_planner.domain.movement import Movement
+from graphtide_planner.domain.passes import HostId, Passes, PassId
+from graphtide_planner.domain.readers import Readers
+from graphtide_planner.domain.texts import pattern_in
 
 if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
@@ -22,13 +28,6 @@ PLANNER: Final = "planner"
 
 MOST_EPOCH: Final = 2**53
 """An epoch that no plan comes to: whoever speaks of a greater one answers to no plan of ours."""
-
-
-class HostId(NamedTuple):
-    """One shard of a matcher service."""
-
-    service: str
-    shard: int
 
 
 @dataclass(slots=True)
@@ -44,6 +43,8 @@ class Known:
         said: what each host said last.
         refusals: what the planner itself said last, of patterns that cannot be planned.
         statistics: the newest snapshot of each stream.
+        passes: which patterns run together, by plans published last.
+        drift: how far a stream must move for all plans on it to be looked at again.
     """
 
     patterns: dict[str, PatternRecord] = field(default_factory=dict)
@@ -54,7 +55,10 @@ class Known:
     said: dict[str, dict[HostId, StatusRecord]] = field(default_factory=dict)
     refusals: dict[str, StatusRecord] = field(default_factory=dict)
     statistics: dict[str, StatisticsSnapshot] = field(default_factory=dict)
-    _on_stream: Counter[str] = field(default_factory=Counter, init=False)
+    passes: Passes = field(default_factory=Passes, init=False)
+    drift: DriftPolicy = field(default_factory=DriftPolicy)
+    _readers: Readers = field(default_factory=Readers, init=False)
+    _movements: dict[str, Movement] = field(default_factory=dict, init=False)
     _loads: Counter[HostId] = field(default_factory=Counter, init=False)
 
     def take_pattern(self, name: str, pattern: PatternRecord | None, flaw: str | None = None) -> None:
@@ -62,10 +66,10 @@ class Known:
         old = self.patterns.pop(name, None)
         self.unreadable.pop(name, None)
         if old is not None:
-            self._on_stream[old.stream] -= 1
+            self._readers.remove(name, old.reads)
         if pattern is not None:
             self.patterns[name] = pattern
-            self._on_stream[pattern.stream] += 1
+            self._readers.add(name, pattern.reads)
         elif flaw is not None:
             self.unreadable[name] = flaw
 
@@ -77,17 +81,31 @@ class Known:
             self.plans[name] = plan
             self._loads[HostId(plan.service, plan.shard)] += _load(plan)
             self.note_epoch(name, plan.epoch)
+            self._join(plan)
 
     def take_damage(self, name: str) -> None:
         """Take note that the plan of a name cannot be read."""
         self._forget_plan(name)
         self.damaged.add(name)
 
-    def take_status(self, status: StatusRecord) -> None:
-        """Take what a host says."""
-        if status.epoch <= MOST_EPOCH:
-            self.said.setdefault(status.name, {})[HostId(status.service, status.shard)] = status
-            self.note_epoch(status.name, status.epoch)
+    def take_status(self, status: StatusRecord) -> bool:
+        """Take what a host says; return whether it says more than figures, which no decision is made from."""
+        if status.epoch > MOST_EPOCH:
+            return False
+        said, host = self.said.setdefault(status.name, {}), HostId(status.service, status.shard)
+        before, said[host] = said.get(host), status
+        self.note_epoch(status.name, status.epoch)
+        return before is None or _standing(before) != _standing(status)
+
+    def take_statistics(self, stream: str, snapshot: StatisticsSnapshot | None) -> set[str]:
+        """Take a snapshot, None if the stream was deleted; return the patterns whose plans may have to change for it."""
+        if snapshot is None:
+            self.statistics.pop(stream, None)
+            self._movements.pop(stream, None)
+            return self._readers.of_stream(stream)
+        self.statistics[stream] = snapshot
+        moved = self._movements.setdefault(stream, Movement.begin(self.drift)).take(snapshot)
+        return self._readers.of_stream(stream) if moved is None else self._readers.of_labels(stream, moved)
 
     def take_refusal(self, name: str, status: StatusRecord | None) -> None:
         """Take what the planner said of a pattern that it could not plan; None takes it back."""
@@ -107,14 +125,6 @@ class Known:
         """Return what is known of a stream."""
         return self.statistics.get(stream, StatisticsSnapshot())
 
-    def on_stream(self, stream: str) -> list[str]:
-        """Return the patterns on a stream."""
-        return [name for name, pattern in self.patterns.items() if pattern.stream == stream]
-
-    def count_on(self, stream: str) -> int:
-        """Return how many patterns are on a stream. Complexity: O(1): it is asked for each pattern that is planned."""
-        return self._on_stream[stream]
-
     def standing(self, plan: PlanRecord) -> StatusRecord | None:
         """Return what the plan's host said of the pattern last, if it was of this version."""
         status = self.said.get(plan.name, {}).get(HostId(plan.service, plan.shard))
@@ -128,6 +138,22 @@ class Known:
         plan = self.plans.pop(name, None)
         if plan is not None:
             self._loads[HostId(plan.service, plan.shard)] -= _load(plan)
+            self.passes.leave(name)
+
+    def _join(self, plan: PlanRecord) -> None:
+        if plan.desired != "running":
+            return
+        try:
+            stream = pattern_in(plan.pattern.text).stream
+        except InvalidQueryError:
+            # Somebody else wrote it, and no host runs it.
+            return
+        self.passes.join(plan.name, PassId(stream, HostId(plan.service, plan.shard)), plan.engine)
+
+
+def _standing(status: StatusRecord) -> tuple[int, int, str, int | None]:
+    """Return what decisions are made from."""
+    return status.version, status.epoch, status.state, status.start
 
 
 def _load(plan: PlanRecord) -> int:

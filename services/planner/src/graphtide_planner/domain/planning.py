@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import InvalidPatternError, InvalidQueryError
+from graphtide_core.errors import InvalidQueryError
 from graphtide_core.plan import Candidate, Plan
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
-from graphtide_query import parse
 from graphtide_query.families import AUTO
 from graphtide_query.planner import plan
 from graphtide_query.reads import reads_of
 from graphtide_query.search.budget import PlanningBudget
 from graphtide_query.search.choice import cost, is_worth_it
 from graphtide_query.search.cost_model import CostModel
+from graphtide_query.search.crowd import Crowd
 from graphtide_wire.plan_form import plan_of
 from graphtide_wire.reads_form import form_of
 
-from graphtide_planner.domain.known import HostId
+from graphtide_planner.domain.passes import HostId, PassId
+from graphtide_planner.domain.texts import pattern_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,14 +45,14 @@ class PlanningPolicy:
         shards: how many shards each matcher service has; one that is not there, or has none, gets no plans.
         unit: what a tick of a stream's time is.
         margin: share of the running plan's estimated cost that another's must stay below to take its place.
-        fewest_edges: edges that a snapshot must have for a running plan to be changed on it.
+        drift: how far a stream must move for running plans to be looked at again.
         budget: how much work the planning of one pattern may do; one that needs more is refused, and the others go on.
     """
 
     shards: Mapping[str, int] = field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1})
     unit: TimeUnit = TimeUnit.MILLISECOND
     margin: float = 0.8
-    fewest_edges: int = DriftPolicy().fewest_edges
+    drift: DriftPolicy = field(default_factory=DriftPolicy)
     budget: PlanningBudget = field(default_factory=PlanningBudget)
 
 
@@ -63,7 +63,7 @@ def pattern_of(record: PatternRecord) -> SubgraphPattern:
         InvalidQueryError: the text is wrong, or not of the name and the stream it was registered for, or reads something else
             than others take it to read.
     """
-    pattern = _parsed(record.text)
+    pattern = pattern_in(record.text)
     if (pattern.name, pattern.stream) != (record.name, record.stream):
         message = (
             f"the text is of pattern {pattern.name!r} on {pattern.stream!r}, "
@@ -78,7 +78,7 @@ def pattern_of(record: PatternRecord) -> SubgraphPattern:
 
 def stream_of(plan: PlanRecord) -> str:
     """Return the stream that a published plan is for."""
-    return _parsed(plan.pattern.text).stream
+    return pattern_in(plan.pattern.text).stream
 
 
 def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan:
@@ -88,7 +88,7 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
         InvalidQueryError: see `pattern_of`; or there is no such engine, nobody runs it, or planning would exceed its budget.
     """
     pattern = pattern_of(record)
-    patterns = max(1, known.count_on(record.stream))
+    crowd = crowd_of(pattern, known, policy)
     snapshot = known.snapshot(record.stream)
     try:
         found = plan(
@@ -96,13 +96,13 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
             record.options.engine,
             unit=policy.unit,
             statistics=snapshot,
-            patterns=patterns,
+            crowd=crowd,
             budget=policy.budget,
         )
     except ValueError as error:
         raise InvalidQueryError(str(error)) from error
     if record.options.engine != AUTO:
-        found = Plan(pattern, found.physical, (_costed(found, snapshot, policy, patterns),))
+        found = Plan(pattern, found.physical, (_costed(found, snapshot, policy, crowd),))
     able = [each for each in found.considered if policy.shards.get(SERVICES[each.physical.name], 0) > 0]
     if not able:
         message = f"no service runs the engine {found.engine!r}"
@@ -114,16 +114,28 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
 def is_better(new: Plan, running: PlanRecord, known: Known, policy: PlanningPolicy) -> bool:
     """Whether a plan is so much cheaper than the one that runs, on the stream as it is now, that it shall take its place."""
     snapshot = known.snapshot(new.pattern.stream)
-    if snapshot.edges < max(1, policy.fewest_edges):
+    if snapshot.edges < max(1, policy.drift.fewest_edges):
         return False
     old = Plan(new.pattern, plan_of(running.plan)[0])
     try:
-        ticks = new.pattern.window.ticks_at_least(policy.unit)
-        patterns = max(1, known.count_on(new.pattern.stream))
-        return is_worth_it(old, new, snapshot, ticks, policy.margin, patterns=patterns)
+        crowd = crowd_of(new.pattern, known, policy)
+        return is_worth_it(old, new, snapshot, new.pattern.reach(policy.unit), policy.margin, crowd=crowd)
     except (LookupError, ValueError):
         # It is no plan for this pattern: somebody else wrote it.
         return True
+
+
+def crowd_of(pattern: SubgraphPattern, known: Known, policy: PlanningPolicy) -> Crowd:
+    """Return the company that a pattern has or would have by each engine: where it runs, else at the least loaded shard."""
+    running = known.plans.get(pattern.name)
+    found = {}
+    for engine, service in SERVICES.items():
+        if policy.shards.get(service, 0) > 0:
+            stays = running is not None and running.desired == "running" and running.service == service
+            shard = running.shard if running is not None and stays else least_loaded(service, known, policy)
+            at = PassId(pattern.stream, HostId(service, shard))
+            found[engine] = known.passes.company(pattern.name, at, engine)
+    return Crowd(found)
 
 
 def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
@@ -131,17 +143,7 @@ def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
     return min(range(policy.shards[service]), key=lambda shard: known.load(HostId(service, shard)))
 
 
-def _costed(found: Plan, snapshot: StatisticsSnapshot, policy: PlanningPolicy, patterns: int) -> Candidate:
-    model = CostModel(found.pattern, snapshot, found.pattern.window.ticks_at_least(policy.unit))
-    estimate = cost(model, found.physical, patterns)
+def _costed(found: Plan, snapshot: StatisticsSnapshot, policy: PlanningPolicy, crowd: Crowd) -> Candidate:
+    model = CostModel(found.pattern, snapshot, found.pattern.reach(policy.unit))
+    estimate = cost(model, found.physical, crowd)
     return Candidate(found.physical, estimate.nanoseconds, estimate.partial_matches)
-
-
-@lru_cache(maxsize=4096)
-def _parsed(text: str) -> SubgraphPattern:
-    """Parse a text of one pattern; snapshot after snapshot asks for the same."""
-    patterns = parse(text)
-    if len(patterns) != 1:
-        message = f"a registration holds one pattern, this text holds {len(patterns)}"
-        raise InvalidPatternError(message)
-    return patterns[0]

@@ -9,9 +9,9 @@ the fit is off by 4 to 14 % at the median, and what is estimated wrong is off by
 `timing` and `sj-tree` pay for every partial match they make. `re-search` pays for every edge it visits, and so does
 `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an edge that can be a query edge, the
 more the more of its kind are alive, because less of them is in cache; and for matches.
-Among many patterns, what a pattern alone reads and writes is no longer in cache: then `timing` and `sj-tree` pay `COLD` for
-every use of their lists, while `re-search` and `filtering` ask a table that all patterns share before they touch a pattern. And
-what an edge costs that nobody wants is the pass's, not the pattern's: each pattern is charged its part of it. Else plans of
+Among many patterns of its engine, what a pattern alone reads and writes is no longer in cache: then `timing` and `sj-tree` pay
+`COLD` for every use of their lists, while `re-search` and `filtering` ask a table that all patterns share before they touch a
+pattern. And what an edge costs that nobody wants is the pass's: each of its patterns is charged a part. Otherwise plans of
 patterns that want few edges would be told apart by little but how fast each engine alone passes the others by.
 """
 
@@ -34,12 +34,15 @@ from graphtide_core.plan import (
 
 from graphtide_query.search import filtering, search_order, simulation, sj_tree, tc_decomposition
 from graphtide_query.search.cost_model import CostModel
+from graphtide_query.search.crowd import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from graphtide_core.plan import PhysicalPlan, Plan
     from graphtide_core.statistics import StatisticsSnapshot
+
+    from graphtide_query.search.crowd import Company, Crowd
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ IN_CACHE = 2_000
 COLD = 1_000.0
 """Nanoseconds more for an insertion into lists that are not in cache."""
 CROWD = 500
-"""Patterns in one pass from which on their lists are out of cache; fewer are so in proportion."""
+"""Patterns of one engine in a pass from which on their lists are out of cache; fewer are so in proportion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +88,12 @@ class Cost:
     partial_matches: float
 
 
-def cost(model: CostModel, physical: PhysicalPlan, patterns: int = 1) -> Cost:
-    """Estimate what a plan costs among that many patterns in one pass. Complexity: O(n^3) for n edges.
+def cost(model: CostModel, physical: PhysicalPlan, crowd: Crowd = ALONE) -> Cost:
+    """Estimate what a plan costs in its company. Complexity: O(n^3) for n edges.
 
     Sizes are estimated anew: the plan may have been made when the stream was another.
     """
-    return _cost(_Stream.of(model, patterns), physical)
+    return _cost(_Stream.of(model), physical, crowd.by(physical.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,39 +102,36 @@ class _Stream:
 
     Attributes:
         model: estimates for the pattern.
-        patterns: how many run in its pass.
         shares: of the edges that each query edge can match.
         completed: matches that the arrival of one of those completes.
         kinds: shares of the kinds of edges that the pattern asks for.
     """
 
     model: CostModel
-    patterns: int
     shares: tuple[float, ...]
     completed: tuple[float, ...]
     kinds: tuple[float, ...]
 
     @classmethod
-    def of(cls, model: CostModel, patterns: int) -> _Stream:
+    def of(cls, model: CostModel) -> _Stream:
         edges = model.pattern.edges
         completed = tuple(search_order.matches_from(model, start) for start in range(len(edges)))
-        return cls(model, patterns, tuple(model.share(edge) for edge in edges), completed, model.kinds())
+        return cls(model, tuple(model.share(edge) for edge in edges), completed, model.kinds())
 
-    @property
-    def cold(self) -> float:
-        """Nanoseconds for the use of lists that are not in cache."""
-        return COLD * min(1.0, (self.patterns - 1) / CROWD) * sum(self.shares)
+    def cold(self, company: Company) -> float:
+        """Return the nanoseconds for the use of lists that are not in cache."""
+        return COLD * min(1.0, (company.alike - 1) / CROWD) * sum(self.shares)
 
     def matches(self, starts: Iterable[int]) -> float:
         """Return the matches for an edge of the stream that are found from these query edges."""
         return sum(self.shares[start] * self.completed[start] for start in starts)
 
-    def time(self, weights: Weights, rows: float, matches: float) -> float:
-        """Return the nanoseconds for an edge of the stream."""
+    def time(self, weights: Weights, company: Company, rows: float, matches: float) -> float:
+        """Return the nanoseconds for an edge of the stream, with all lists in cache."""
         alive = self.model.edges_in_window
         grown = sum(share * math.log2(1 + share * alive / IN_CACHE) for share in self.kinds)
         return (
-            weights.edge / self.patterns
+            weights.edge / company.patterns
             + weights.relevant * sum(self.kinds)
             + weights.grown * grown
             + weights.candidate * sum(self.shares)
@@ -140,20 +140,24 @@ class _Stream:
         )
 
 
-def _cost(stream: _Stream, physical: PhysicalPlan) -> Cost:
+def _cost(stream: _Stream, physical: PhysicalPlan, company: Company) -> Cost:
     model, everywhere = stream.model, range(len(stream.shares))
     match physical:
         case TimingPlan(subqueries=subqueries):
             alive, made = _stored(model, tc_decomposition.items(subqueries))
-            return Cost(stream.cold + stream.time(TIMING, made, stream.matches(everywhere)), alive)
+            time = stream.time(TIMING, company, made, stream.matches(everywhere))
+            return Cost(stream.cold(company) + time, alive)
         case SjTreePlan(leaves=leaves, strategy=strategy):
             alive, made = _stored(model, sj_tree.nodes(leaves, strategy))
-            return Cost(stream.cold + stream.time(SJ_TREE, made, stream.matches(everywhere)), alive)
+            time = stream.time(SJ_TREE, company, made, stream.matches(everywhere))
+            return Cost(stream.cold(company) + time, alive)
         case SearchPlan(orders=orders):
-            return Cost(stream.time(RE_SEARCH, _visits(stream, orders, everywhere), stream.matches(everywhere)), 0.0)
+            visits = _visits(stream, orders, everywhere)
+            return Cost(stream.time(RE_SEARCH, company, visits, stream.matches(everywhere)), 0.0)
         case FilteringPlan(orders=orders, starts=starts):
             kept = sum(filtering.candidates(model)) / model.edges_in_window
-            return Cost(stream.time(FILTERING, _visits(stream, orders, starts), stream.matches(starts)) + KEEP * kept, 0.0)
+            visits = _visits(stream, orders, starts)
+            return Cost(stream.time(FILTERING, company, visits, stream.matches(starts)) + KEEP * kept, 0.0)
         case BaselinePlan() | SignaturePlan() | ColoringPlan():
             return Cost(simulation.nanoseconds(model, physical), simulation.held(model))
 
@@ -169,15 +173,15 @@ def _stored(model: CostModel, parts: Iterable[tuple[str, Sequence[int]]]) -> tup
     return sum(each for each, _ in alive), sum(each * edges for each, edges in alive) / model.edges_in_window
 
 
-def considered(model: CostModel, physicals: Iterable[PhysicalPlan], patterns: int = 1) -> tuple[Candidate, ...]:
-    """Estimate the plans, cheapest first; of equals the first given."""
-    stream = _Stream.of(model, patterns)
-    costs = [(physical, _cost(stream, physical)) for physical in physicals]
+def considered(model: CostModel, physicals: Iterable[PhysicalPlan], crowd: Crowd = ALONE) -> tuple[Candidate, ...]:
+    """Estimate the plans, each in its company, cheapest first; of equals the first given."""
+    stream = _Stream.of(model)
+    costs = [(physical, _cost(stream, physical, crowd.by(physical.name))) for physical in physicals]
     candidates = [Candidate(physical, found.nanoseconds, found.partial_matches) for physical, found in costs]
     return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))
 
 
-def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, margin: float, *, patterns: int = 1) -> bool:
+def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, margin: float, *, crowd: Crowd = ALONE) -> bool:
     """Whether the new plan is estimated cheaper than the old one by the margin, on the stream as it is known now.
 
     Args:
@@ -186,10 +190,11 @@ def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, mar
         known: statistics of the stream now.
         ticks: the pattern's window in ticks.
         margin: share of the old cost that the new one must stay below.
-        patterns: how many patterns run in the pass.
+        crowd: the company of each of the two.
     """
     if new.physical == old.physical:
         return False
     model = CostModel(old.pattern, known, ticks)
-    stream = _Stream.of(model, patterns)
-    return _cost(stream, new.physical).nanoseconds < margin * _cost(stream, old.physical).nanoseconds
+    stream = _Stream.of(model)
+    then, now = (_cost(stream, each.physical, crowd.by(each.engine)).nanoseconds for each in (old, new))
+    return now < margin * then

@@ -1,0 +1,69 @@
+"""Who runs beside whom, and who reads what."""
+
+from __future__ import annotations
+
+from graphtide_planner.domain.passes import HostId, Passes, PassId
+from graphtide_planner.domain.readers import Readers
+from graphtide_query.search.crowd import Company
+from graphtide_wire.reads_form import ReachForm, ReadsForm
+
+HERE = PassId("s", HostId("matcher_timing", 0))
+THERE = PassId("s", HostId("matcher_timing", 1))
+
+
+def reads(*labels: str, stream: str = "s") -> ReadsForm:
+    return ReadsForm((stream,), ReachForm("10"), labels or None, ())
+
+
+def test_a_pattern_counts_in_its_own_company_once_wherever_it_is_looked_at() -> None:
+    passes = Passes()
+    for name, engine in (("p", "timing"), ("q", "timing"), ("r", "filtering")):
+        passes.join(name, HERE, engine)
+    assert passes.company("p", HERE, "timing") == Company(3, 2)
+    assert passes.company("p", HERE, "filtering") == Company(3, 2)
+    assert passes.company("new", HERE, "timing") == Company(4, 3)
+    assert passes.company("p", THERE, "timing") == Company(1, 1)
+    passes.leave("q")
+    assert passes.company("p", HERE, "timing") == Company(2, 1)
+
+
+def test_patterns_are_crowded_whenever_those_of_their_engine_are_twice_as_many() -> None:
+    passes = Passes()
+    passes.join("elsewhere", THERE, "timing")
+    passes.join("other", HERE, "filtering")
+    looks = []
+    for number in range(100):
+        passes.join(f"p{number}", HERE, "timing")
+        looks.append(len(passes.crowded()))
+    assert [(number + 1, look) for number, look in enumerate(looks) if look] == [(each, each) for each in (2, 4, 8, 16, 32, 64)]
+
+
+def test_a_crowd_that_went_and_came_back_is_one_again() -> None:
+    passes = Passes()
+    for number in range(8):
+        passes.join(f"p{number}", HERE, "timing")
+    passes.crowded()
+    for number in range(4):
+        passes.leave(f"p{number}")
+    assert passes.crowded() == set()
+    for number in range(4):
+        passes.join(f"p{number}", HERE, "timing")
+    assert passes.crowded() == {f"p{number}" for number in range(8)}
+
+
+def test_a_pattern_that_reads_every_label_reads_each() -> None:
+    readers = Readers()
+    readers.add("some", reads("tls", "dns"))
+    readers.add("all", reads())
+    readers.add("elsewhere", reads("tls", stream="t"))
+    assert readers.of_labels("s", ["dns", "new"]) == {"some", "all"}
+    assert readers.of_labels("s", ["new"]) == {"all"}
+    assert readers.of_labels("s", []) == set()
+    assert readers.of_stream("s") == {"some", "all"}
+
+
+def test_a_pattern_that_is_removed_leaves_nothing() -> None:
+    readers = Readers()
+    readers.add("p", reads("tls", "dns"))
+    readers.remove("p", reads("tls", "dns"))
+    assert readers == Readers()
