@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.reaches import Reaches
 from graphtide_runtime.follower import Follower
 from graphtide_wire import control
 
@@ -26,7 +27,7 @@ class RegisteredReach:
         """
         self._stream = stream
         self._unit = unit
-        self._ticks: dict[bytes, int] = {}
+        self._reaches = Reaches()
         self._follower = Follower(log, topic)
         self._fold(self._follower.to_the_end())
 
@@ -37,7 +38,7 @@ class RegisteredReach:
     @property
     def longest(self) -> int:
         """Ticks of the longest reach; 0 without patterns."""
-        return max(self._ticks.values(), default=0)
+        return self._reaches.longest(self._stream, self._unit)
 
     def close(self) -> None:
         """Follow no longer."""
@@ -45,9 +46,4 @@ class RegisteredReach:
 
     def _fold(self, records: Iterable[Record]) -> None:
         for record in records:
-            key = record.key or b""
-            reads = control.registered_reads(record.value)
-            if reads is not None and self._stream in reads.streams:
-                self._ticks[key] = reads.reach.ticks(self._unit)
-            else:
-                self._ticks.pop(key, None)
+            self._reaches.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))

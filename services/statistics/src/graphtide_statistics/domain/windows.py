@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphtide_core.reaches import Reaches
+
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.reads import Reads
@@ -20,19 +22,16 @@ class Windows:
     """
 
     most: Duration
-    _by_pattern: dict[str, Reads] = field(default_factory=dict)
+    _reaches: Reaches = field(default_factory=Reaches)
 
     def take(self, name: str, reads: Reads | None) -> None:
         """Take what a pattern reads; None of one that is deleted or cannot be read."""
-        self._by_pattern.pop(name, None)
-        if reads is not None:
-            self._by_pattern[name] = reads
+        self._reaches.take(name, reads)
 
     def streams(self) -> set[StreamName]:
         """Return the streams that patterns are on."""
-        return {stream for reads in self._by_pattern.values() for stream in reads.streams}
+        return self._reaches.streams()
 
     def ticks(self, stream: StreamName, unit: TimeUnit) -> int:
         """Return the ticks of a stream's window."""
-        longest = max((reads.reach.ticks(unit) for reads in self._by_pattern.values() if stream in reads.streams), default=1)
-        return min(self.most.ticks_at_least(unit), longest)
+        return min(self.most.ticks_at_least(unit), max(1, self._reaches.longest(stream, unit)))

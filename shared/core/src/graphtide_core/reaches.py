@@ -1,0 +1,50 @@
+"""How far back the patterns on each stream look.
+
+Cost: O(streams of the pattern) to take one; to ask, O(different reaches), which are few however many patterns there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphtide_core.ids import StreamName
+    from graphtide_core.reads import Reach, Reads
+    from graphtide_core.time import TimeUnit
+
+
+@dataclass(slots=True)
+class Reaches:
+    """The reaches of patterns, by stream."""
+
+    _by_pattern: dict[str, Reads] = field(default_factory=dict)
+    _by_stream: defaultdict[StreamName, Counter[Reach]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def take(self, name: str, reads: Reads | None) -> None:
+        """Take what a pattern reads now; None if there is no such pattern any more."""
+        old = self._by_pattern.pop(name, None)
+        if old is not None:
+            self._forget(old)
+        if reads is not None:
+            self._by_pattern[name] = reads
+            for stream in reads.streams:
+                self._by_stream[stream][reads.reach] += 1
+
+    def streams(self) -> set[StreamName]:
+        """Return the streams that patterns read."""
+        return set(self._by_stream)
+
+    def longest(self, stream: StreamName, unit: TimeUnit) -> int:
+        """Return the longest reach into a stream in its ticks; 0 where no pattern reads it."""
+        return max((reach.ticks(unit) for reach in self._by_stream.get(stream, ())), default=0)
+
+    def _forget(self, reads: Reads) -> None:
+        for stream in reads.streams:
+            reaches = self._by_stream[stream]
+            reaches[reads.reach] -= 1
+            if not reaches[reads.reach]:
+                del reaches[reads.reach]
+            if not reaches:
+                del self._by_stream[stream]
