@@ -103,7 +103,7 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
         raise InvalidQueryError(str(error)) from error
     if record.options.engine != AUTO:
         found = Plan(pattern, found.physical, (_costed(found, snapshot, policy, crowd),))
-    able = [each for each in found.considered if policy.shards.get(SERVICES[each.physical.name], 0) > 0]
+    able = [each for each in found.considered if policy.shards.get(SERVICES.get(each.physical.name, ""), 0) > 0]
     if not able:
         message = f"no service runs the engine {found.engine!r}"
         raise InvalidQueryError(message)
