@@ -5,8 +5,14 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
+from graphtide_core.edge import Edge
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.match import match_id
 from graphtide_core.pattern import OF_SIMULATION
+from graphtide_core.time import EventTime
+from graphtide_query import parse
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
@@ -16,7 +22,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from graphtide_core.edge import Edge
     from graphtide_core.pattern import Report, SubgraphPattern
     from graphtide_testing.found import Found
     from graphtide_testing.oracles.simulation import Component
@@ -68,6 +73,57 @@ def test_many_random_streams(report: Report) -> None:
         for engine in ENGINES:
             told[engine] += check(pattern, edges, engine)
     assert min(told.values()) > 100, "the cases must have matches"
+
+
+@given(
+    pattern=st.sampled_from(OF_SIMULATION).flatmap(lambda report: patterns(PatternShape(report=report))),
+    edges=edge_streams(),
+    seed=st.integers(0, 2**32),
+)
+def test_changing_the_engine_between_any_two_records_changes_nothing(
+    pattern: SubgraphPattern, edges: tuple[Edge, ...], seed: int
+) -> None:
+    replanned(pattern, edges, random.Random(seed))
+
+
+@pytest.mark.parametrize("report", OF_SIMULATION)
+def test_many_changes_of_the_engine(report: Report) -> None:
+    told = 0
+    for seed in range(100):
+        rng = random.Random(seed)
+        pattern = random_pattern(rng, PatternShape(max_edges=3, report=report))
+        told += replanned(pattern, random_stream(rng, StreamShape()), rng)
+    assert told > 100, "the cases must have matches"
+
+
+def replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Random) -> int:
+    """Compare after each record, between changes of the plan; return how much was told."""
+    oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, rng.choice(ENGINES)), adaptive=True)
+    count = 0
+    for edge in edges:
+        if rng.random() < 0.3:
+            assert feed.matcher.replan(0, plan(pattern, rng.choice(ENGINES)))
+        told = [expected(each) for each in oracle.push(edge)]
+        assert by_text([reported(each) for each in feed.push(edge)]) == by_text(told)
+        count += len(told)
+    return count
+
+
+def test_a_component_of_very_many_edges_is_told_in_part_and_its_identity_covers_all() -> None:
+    (pattern,) = parse("PATTERN fan MATCH (a)-[e:x]->(b), (a)-[f:y]->(c) UNDER DUAL SIMULATION ON s WINDOW 1000000")
+    many = [
+        Edge(EdgeId(f"e{number}"), EventTime(number), VertexId("hub"), VertexId(f"v{number}"), "x") for number in range(12_000)
+    ]
+    last = Edge(EdgeId("last"), EventTime(12_000), VertexId("hub"), VertexId("end"), "y")
+    feed = Feed(plan(pattern, "ddst-coloring"))
+    assert feed.push(*many) == []
+    (record,) = (msgspec.json.decode(line) for line in feed.lines(last).splitlines())
+    assert record["truncated"]
+    assert record["edges"] == {"e": [f"e{number}" for number in range(10_000)], "f": []}
+    assert record["vertices"] == {"a": ["hub"], "b": [f"v{number}" for number in range(10_000)], "c": []}
+    assert record["counts"] == {"edges": {"e": 12_000, "f": 1}, "vertices": {"a": 1, "b": 12_000, "c": 1}}
+    pairs = [*(("e", str(edge.id)) for edge in many), ("f", "last")]
+    assert record["match_id"] == match_id("fan", 1, pairs)
 
 
 @pytest.mark.slow

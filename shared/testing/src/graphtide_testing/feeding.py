@@ -61,6 +61,11 @@ class Feed:
         batch = self._duplicates.filter(self._decoder.decode(to_json_lines(edges)))
         return keys(found for matches in self.matcher.push(batch) for found in matches)
 
+    def lines(self, *edges: Edge) -> bytes:
+        """Take edges as one batch; return the match records as they are written."""
+        batch = self._duplicates.filter(self._decoder.decode(to_json_lines(edges)))
+        return b"".join(matches.to_json_lines() for matches in self.matcher.push(batch))
+
     def one_by_one(self, edges: Sequence[Edge]) -> list[list[Found]]:
         """Take edges as a batch each; return what each brought about."""
         return [self.push(edge) for edge in edges]

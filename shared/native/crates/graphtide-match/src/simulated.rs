@@ -5,8 +5,10 @@
 
 use graphtide_engine::meter::Meter;
 use graphtide_graph::Time;
-use graphtide_graph::store::EdgeRef;
-use graphtide_simulation::{Arrival, Found, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant};
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_simulation::{
+    Arrival, Course, Found, Frontier, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
+};
 
 use crate::dispatch::SignatureId;
 use crate::output::{ItemReport, Rows};
@@ -20,6 +22,9 @@ pub struct Simulated {
     engine: Simulation,
     signatures: Vec<SignatureId>,
     bounds: Bounds,
+    consumes: bool,
+    /// The last edge that the engine before it consumed, with its time.
+    consumed_before: Option<(Time, EdgeRef)>,
     found: Found,
 }
 
@@ -31,6 +36,8 @@ impl Simulated {
         let limits = Limits { edges: partial_matches, bytes: state_bytes };
         Ok(Self {
             pattern,
+            consumed_before: None,
+            consumes: query.report == Report::Instances,
             engine: Simulation::new(&query, variant, limits)?,
             signatures: signatures.to_vec(),
             bounds: Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) },
@@ -100,8 +107,42 @@ impl Simulated {
     }
 
     /// Forgets all edges.
-    pub fn clear(&mut self, meter: &mut Meter<'_>) {
-        self.engine.clear(meter);
+    pub fn clear(&mut self) {
+        self.engine.clear();
+        self.consumed_before = None;
+    }
+
+    /// The last edge that was consumed, with its time.
+    pub fn consumed(&self) -> Option<(Time, EdgeRef)> {
+        let here = self.engine.frontier().zip(self.engine.consumed());
+        here.map(|(frontier, edge)| (frontier.at, edge)).or(self.consumed_before)
+    }
+
+    /// Takes edges that come now for such as came before the pattern, of which nothing is told.
+    pub fn begin_warming(&mut self) {
+        // Only what is consumed follows from what would have been told.
+        self.engine.set_course(if self.consumes { Course::Warming } else { Course::Restoring });
+    }
+
+    /// Takes edges that come now for such as another engine had for the same pattern: which it consumed is known.
+    ///
+    /// `consumed` is the last edge that it consumed, if that is still in the window; `edges` are those to come, in stream order.
+    pub fn begin_restoring(&mut self, consumed: Option<(Time, EdgeRef)>, edges: &[EdgeRef], store: &EdgeStore) {
+        self.consumed_before = consumed;
+        self.engine.set_frontier(consumed.map(|(at, last)| {
+            let of_tick: Vec<EdgeRef> = edges.iter().copied().filter(|&edge| store.get(edge).ts == at).collect();
+            let mut before_last = store.refs().filter(|&edge| store.get(edge).ts == at).take_while(|&edge| edge != last);
+            // It may have been deleted since.
+            let ties =
+                before_last.by_ref().filter(|edge| of_tick.contains(edge)).count() + usize::from(of_tick.contains(&last));
+            Frontier { at, ties: ties as u32 }
+        }));
+        self.engine.set_course(Course::Restoring);
+    }
+
+    /// Takes edges for new ones again.
+    pub fn end_replay(&mut self) {
+        self.engine.set_course(Course::Live);
     }
 
     /// Edges held.

@@ -55,6 +55,8 @@ pub struct Simulation {
     engine: Engine,
     changes: Changes,
     frontier: Option<Frontier>,
+    /// The last edge that is consumed, if it was consumed here.
+    consumed: Option<EdgeRef>,
     newest: Frontier,
     course: Course,
     fixpoint: Fixpoint,
@@ -78,6 +80,7 @@ impl Simulation {
             window: Window::default(),
             changes: Changes::default(),
             frontier: None,
+            consumed: None,
             newest: Frontier { at: i64::MIN, ties: 0 },
             course: Course::Live,
             fixpoint: Fixpoint::default(),
@@ -152,6 +155,11 @@ impl Simulation {
         self.frontier
     }
 
+    /// The last edge that was consumed, which may have left the window since: its time is that of the frontier.
+    pub fn consumed(&self) -> Option<EdgeRef> {
+        self.consumed
+    }
+
     /// Consumes all edges at or before a frontier, those still to arrive included.
     pub fn set_frontier(&mut self, frontier: Option<Frontier>) {
         self.frontier = frontier;
@@ -175,6 +183,7 @@ impl Simulation {
             self.depart(number, &mut meter);
         }
         self.frontier = None;
+        self.consumed = None;
         self.newest = Frontier { at: i64::MIN, ties: 0 };
     }
 
@@ -266,6 +275,7 @@ impl Simulation {
                     let held = self.window.get(earliest);
                     let frontier = Frontier { at: held.at, ties: held.tie };
                     self.frontier = Some(frontier);
+                    self.consumed = Some(held.edge);
                     self.consume(frontier, meter);
                 }
             }

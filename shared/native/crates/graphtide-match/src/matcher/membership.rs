@@ -81,6 +81,7 @@ impl Matcher {
         }
         self.dispatch.seal();
         let (edges, told) = self.recall(number as usize, past);
+        self.patterns[number as usize].begin_replay(None, &edges, &self.store, Time::MIN);
         if self.warm(number as usize, &edges, &told, meter) == Warm::Limited {
             let pattern = &mut self.patterns[number as usize];
             pattern.shed = true;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphtide_graph::Time;
-use graphtide_graph::store::EdgeRef;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
 
 use super::allowances::Bounded;
 use crate::concurrent::{Concurrent, Drained};
@@ -312,7 +312,7 @@ impl Registered {
                     Engine::Timing(timing) => timing.clear(meter),
                     Engine::Concurrent(lists) => lists.clear(meter),
                     Engine::SjTree(tree) => tree.clear(meter),
-                    Engine::Simulation(simulated) => simulated.clear(meter),
+                    Engine::Simulation(simulated) => simulated.clear(),
                     Engine::Search(_) | Engine::Filtering(_) => {}
                 }
                 Ok(())
@@ -344,6 +344,25 @@ impl Registered {
             Engine::Simulation(simulated) => simulated.delete(edge, now, rows, meter),
             // They read the marks of the store and of the postings.
             Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {}
+        }
+    }
+
+    /// Takes edges that come now for such as came before it; of `other`, the same pattern as it was, it has what does not follow
+    /// from the window.
+    pub fn begin_replay(&mut self, other: Option<&Self>, edges: &[EdgeRef], store: &EdgeStore, alive_from: Time) {
+        let Engine::Simulation(simulated) = &mut self.engine else { return };
+        match other.map(|other| &other.engine) {
+            Some(Engine::Simulation(other)) => {
+                simulated.begin_restoring(other.consumed().filter(|&(at, _)| at >= alive_from), edges, store);
+            }
+            _ => simulated.begin_warming(),
+        }
+    }
+
+    /// Takes edges for new ones again.
+    pub fn end_replay(&mut self) {
+        if let Engine::Simulation(simulated) = &mut self.engine {
+            simulated.end_replay();
         }
     }
 

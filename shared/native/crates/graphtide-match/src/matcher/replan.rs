@@ -28,6 +28,8 @@ impl Matcher {
         // What its lists gave up is missing from now on, whether it goes on reading them or not.
         new.shed = old.has_shed(&self.postings);
         new.limit.clone_from(&old.limit);
+        let alive_from = self.now.saturating_sub(new.window - 1);
+        new.begin_replay(Some(&old), &edges, &self.store, alive_from);
         if self.warm(number, &edges, &HashSet::default(), meter) == Warm::Limited {
             let refused = std::mem::replace(&mut self.patterns[number], old);
             self.leave(&refused);

@@ -107,6 +107,7 @@ impl Matcher {
             keep(&mut found);
         }
         meter.end();
+        pattern.end_replay();
         let drained = pattern.drain(&mut found, meter);
         keep(&mut found);
         if drained.limited.is_some() || drained.refused || pattern.counts.limited > 0 {
