@@ -227,6 +227,36 @@ fn work_for_an_edge_does_not_grow_with_the_stream_or_the_window() {
     assert!(long < 1.5 * short && longer < 1.5 * short, "{short} {long} {longer} steps an edge");
 }
 
+/// Ways from 4i to 4i + 3 by three edges, each joined to the next by one more; then an edge that ends at one of them, after one
+/// that nothing leads to.
+#[test]
+fn an_edge_without_a_match_is_refuted_nearby_however_large_its_component_is() {
+    let edges = (0..3).map(|place| QueryEdge { source: place, target: place + 1, kind: place.into() }).collect();
+    let query = Query { vertices: 4, edges, before: vec![(0, 1), (1, 2)], window: i64::MAX, report: Report::Maximal };
+    let steps = |ways: u32| {
+        let mut simulation = Simulation::new(&query, Variant::Coloring, Limits::default()).unwrap();
+        simulation.set_course(Course::Restoring);
+        let mut take = |simulation: &mut Simulation, source, target, fits| {
+            let id = simulation.live() as u32;
+            insert(simulation, edge(id, id.into(), source, target, fits))
+        };
+        for first in (0..ways).map(|way| 4 * way) {
+            for (source, target, fits) in [(0, 1, 0b001), (1, 2, 0b010), (2, 3, 0b100), (2, 7, 0b100)] {
+                take(&mut simulation, first + source, first + target, fits);
+            }
+        }
+        simulation.set_course(Course::Live);
+        take(&mut simulation, 9_001, 9_000, 0b010);
+        let before = simulation.funnel();
+        assert_eq!(take(&mut simulation, 9_000, 4 * (ways / 2) + 3, 0b100), Outcome::Kept);
+        let after = simulation.funnel();
+        assert_eq!(after.refuted_nearby - before.refuted_nearby, 1);
+        after.steps - before.steps
+    };
+
+    assert_eq!(steps(20), steps(2_000));
+}
+
 #[test]
 fn a_query_that_cannot_be_run_says_why() {
     let good = path(10, Report::Maximal);
