@@ -236,7 +236,7 @@ fn an_edge_without_a_match_is_refuted_nearby_however_large_its_component_is() {
     let steps = |ways: u32| {
         let mut simulation = Simulation::new(&query, Variant::Coloring, Limits::default()).unwrap();
         simulation.set_course(Course::Restoring);
-        let mut take = |simulation: &mut Simulation, source, target, fits| {
+        let take = |simulation: &mut Simulation, source, target, fits| {
             let id = simulation.live() as u32;
             insert(simulation, edge(id, id.into(), source, target, fits))
         };
