@@ -67,17 +67,22 @@ class Members:
         self.columns = list(columns(plan.pattern for plan in plans))
         self.matcher = Matcher(plans, self.symbols, self.columns, deletions=deletions, adaptive=True)
 
-    def decoded(self, start: int, stop: int) -> EdgeBatch:
+    def decoded(self, start: int, stop: int, known: Sequence[str] = "nm") -> EdgeBatch:
+        """Decode edges, of whose attributes some are known."""
         decoder = JsonLinesDecoder(self.symbols, self.columns, {})
         # Ids that are made go by the place in the stream.
         decoder.decode(to_json_lines(self.edges[:start]))
-        return decoder.decode(to_json_lines(self.edges[start:stop]))
+        edges = (
+            replace(edge, attributes={name: edge.attributes[name] for name in edge.attributes if name in known})
+            for edge in self.edges[start:stop]
+        )
+        return decoder.decode(to_json_lines(list(edges)))
 
-    def add(self, plan: Plan, start: int, limits: Limits | None = None) -> int:
-        """Add a pattern whose matches count as reported from a place in the stream on."""
+    def add(self, plan: Plan, start: int, limits: Limits | None = None, known: Sequence[str] = "nm") -> int:
+        """Add a pattern whose matches count as reported from a place in the stream on, with a past that has some attributes."""
         self.columns += [each for each in columns([plan.pattern]) if each not in self.columns]
-        untold = [self.decoded(0, start // 2), self.decoded(start // 2, start)]
-        told = [self.decoded(start, self.taken)]
+        untold = [self.decoded(0, start // 2, known), self.decoded(start // 2, start, known)]
+        told = [self.decoded(start, self.taken, known)]
         return self.matcher.add(plan, limits or Limits(), untold=untold, told=told, projected=self.columns)
 
     def push(self, count: int = 1) -> list[Found]:
@@ -100,7 +105,8 @@ def test_each_pattern_finds_what_it_would_find_alone(deletions: bool, seed: int)
         if waiting and rng.random() < 0.3:
             pattern = waiting.pop(rng.randrange(len(waiting)))
             start = rng.randint(max(0, taken - 10), taken)
-            number = members.add(some_plan(pattern, rng), start)
+            known = rng.choice(("nm", columns([pattern])))
+            number = members.add(some_plan(pattern, rng), start, known=known)
             assert number not in running
             running[number] = (pattern, Alone(pattern, edges[:start], edges[start:taken]))
         if running and rng.random() < 0.2:

@@ -62,7 +62,7 @@ impl Matcher {
     ///
     /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
     /// The batches have the columns of the batches that follow, and deletions; edges of which the pattern wants nothing are passed
-    /// over.
+    /// over. Attributes that only other patterns read may be missing.
     pub fn add(&mut self, spec: PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<u32, InvalidPlan> {
         self.check_changeable(&spec.name)?;
         spec.check()?;
@@ -271,11 +271,16 @@ impl Matcher {
                 continue;
             }
             let Some(sets) = &mut self.satisfied else { break };
-            let mark = sets.acquire(&satisfied);
             let (ts, id) = (batch.ts()[row], batch.id(row));
             let values = self.kept_columns.iter().map(|&column| record.value(column));
             let edge = if let Some(edge) = stored.take(&self.store, ts, id) {
-                sets.release(self.store.get(edge).class);
+                let class = self.store.get(edge).class;
+                // The past may lack attributes that only others read: what they knew of the edge holds.
+                satisfied.extend(sets.get(&class).iter().copied());
+                satisfied.sort_unstable();
+                satisfied.dedup();
+                let mark = sets.acquire(&satisfied);
+                sets.release(class);
                 self.store.set_class(edge, mark);
                 // What nobody read when the edge came was not kept.
                 for (column, value) in values.enumerate() {
@@ -286,7 +291,7 @@ impl Matcher {
                 edge
             } else {
                 let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
-                let edge = self.store.push_late((ts, mark), ends, id, values);
+                let edge = self.store.push_late((ts, sets.acquire(&satisfied)), ends, id, values);
                 self.know(edge);
                 edge
             };
