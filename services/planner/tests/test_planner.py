@@ -334,6 +334,7 @@ def test_another_service_takes_over_where_the_first_has_stopped(world: World) ->
     world.settle()
     plan = world.plans()["p"]
     assert (plan.service, plan.desired, plan.start, plan.reported_to) == ("matcher_sjtree", "running", 10, 33)
+    assert plan.came_from == control.HostName("matcher_timing", 0)
     assert world.stretches("p") == [(10, 33), (33, 33)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from random import Random
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -14,163 +14,25 @@ from graphtide_core.edge import Edge
 from graphtide_core.errors import FencedError, InvalidPatternError, TransientError
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.ports.log import Message, Position, TopicPartition
-from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_core.time import EventTime
 from graphtide_query import parse, print_pattern
 from graphtide_query.families import FAMILIES
-from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.doubts import MOST_DOUBTS
 from graphtide_runtime.matcher_host import host, joining
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
-from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.records import HostRecords
-from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.forgetful import ForgetfulLog
-from graphtide_testing.found import keys_in_json_lines
-from graphtide_testing.mortal import Fuse, KilledError, Mortal
-from graphtide_testing.oracles.subgraph import SubgraphOracle
-from graphtide_testing.records import to_json_lines
+from graphtide_testing.host_world import TOPICS, World
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
-from graphtide_wire import control, ordered, ordered_body
-from graphtide_wire.plan_form import form_of
-from graphtide_wire.topics import Topics
+from graphtide_wire import control
 from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.ports.log import Log
-
-TOPICS = Topics("test")
-FAST = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, figures_seconds=0.0)
-ATTRIBUTES = ["n", "m", "s", "t"]
-
-
-@dataclass
-class World:
-    """A log with a stream, a planner's hand, and a host that can be killed."""
-
-    stream: StreamName
-    log: Log = field(default_factory=MemoryLog)
-    checkpoints: MemoryCheckpoints = field(default_factory=MemoryCheckpoints)
-    symbols: Symbols = field(default_factory=Symbols)
-    sent: list[tuple[int, int, Edge]] = field(default_factory=list)
-    fuse: Fuse = field(default_factory=Fuse)
-    host: MatcherHost | None = None
-    epoch: int = 0
-    stream_epoch: int = 0
-
-    def __post_init__(self) -> None:
-        self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(self.stream)])
-        self.writer = self.log.writer()
-
-    def end(self) -> int:
-        place = TopicPartition(TOPICS.ordered(self.stream), 0)
-        return self.log.reader(None).ends([place])[place][1]
-
-    def send(self, edges: Sequence[Edge]) -> None:
-        """Write edges as one ordered record."""
-        if not edges:
-            return
-        decoder = JsonLinesDecoder(self.symbols, ATTRIBUTES, {})
-        decoder.start_at(len(self.sent))
-        batch = decoder.decode(to_json_lines(edges))
-        figures = ordered.OrderedFigures(
-            first_ts=edges[0].ts,
-            last_ts=edges[-1].ts,
-            records=len(edges),
-            ordinal=len(self.sent),
-            watermark=edges[-1].ts,
-            unit=TimeUnit.MILLISECOND,
-            epoch=self.stream_epoch,
-        )
-        self.sent += [(self.end(), self.stream_epoch, edge) for edge in edges]
-        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])
-
-    def begin_epoch(self, *, told: bool = True) -> None:
-        """Let the stream's times begin anew; `told` by a record without edges."""
-        self.stream_epoch += 1
-        if told:
-            topic, unit = TOPICS.ordered(self.stream), TimeUnit.MILLISECOND
-            self.writer.write([ordered.encode_beginning(topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)])
-
-    def plan(self, pattern: SubgraphPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
-        """Write a plan as the planner would."""
-        self.epoch += 1
-        record = control.PlanRecord(
-            name=pattern.name,
-            version=pattern.version,
-            epoch=self.epoch,
-            engine=engine,
-            service=service,
-            shard=0,
-            plan=form_of(plan(pattern, engine).physical),
-            pattern=control.PatternText(print_pattern(pattern)),
-            **({"desired": "running"} | more),
-        )
-        self.writer.write([Message(TOPICS.plans, pattern.name.encode(), control.encode_plan(record))])
-
-    def forget(self, pattern: SubgraphPattern) -> None:
-        """Delete a plan."""
-        self.writer.write([Message(TOPICS.plans, pattern.name.encode(), None)])
-
-    def new_host(self, service: str = "matcher_timing") -> MatcherHost:
-        """Return a host whose calls burn the fuse."""
-        records = HostRecords(TOPICS, service, 0, SystemClock())
-        log: Any = Mortal(self.log, self.fuse)
-        checkpoints: Any = Mortal(self.checkpoints, self.fuse)
-        return MatcherHost(log, checkpoints, records, SystemClock(), FAST)
-
-    def live(self, rounds: int) -> None:
-        """Let the host do rounds; where it is killed, another takes its place."""
-        for _ in range(rounds):
-            try:
-                if self.host is None:
-                    self.host = self.new_host()
-                    self.host.open()
-                self.host.step()
-            except KilledError:
-                self.host = None
-
-    def settle(self) -> None:
-        """Let the host do all there is to do, and live."""
-        self.fuse.length = 0
-        self.live(len(self.sent) + self.stream_epoch + 4)
-
-    def matches(self, name: str | None = None) -> list[str]:
-        """Return what consumers got, in any order; of one pattern, if a name is given."""
-        reader = self.log.reader(None)
-        reader.assign({TopicPartition(TOPICS.matches, 0): 0})
-        read = reader.poll(0, 10**6)
-        lines = [record.value or b"" for record in read if name is None or record.key == name.encode()]
-        return sorted(map(repr, keys_in_json_lines(b"\n".join(lines))))
-
-    def expected(self, pattern: SubgraphPattern, start: int, end: int | None = None) -> list[str]:
-        """Return what is to be reported of a pattern that runs from an offset on, up to another."""
-        found, told = [], set()
-        for epoch in range(self.stream_epoch + 1):
-            oracle = SubgraphOracle(pattern)
-            for offset, _, edge in (each for each in self.sent if each[1] == epoch):
-                for match in oracle.push(edge):
-                    if offset >= start and (end is None or offset < end) and (match.kind == "match" or match.match_id in told):
-                        found.append(repr(match))
-                        told.add(match.match_id)
-        return sorted(found)
-
-    def said(self) -> dict[str, control.StatusRecord]:
-        """Return the last that was said of every pattern."""
-        reader = self.log.reader(None)
-        reader.assign({TopicPartition(TOPICS.status, 0): 0})
-        return {each.name: each for each in (control.decode_status(record.value) for record in reader.poll(0, 10**6))}
-
-    def states(self) -> dict[str, str]:
-        """Return the last state of every pattern."""
-        return {name: said.state for name, said in self.said().items()}
 
 
 def is_in_the_language(pattern: SubgraphPattern) -> bool:
@@ -471,7 +333,7 @@ def test_a_checkpoint_keeps_no_edge_of_an_epoch_that_is_over() -> None:
     world.settle()
     found = Checkpointer(world.checkpoints, f"{world.new_host().name}.{world.stream}").load()
     assert found is not None
-    manifest = found.manifest
+    manifest = found.contents.manifest
     assert (manifest.epoch, manifest.newest, [frame.newest for frame in found.frames]) == (1, 1, [1])
 
 

@@ -36,6 +36,7 @@ from graphtide_core.time import EventTime, TimeUnit
 from graphtide_wire import control, dead_letters, matches, operations, ordered, raw, statistics
 from graphtide_wire.plan_form import form_of
 from graphtide_wire.reads_form import ReachForm, ReadsForm
+from msgspec import structs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,6 +137,7 @@ PLANS = {
     )
     for engine, physical in PHYSICAL.items()
 }
+PLANS["moved"] = structs.replace(PLANS["timing"], came_from=control.HostName("matcher_sjtree", 1))
 STATUS = control.StatusRecord(
     name="exfiltration",
     version=2,

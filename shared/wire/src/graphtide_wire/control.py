@@ -100,12 +100,20 @@ class PlanHead(msgspec.Struct, frozen=True):
     format: Count
 
 
+class HostName(msgspec.Struct, frozen=True):
+    """One shard of a matcher service."""
+
+    service: Name
+    shard: Count
+
+
 class PlanRecord(msgspec.Struct, frozen=True):
     """How a pattern is to be matched, and by whom.
 
     `start` is the offset of the first ordered record whose matches are reported; null is from now on. `reported_to` is the
-    offset below which another host has reported them, where the plan moved. `until` belongs to `stopped`: the plan ends at that
-    offset, or where its host is if that is later; null is at once. `registration` is that of the pattern.
+    offset below which another host has reported them, where the plan moved, and `came_from` is that host. `until` belongs to
+    `stopped`: the plan ends at that offset, or where its host is if that is later; null is at once. `registration` is that of
+    the pattern.
     """
 
     name: Name
@@ -124,6 +132,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     until: Count | None = None
     registration: Count = 0
     format: Count = PLAN_FORMAT
+    came_from: HostName | msgspec.UnsetType = msgspec.UNSET
 
 
 class ItemStatus(msgspec.Struct, frozen=True):

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_query.families import AUTO
-from graphtide_wire.control import PatternText, PlanRecord
+from graphtide_wire.control import HostName, PatternText, PlanRecord
 from graphtide_wire.plan_form import form_of
 from msgspec.structs import replace
 
@@ -134,7 +134,7 @@ def _begun(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanR
     newest = max(said, key=lambda status: status.epoch)
     if newest.state == "running":
         return replace(_first(record, newest.start, known, policy), service=newest.service, shard=newest.shard)
-    return replace(_first(record, record.start, known, policy), reported_to=newest.start)
+    return _after(newest, record, record.start, known, policy)
 
 
 def _followed(record: PatternRecord, running: PlanRecord, known: Known) -> PlanRecord | None:
@@ -165,7 +165,7 @@ def _after_the_end(
         more = _followed(record, running, known) if is_owed else None
         return more or _first(record, _latest(record.start, standing.start), known, policy)
     # What was reported before may have to be retracted, so it counts as reported.
-    return replace(_first(record, running.start, known, policy), reported_to=standing.start)
+    return _after(standing, record, running.start, known, policy)
 
 
 def _revived(
@@ -176,7 +176,7 @@ def _revived(
         return _first(record, record.start, known, policy)
     if standing.state == "stopped":
         # Nobody asked it to.
-        return replace(_first(record, running.start, known, policy), reported_to=standing.start)
+        return _after(standing, record, running.start, known, policy)
     if record.limits != running.limits or record.options.engine not in (AUTO, running.engine):
         return _first(record, _latest(record.start, standing.start), known, policy)
     return None
@@ -216,6 +216,12 @@ def _first(record: PatternRecord, start: int | None, known: Known, policy: Plann
         start=start,
         registration=record.registration,
     )
+
+
+def _after(said: StatusRecord, record: PatternRecord, start: int | None, known: Known, policy: PlanningPolicy) -> PlanRecord:
+    """Return the plan that lets a host go on where another said that it ended."""
+    came_from = HostName(said.service, said.shard)
+    return replace(_first(record, start, known, policy), reported_to=said.start, came_from=came_from)
 
 
 def _told(running: PlanRecord, desired: Desired, known: Known) -> PlanRecord:

@@ -40,8 +40,8 @@ class CheckpointStore(Protocol):
         """
         ...
 
-    def delete(self, key: str) -> None:
-        """Drop a checkpoint whole.
+    def expire(self, key: str, seconds: int) -> None:
+        """Drop a checkpoint whole after so many seconds, unless one is saved under the key before.
 
         Raises:
             TransientError: the store does not answer.

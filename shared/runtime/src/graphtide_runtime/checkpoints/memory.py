@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,18 @@ class MemoryCheckpoints:
         self._lock = Lock()
         self._manifests: dict[str, bytes] = {}
         self._segments: dict[str, dict[str, bytes]] = {}
+        self._gone_at: dict[str, float] = {}
 
     def manifest(self, key: str) -> bytes | None:
         """Return the newest manifest; None if there is none."""
         with self._lock:
+            self._forget_expired()
             return self._manifests.get(key)
 
     def segments(self, key: str, names: Iterable[str]) -> list[bytes] | None:
         """Return these segments, in that order; None if one is gone."""
         with self._lock:
+            self._forget_expired()
             kept = self._segments.get(key, {})
             found = [kept.get(name) for name in names]
         whole = [segment for segment in found if segment is not None]
@@ -34,15 +38,23 @@ class MemoryCheckpoints:
     def save(self, key: str, manifest: bytes, added: Mapping[str, bytes], kept: Iterable[str]) -> None:
         """Add segments, drop those that are neither added nor kept, and replace the manifest, all or nothing."""
         with self._lock:
+            self._forget_expired()
+            self._gone_at.pop(key, None)
             before = self._segments.get(key, {})
             self._segments[key] = {name: before[name] for name in kept if name in before} | dict(added)
             self._manifests[key] = manifest
 
-    def delete(self, key: str) -> None:
-        """Drop a checkpoint whole."""
+    def expire(self, key: str, seconds: int) -> None:
+        """Drop a checkpoint whole after so many seconds, unless one is saved under the key before."""
         with self._lock:
-            self._manifests.pop(key, None)
-            self._segments.pop(key, None)
+            self._gone_at[key] = time.monotonic() + seconds
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
+
+    def _forget_expired(self) -> None:
+        now = time.monotonic()
+        for key in [key for key, gone_at in self._gone_at.items() if gone_at <= now]:
+            del self._gone_at[key]
+            self._manifests.pop(key, None)
+            self._segments.pop(key, None)

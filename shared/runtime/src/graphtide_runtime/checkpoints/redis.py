@@ -68,17 +68,20 @@ class RedisCheckpoints:
                 together.hset(segments, name, segment)
             if gone:
                 together.hdel(segments, *gone)
+            together.persist(segments)
             together.set(self._manifest_key(key), manifest)
             together.execute()
 
-    def delete(self, key: str) -> None:
-        """Drop a checkpoint whole.
+    def expire(self, key: str, seconds: int) -> None:
+        """Drop a checkpoint whole after so many seconds, unless one is saved under the key before.
 
         Raises:
             TransientError: Redis does not answer.
         """
-        with _translated():
-            self._client.delete(self._manifest_key(key), self._segments_key(key))
+        with _translated(), self._client.pipeline(transaction=True) as together:
+            together.expire(self._manifest_key(key), seconds)
+            together.expire(self._segments_key(key), seconds)
+            together.execute()
 
     def ping(self) -> None:
         """Return if Redis answers.

@@ -49,6 +49,7 @@ class Assignment:
         limits: bounds on its state and work.
         start: offset of the first ordered record whose matches are reported; None for the next one read.
         reported_to: offset below which another host has reported them; None if none has.
+        came_from: the group of that host, whose checkpoint may have the edges that the plan's state follows from.
         desired: `RUNNING`, `PAUSED`, or `STOPPED` for another to go on.
         until: where it is to stop: the offset of the first ordered record whose matches are not reported; None is at once.
     """
@@ -64,6 +65,7 @@ class Assignment:
     limits: Limits = field(default_factory=Limits)
     start: int | None = None
     reported_to: int | None = None
+    came_from: str | None = None
     desired: State = State.RUNNING
     until: int | None = None
 

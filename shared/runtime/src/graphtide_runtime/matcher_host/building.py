@@ -1,7 +1,7 @@
 """Making a pass that stands at an offset with the state of the window before it, from a checkpoint or from the log.
 
-The log alone suffices; a checkpoint saves reading a window of it, for the plans that it serves. Plans that start before the
-offset report what they missed.
+The log alone suffices; a checkpoint saves reading a window of it, for the plans that it serves: the host's own, or that of the
+host that the plans come from. Plans that start before the offset report what they missed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_wire import ordered
 
+from graphtide_runtime.health import beat
 from graphtide_runtime.matcher_host.checkpointing import Recorder
+from graphtide_runtime.matcher_host.handover import Handover
 from graphtide_runtime.matcher_host.joining import Joining, Missed, reach
 from graphtide_runtime.matcher_host.landmarks import Landmarks
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError, StreamPass
@@ -25,6 +27,7 @@ from graphtide_runtime.window_log import between
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.matcher import MatchRecord
 
@@ -78,11 +81,19 @@ class Builder:
         landmarks: what is known of the log, for plans that join.
     """
 
-    def __init__(self, reader: LogReader, partition: TopicPartition, checkpoints: Checkpointer) -> None:
-        """Read the stream's ordered log with a reader that nobody else uses meanwhile."""
+    def __init__(self, reader: LogReader, partition: TopicPartition, checkpoints: Checkpointer, store: CheckpointStore) -> None:
+        """Read the stream's ordered log with a reader that nobody else uses meanwhile.
+
+        Args:
+            reader: of the log.
+            partition: of the stream's ordered edges.
+            checkpoints: the host's own.
+            store: where the hosts have theirs from which plans come.
+        """
         self._reader = reader
         self._partition = partition
         self._checkpoints = checkpoints
+        self._store = store
         self.landmarks = Landmarks()
 
     def build(self, running: Sequence[Running], position: int, *, deletions: bool = False) -> Built:
@@ -93,7 +104,11 @@ class Builder:
         """
         while True:
             try:
-                return self._restored(running, position, deletions) or self._replayed(running, position, deletions)
+                return (
+                    self._restored(running, position, deletions)
+                    or self._handed_over(running, position, deletions)
+                    or self._replayed(running, position, deletions)
+                )
             except DeletionsBeganError:
                 deletions = True
 
@@ -103,24 +118,29 @@ class Builder:
         Raises:
             TransientError: the log does not answer.
         """
-        try:
-            joining = Joining(running, built.stream_pass, self._reader, self._partition, self.landmarks)
+        left = {each.assignment.name: each for each in running}
+        while left:
             try:
-                while not joining.follow(_SLICE):
-                    pass
-            finally:
-                joining.give_back()
-            return self.admit(built, joining, math.inf)[0]
-        except DeletionsBeganError:
-            return self.with_deletions(built, running)
+                joining = self.joining(built, list(left.values()), self._reader)
+                try:
+                    while not joining.follow(_SLICE):
+                        pass
+                finally:
+                    joining.give_back()
+                built, joined = self.admit(built, joining, math.inf)
+            except DeletionsBeganError:
+                return self.with_deletions(built, list(left.values()))
+            for each in joined:
+                del left[each.assignment.name]
+        return built
 
     def joining(self, built: Built, running: Sequence[Running], reader: LogReader) -> Joining:
-        """Return plans on their way into a pass, which read with a reader of their own.
+        """Return plans on their way into a pass, which read with a reader of their own: one of these at least.
 
         Raises:
             TransientError: the log does not answer.
         """
-        return Joining(running, built.stream_pass, reader, self._partition, self.landmarks)
+        return Joining(running, built.stream_pass, reader, self._partition, landmarks=self.landmarks, checkpoints=self._store)
 
     def admit(self, built: Built, joining: Joining, seconds: float) -> tuple[Built, list[Running]]:
         """Let plans join a pass that stands where it stands; return it, or another where they cannot join it, and the plans.
@@ -156,7 +176,7 @@ class Builder:
     def _restored(self, running: Sequence[Running], position: int, deletions: bool) -> Built | None:
         """Go on from the checkpoint with the plans that it serves, if it serves one; the others join."""
         found = self._loaded()
-        if found is None or found.manifest.position > position:
+        if found is None or found.contents.manifest.position > position:
             return None
         served: list[Running] = []
         others: list[Running] = []
@@ -164,9 +184,9 @@ class Builder:
             (served if found.serves(each) else others).append(each)
         if not served:
             return None
-        manifest = found.manifest
+        manifest = found.contents.manifest
         built = Built(StreamPass(served, deletions=deletions or manifest.deletions))
-        built.stream_pass.mark_selected(found.forms, manifest.attributes)
+        built.stream_pass.mark_selected(found.contents.forms, manifest.attributes)
         try:
             for frame in found.frames:
                 built.stream_pass.restore(frame.edges, frame.first)
@@ -187,6 +207,25 @@ class Builder:
             # The log has it all; only reading it takes longer.
             _LOG.warning(events.CHECKPOINT_UNAVAILABLE, error=str(error), topic=self._partition.topic)
             return None
+
+    def _handed_over(self, running: Sequence[Running], position: int, deletions: bool) -> Built | None:
+        """Go on from the checkpoint of the host that all these plans come from, if it serves all."""
+        handover = Handover.found(self._store, running)
+        if handover is None or len(handover.running) < len(running) or handover.contents.manifest.position > position:
+            return None
+        self._checkpoints.start_anew()
+        manifest = handover.contents.manifest
+        built = Built(StreamPass(running, deletions=deletions or manifest.deletions))
+        built.stream_pass.mark_selected(handover.contents.forms, manifest.attributes)
+        built.stream_pass.epoch = manifest.epoch
+        while (taken := handover.give(built.stream_pass, position)) is not None:
+            built.recorder.add(taken.edges, taken.first, taken.last)
+            built.recorder.cut()
+            beat()
+        if handover.position is None:
+            return None
+        self._follow(built, handover.position, position)
+        return built
 
     def _replayed(self, running: Sequence[Running], position: int, deletions: bool) -> Built:
         """Read the log from where the window of the earliest report begins."""

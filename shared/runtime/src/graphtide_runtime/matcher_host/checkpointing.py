@@ -2,31 +2,40 @@
 
 A segment holds frames: the edges selected up to a position, as Arrow. Frames end where a plan starts, so that whoever restores
 them knows which matches had been told. What has left the longest window is dropped by segments; when there are many, the oldest
-are merged, so that a long window does not make many segments.
+are merged, so that a long window does not make many segments. Frames and segments are bounded, so that another host can take
+them over a little at a time.
 Which edges were kept, and from which time on, stands in a segment of its own, which is written when plans came or went: of a
 plan that came while the stream ran, edges of before may not be in the checkpoint, or lack attributes. It serves the plan once
 they have left its window.
-The manifest knows a digest of every segment, and begins with its own: what was damaged, or is of another format, counts as
-lost, and the log is read instead. All edges of a checkpoint are of one epoch of the stream.
+What is not whole counts as lost, and the log is read instead.
 Cost of a save: O(edges selected since the last), and now and then the merge of a pair; nothing that grows with the plans, but
 where they changed or a limit made them give up matches.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from graphtide_native.spec import columns
 
+from graphtide_runtime.matcher_host.checkpoint_form import (
+    Contents,
+    Frame,
+    Manifest,
+    Segment,
+    decode_frames,
+    described,
+    encode_manifest,
+    read_contents,
+    read_segments,
+)
 from graphtide_runtime.matcher_host.stream_pass import ALWAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_native.records import EdgeBatch
@@ -34,64 +43,21 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
 
-FORMAT = 4
-_DIGEST_BYTES = 16
-MOST_SEGMENTS = 64
+MOST_SEGMENTS: Final = 64
+"""Segments from which on some are merged."""
 
+MOST_BYTES: Final = 1024 * 1024
+"""Bytes of a segment of more than one frame: milliseconds for who takes it over between two rounds."""
 
-class Frame(msgspec.Struct, frozen=True, array_like=True):
-    """Edges that a pass selected: offsets of the records of the first and the last, time of the newest, them as Arrow."""
-
-    first: int
-    last: int
-    newest: int
-    edges: bytes
-
-
-class Segment(msgspec.Struct, frozen=True):
-    """A segment by name, the time of the newest edge that may be in it, and the digest of its bytes."""
-
-    name: str
-    newest: int
-    digest: bytes
-
-
-class Manifest(msgspec.Struct, frozen=True):
-    """What a checkpoint is of.
-
-    Attributes:
-        position: offset of the next record when it was made.
-        newest: time of the newest edge before.
-        unit: what a tick is.
-        since: time of the first edges that were kept.
-        forms: segment of the canonical forms of the query edges of which every edge was kept since, or since a later time.
-        attributes: attributes that the edges have, and from which time on they have them.
-        deletions: whether the stream deletes edges.
-        shed: patterns whose matches are incomplete.
-        segments: oldest first.
-        format: of all this.
-        epoch: of the stream.
-    """
-
-    position: int
-    newest: int
-    unit: str
-    since: int
-    forms: Segment
-    attributes: dict[str, int]
-    deletions: bool
-    shed: frozenset[str]
-    segments: tuple[Segment, ...]
-    format: int = FORMAT
-    epoch: int = 0
+_MOST_EDGES: Final = 4_096
+"""Edges that end a frame: milliseconds likewise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint as it was loaded: its manifest, the forms that it names, and its frames, oldest first."""
+    """A checkpoint as it was loaded: what it holds, and its frames, oldest first."""
 
-    manifest: Manifest
-    forms: Mapping[str, int]
+    contents: Contents
     frames: list[Frame]
 
     def serves(self, running: Running) -> bool:
@@ -99,21 +65,11 @@ class Checkpoint:
 
         Complexity: O(query edges + log(frames)).
         """
-        manifest, assignment = self.manifest, running.assignment
-        alive_from, never = manifest.newest - assignment.window + 1, manifest.newest + 1
-        return (
-            assignment.unit.value == manifest.unit
-            and running.reports_from >= manifest.position
-            and alive_from >= manifest.since
-            and all(manifest.attributes.get(each, never) <= alive_from for each in columns([assignment.plan.pattern]))
-            and all(self.forms.get(each, never) <= alive_from for each in assignment.forms)
-            and not self._spans(running.start)
-        )
+        return self.contents.serves(running) and not self._spans(running.start)
 
     def _spans(self, offset: int) -> bool:
-        """Whether a frame has edges both of before an offset and from there on: what was told of them cannot be told apart."""
         place = bisect_left(self.frames, offset, key=lambda frame: frame.first) - 1
-        return place >= 0 and self.frames[place].last >= offset
+        return place >= 0 and self.frames[place].spans(offset)
 
 
 @dataclass(slots=True)
@@ -126,15 +82,19 @@ class Recorder:
 
     frames: list[Frame] = field(default_factory=list)
     _batches: list[EdgeBatch] = field(default_factory=list)
+    _edges: int = 0
     _first: int = 0
     _last: int = 0
 
-    def add(self, selected: EdgeBatch, offset: int) -> None:
-        """Take edges that the pass selected of the record at an offset."""
+    def add(self, selected: EdgeBatch, first: int, last: int | None = None) -> None:
+        """Take edges that the pass selected of the record at an offset, or of those from one to another."""
         if len(selected):
-            self._first = self._first if self._batches else offset
-            self._last = offset
+            self._first = self._first if self._batches else first
+            self._last = first if last is None else last
             self._batches.append(selected)
+            self._edges += len(selected)
+            if self._edges >= _MOST_EDGES:
+                self.cut()
 
     def cut(self) -> None:
         """End the frame."""
@@ -142,7 +102,7 @@ class Recorder:
             first, *others = self._batches
             edges = (first.followed_by(others) if others else first).to_arrow()
             self.frames.append(Frame(self._first, self._last, self._batches[-1].last_ts or 0, edges))
-            self._batches = []
+            self._batches, self._edges = [], 0
 
     def expire(self, alive_from: int) -> None:
         """Forget frames whose edges are all before a time: what could not be saved for long must not fill memory."""
@@ -174,21 +134,20 @@ class Checkpointer:
             TransientError: the store does not answer.
         """
         self.start_anew()
-        manifest = self._store.manifest(self._key)
+        contents = read_contents(self._store, self._key)
+        if contents is None:
+            return None
+        manifest = contents.manifest
+        segments = read_segments(self._store, self._key, manifest.segments)
+        if segments is None:
+            return None
         try:
-            found = _decoded(manifest)
-            if found is None or found.format != FORMAT:
-                return None
-            segments = self._intact([found.forms, *found.segments])
-            if segments is None:
-                return None
-            forms = msgspec.msgpack.decode(segments[0], type=dict[str, int])
-            frames = [frame for segment in segments[1:] for frame in msgspec.msgpack.decode(segment, type=list[Frame])]
+            frames = [frame for segment in segments for frame in decode_frames(segment)]
         except msgspec.MsgspecError:
             return None
-        self._segments, self._forms, self._epoch = found.segments, (forms, found.forms), found.epoch
-        self._since = found.since
-        return Checkpoint(found, forms, frames)
+        self._segments, self._forms, self._epoch = manifest.segments, (contents.forms, manifest.forms), manifest.epoch
+        self._since = manifest.since
+        return Checkpoint(contents, frames)
 
     def start_anew(self) -> None:
         """Save whole from now on: the pass was not made from what was loaded."""
@@ -214,9 +173,9 @@ class Checkpointer:
         self.keep(of)
         kept = [segment for segment in known if segment.newest >= of.alive_from]
         added: dict[str, bytes] = {}
-        if frames:
-            kept.append(self._added(frames, frames[-1].newest, added))
-        if len(kept) > MOST_SEGMENTS:
+        for some in _bounded(frames):
+            kept.append(self._added(some, some[-1].newest, added))
+        if sum(segment.size < MOST_BYTES // 2 for segment in kept) > MOST_SEGMENTS:
             kept = self._merged(kept, added)
         forms = self._saved_forms(of.forms) or self._added(of.forms, of.newest, added)
         manifest = Manifest(
@@ -232,7 +191,7 @@ class Checkpointer:
             epoch=of.epoch,
         )
         names = [segment.name for segment in (forms, *kept) if segment.name not in added]
-        encoded = _encoded(manifest)
+        encoded = encode_manifest(manifest)
         self._store.save(self._key, encoded, added, names)
         self._segments, self._forms, self._epoch = manifest.segments, (of.forms, forms), of.epoch
         return len(encoded) + sum(map(len, added.values()))
@@ -249,47 +208,46 @@ class Checkpointer:
         return f"{self._lineage}-{self._count}"
 
     def _merged(self, segments: list[Segment], added: dict[str, bytes]) -> list[Segment]:
-        """Merge every two neighbours of the older half."""
-        half = len(segments) // 2 // 2 * 2
-        old, merged = segments[:half], []
-        found = self._intact(old)
+        """Merge neighbours of the older half, two by two, where they are small enough together."""
+        half = len(segments) // 2
+        pairs = _pairs([segment for segment in segments[:half] if segment.name not in added])
+        found = read_segments(self._store, self._key, [segment for pair in pairs for segment in pair])
         if found is None:
             return segments
-        for place in range(0, half, 2):
-            frames = [frame for part in found[place : place + 2] for frame in msgspec.msgpack.decode(part, type=list[Frame])]
-            merged.append(self._added(frames, old[place + 1].newest, added))
-        return merged + segments[half:]
+        into: dict[str, Segment | None] = {}
+        for place, (one, other) in enumerate(pairs):
+            frames = [frame for part in found[2 * place : 2 * place + 2] for frame in decode_frames(part)]
+            into |= {one.name: self._added(frames, other.newest, added), other.name: None}
+        return [merged for segment in segments if (merged := into.get(segment.name, segment)) is not None]
 
     def _added(self, content: Sequence[Frame] | Mapping[str, int], newest: int, added: dict[str, bytes]) -> Segment:
         """Add a segment to those that are to be saved."""
         encoded = msgspec.msgpack.encode(content)
-        segment = Segment(self._name(), newest, _digest(encoded))
+        segment = described(self._name(), newest, encoded)
         added[segment.name] = encoded
         return segment
 
-    def _intact(self, segments: Sequence[Segment]) -> list[bytes] | None:
-        """Return the bytes of segments; None if one is gone or not what was saved."""
-        found = self._store.segments(self._key, [segment.name for segment in segments])
-        if found is None or any(_digest(each) != segment.digest for each, segment in zip(found, segments, strict=True)):
-            return None
-        return found
+
+def _pairs(segments: Sequence[Segment]) -> list[tuple[Segment, Segment]]:
+    """Return pairs of neighbours that are small enough together to be one."""
+    pairs: list[tuple[Segment, Segment]] = []
+    place = 1
+    while place < len(segments):
+        one, other = segments[place - 1], segments[place]
+        if one.size + other.size <= MOST_BYTES:
+            pairs.append((one, other))
+            place += 1
+        place += 1
+    return pairs
 
 
-def _digest(encoded: bytes) -> bytes:
-    return hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES).digest()
-
-
-def _encoded(manifest: Manifest) -> bytes:
-    encoded = msgspec.msgpack.encode(manifest)
-    return _digest(encoded) + encoded
-
-
-def _decoded(stored: bytes | None) -> Manifest | None:
-    """Return the manifest; None if there is none, or it is not what was saved.
-
-    Raises:
-        MsgspecError: it is of another format.
-    """
-    if stored is None or _digest(stored[_DIGEST_BYTES:]) != stored[:_DIGEST_BYTES]:
-        return None
-    return msgspec.msgpack.decode(stored[_DIGEST_BYTES:], type=Manifest)
+def _bounded(frames: Sequence[Frame]) -> Iterator[Sequence[Frame]]:
+    """Yield the frames in parts, each of one frame or of so few bytes as a segment may have."""
+    start = size = 0
+    for place, frame in enumerate(frames):
+        if place > start and size + len(frame.edges) > MOST_BYTES:
+            yield frames[start:place]
+            start, size = place, 0
+        size += len(frame.edges)
+    if frames:
+        yield frames[start:]

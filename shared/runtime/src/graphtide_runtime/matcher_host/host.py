@@ -28,6 +28,7 @@ from graphtide_wire import ordered
 from graphtide_runtime.doubts import Doubts
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.matcher_host.assignment import NO_STREAM, Running, Standing, State
+from graphtide_runtime.matcher_host.checkpoint_form import key_of
 from graphtide_runtime.matcher_host.figures import HostFigures
 from graphtide_runtime.matcher_host.judging import dropped, judged, refused, runs
 from graphtide_runtime.matcher_host.stream_work import StreamWork
@@ -246,6 +247,8 @@ class MatcherHost:
         if not running and not work.has_others(names):
             # Nobody waits for them.
             running, newcomers = [*newcomers, *work.newcomers(names)], []
+        if any(work.has_of(name) and self._moves(name) for name in names):
+            work.hand_over(self._clock.monotonic())
         missed = work.adopt(running, set(names) - {each.assignment.name for each in running})
         work.welcome(newcomers)
         messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
@@ -261,6 +264,11 @@ class MatcherHost:
             work.close()
             del self._works[stream]
         return [standing.name for standing in over]
+
+    def _moves(self, name: PatternName) -> bool:
+        """Whether a plan is to stop here at once, so that another host goes on."""
+        wanted = self._desired.get(name)
+        return wanted is not None and wanted.desired is State.STOPPED and wanted.until is None
 
     def _let_join(self) -> None:
         """Let newcomers read their past for a while, and say so of those that run now."""
@@ -314,7 +322,7 @@ class MatcherHost:
                 reader=lambda: self._log.reader(None),
                 store=self._store,
                 stream=stream,
-                key=f"{self._records.group}.{stream}",
+                key=key_of(self._records.group, stream),
             )
         return self._works[stream]
 

@@ -1,9 +1,10 @@
 """Plans on their way into a pass: a small pass of their own reads their reach of the log, up to where the other stands.
 
+Where the plans come from another host, the small pass takes what that host's checkpoint has of it, and reads the rest alone.
 What it selects on the way is the plans' past, which the other pass takes with them; what it finds on the way is what the plans
 have to report from before. It goes on for a while at a time, and the other pass goes on in between; where both stand at one
 place, plans join one by one.
-Cost: that of the log's records in the reach of the plans; memory for the edges of their window.
+Cost: that of the log's records in the reach of the plans, or of the checkpoint's edges; memory for the edges of their window.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableS
 from graphtide_wire import ordered
 
 from graphtide_runtime.health import beat
+from graphtide_runtime.matcher_host.handover import Handover
 from graphtide_runtime.matcher_host.landmarks import Landmarks, Reach
 from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import first_since, newest_before
+from graphtide_runtime.window_log import Instant, first_since, newest_before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.ids import PatternName
+    from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.matcher import MatchRecord
     from graphtide_native.records import EdgeBatch
@@ -89,26 +92,34 @@ class Joining:
         into: StreamPass,
         reader: LogReader,
         partition: TopicPartition,
+        *,
         landmarks: Landmarks,
+        checkpoints: CheckpointStore,
     ) -> None:
-        """Find where their reach begins; the reader is used by nobody else until it is given back.
+        """Begin with the first of some plans, and those that come from the same host and that its checkpoint serves likewise.
+
+        The reader is used by nobody else until it is given back.
 
         Raises:
             TransientError: the log does not answer.
         """
         self.into = into
-        self._running = {each.assignment.name: each for each in running}
+        some = [each for each in running if each.assignment.came_from == running[0].assignment.came_from]
+        now = None if into.newest is None else Instant(into.epoch, into.newest)
+        self._handover = Handover.found(checkpoints, some, now)
+        some = some if self._handover is None else list(self._handover.running)
+        self._running = {each.assignment.name: each for each in some}
         self._reader = reader
         self._partition = partition
+        self._landmarks = landmarks
         self._selected: deque[tuple[int, EdgeBatch]] = deque()
         self._missed: list[Missed] = []
         self._ahead: deque[Record] = deque()
         self._waited = 0.0
-        window = max(each.assignment.window for each in running)
-        start, epoch = reach(running, window, into.position, reader=reader, partition=partition, landmarks=landmarks)
-        self._begin(epoch)
-        self._pass.position = start
-        reader.assign({partition: start})
+        if self._handover is None:
+            self._begin_in_log()
+        else:
+            self._begin(self._handover.contents.manifest.epoch)
 
     @property
     def running(self) -> Sequence[Running]:
@@ -133,6 +144,8 @@ class Joining:
         """
         begun = time.monotonic()
         end, target, is_at_end, is_over = begun + seconds, self.into.position, False, False
+        if self._handover is not None and not self._take_over(self._handover, end):
+            return False
         while True:
             while self._ahead and self._ahead[0].offset < target:
                 if is_over:
@@ -181,6 +194,29 @@ class Joining:
         self._pass.epoch = epoch
         self._selected.clear()
 
+    def _begin_in_log(self) -> None:
+        running, window = self.running, max(each.assignment.window for each in self.running)
+        start, epoch = reach(
+            running, window, self.into.position, reader=self._reader, partition=self._partition, landmarks=self._landmarks
+        )
+        self._begin(epoch)
+        self._pass.position = start
+        self._reader.assign({self._partition: start})
+
+    def _take_over(self, handover: Handover, end: float) -> bool:
+        """Take what was handed over, up to a time, some at least; say whether the rest is to be read in the log."""
+        while (taken := handover.give(self._pass, self.into.position)) is not None:
+            self._selected.append((taken.first, taken.edges))
+            self._expire()
+            if time.monotonic() >= end:
+                return False
+        self._handover = None
+        if handover.position is None:
+            self._begin_in_log()
+        else:
+            self._reader.assign({self._partition: handover.position})
+        return True
+
     def _take(self, record: Record) -> None:
         """Take the next record. What was put aside for its headers or edges when it came is not taken when it is read again."""
         try:
@@ -198,6 +234,9 @@ class Joining:
             self._pass.position = record.offset + 1
         if matches:
             self._missed.append(Missed(record, figures, matches))
+        self._expire()
+
+    def _expire(self) -> None:
         while self._selected and _is_before(self._selected[0][1].last_ts, self._pass.alive_from):
             self._selected.popleft()
 

@@ -50,7 +50,7 @@ class HostRecords:
     @property
     def group(self) -> str:
         """The group whose positions the host commits; also its transactional id."""
-        return f"{self.topics.prefix}.{self.service}.{self.shard}"
+        return self._group(control.HostName(self.service, self.shard))
 
     @property
     def plans(self) -> str:
@@ -117,6 +117,7 @@ class HostRecords:
             limits=limits,
             start=plan.start,
             reported_to=plan.reported_to,
+            came_from=self._group(plan.came_from) if isinstance(plan.came_from, control.HostName) else None,
             desired=_DESIRED[plan.desired],
             until=plan.until,
         )
@@ -200,6 +201,9 @@ class HostRecords:
             content_type=headers.readable(headers.by_name(record.headers), headers.CONTENT_TYPE),
         )
         return dead_letters.encode(self.topics.dead_letters(self.stream_of(record)), letter)
+
+    def _group(self, host: control.HostName) -> str:
+        return f"{self.topics.prefix}.{host.service}.{host.shard}"
 
 
 def _head(of: MatchRecord) -> match_events.MatchHead:

@@ -236,16 +236,20 @@ class StreamPass:
         if assignment.window == self.window:
             self.window = max((each.assignment.window for each in self._running.values()), default=1)
 
-    def restore(self, selected: bytes, first: int) -> None:
-        """Take edges that `select` gave earlier, of records from an offset on; no plan starts between two of them.
+    def restore(self, selected: bytes, first: int) -> EdgeBatch:
+        """Take edges that `select` gave earlier, here or elsewhere, of records from an offset on; return them.
+
+        No plan starts between two of them.
 
         Raises:
+            UnreadableStreamError: they are none; nothing was taken.
             DeletionsBeganError: see there.
         """
-        self._pass_starts(first)
         batch = self._decoded(selected)
+        self._pass_starts(first)
         for _ in self._matcher.push(batch):
             pass
+        return batch
 
     def select(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the edges of a batch that the pass's state can depend on."""

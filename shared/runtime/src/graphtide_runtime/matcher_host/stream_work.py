@@ -38,6 +38,12 @@ _MOST_NEWCOMERS: Final = 64
 _MOST_FIGURES: Final = 500
 """Plans of which counts are said at once: to say more would keep records waiting."""
 
+HANDOVER_SECONDS: Final = 10.0
+"""How long a checkpoint stays as it is where a plan left for another host, which reads it first of all."""
+
+_LAST_SECONDS: Final = 60
+"""How long the checkpoint of a stream stays when no plan is left: another host may be taking it over."""
+
 
 class StreamWork:
     """The plans of one stream at work.
@@ -86,8 +92,9 @@ class StreamWork:
         self._store = store
         self._key = key
         self._checkpoints = Checkpointer(store, key)
-        self._builder = Builder(side, partition, self._checkpoints)
-        self._saved_at = 0.0
+        self._builder = Builder(side, partition, self._checkpoints, store)
+        self._save_from = 0.0
+        self._held_until = 0.0
         self._saved: Built | None = None
         self._saved_position = -1
         self._ends: dict[PatternName, int] = {}
@@ -185,6 +192,10 @@ class StreamWork:
         """Whether the pass has this very plan, so that it need not be looked at again."""
         return self.built is not None and self.built.stream_pass.has(plan.assignment)
 
+    def has_of(self, name: PatternName) -> bool:
+        """Whether the pass has a plan of a pattern."""
+        return self.built is not None and self.built.stream_pass.plan(name) is not None
+
     def over(self) -> list[Standing]:
         """Return what is to be said of the plans whose end is reached. Complexity: O(1) while there is none."""
         if self.built is None or self._next_end is None or self.position < self._next_end:
@@ -249,25 +260,41 @@ class StreamWork:
 
     def save(self, now: float, every: float) -> None:
         """Save a checkpoint if `every` seconds passed since the last; without one, coming back takes longer."""
-        is_saved = self._saved is self.built and self._saved_position == self.position
-        if is_saved:
+        if self._is_saved:
             self.covered_at = now
-        if self.built is None or is_saved or now - self._saved_at < every:
+        elif self.built is not None and now >= self._save_from:
+            self._save_from = now + every
+            self._save(self.built, now)
+
+    def hand_over(self, now: float) -> None:
+        """Save a checkpoint that stays for a while, from which other hosts take over plans that are to leave.
+
+        Where one stays already, those that leave meanwhile are in it, too. Where the last could not be saved, they need none.
+        """
+        if self.built is None or now < self._held_until or self.unsaved:
             return
-        self._saved_at = now
-        recorder = self.built.recorder
+        if not self._is_saved:
+            self._save(self.built, now)
+        self._save_from = self._held_until = now + HANDOVER_SECONDS
+
+    @property
+    def _is_saved(self) -> bool:
+        return self._saved is self.built and self._saved_position == self.position
+
+    def _save(self, built: Built, now: float) -> None:
+        recorder = built.recorder
         recorder.cut()
         begun, outcome = time.perf_counter(), "failed"
         try:
-            size = self._checkpoints.save(self.built.stream_pass, recorder.frames)
+            size = self._checkpoints.save(built.stream_pass, recorder.frames)
         except TransientError as error:
             _LOG.warning(events.CHECKPOINT_NOT_SAVED, error=str(error), topic=self.partition.topic)
             self.unsaved = str(error)
-            recorder.expire(self.built.stream_pass.alive_from)
+            recorder.expire(built.stream_pass.alive_from)
         else:
             outcome, self.unsaved = "saved", ""
             recorder.forget()
-            self._saved, self._saved_position = self.built, self.position
+            self._saved, self._saved_position = built, self.position
             self.covered_at = now
             instruments.record(metrics.CHECKPOINT_SIZE, size, {key.STREAM: self._stream})
         instruments.record(
@@ -275,9 +302,9 @@ class StreamWork:
         )
 
     def end(self) -> None:
-        """Drop the checkpoint: no plan is left."""
+        """Let the checkpoint go in a while: no plan is left."""
         with suppress(TransientError):
-            self._store.delete(self._key)
+            self._store.expire(self._key, _LAST_SECONDS)
 
     def _remove(self, name: PatternName) -> None:
         """Match a plan no more, if it is there, or on its way."""

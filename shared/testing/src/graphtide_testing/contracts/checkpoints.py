@@ -5,10 +5,13 @@ An implementation's tests subclass the suite and give it the fixture `store`. Ke
 
 from __future__ import annotations
 
+import time
 import uuid
 from typing import TYPE_CHECKING
 
 import pytest
+
+from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
@@ -53,11 +56,26 @@ class CheckpointContract:
         store.save(key, b"2", {"a": b"2"}, ["a"])
         assert store.segments(key, ["a"]) == [b"2"]
 
-    def test_what_was_deleted_is_gone_and_others_are_not(self, store: CheckpointStore, key: str) -> None:
-        """Deleting twice is no error."""
+    def test_what_expired_is_gone_and_others_are_not(self, store: CheckpointStore, key: str) -> None:
+        """Nor is there an error where there is nothing, or for the second time."""
         store.save(key, b"1", {"a": b"1"}, [])
         store.save(f"{key}2", b"2", {"a": b"2"}, [])
-        store.delete(key)
-        store.delete(key)
+        store.expire(key, 0)
+        store.expire(key, 0)
         assert (store.manifest(key), store.segments(key, ["a"])) == (None, None)
         assert (store.manifest(f"{key}2"), store.segments(f"{key}2", ["a"])) == (b"2", [b"2"])
+
+    def test_what_is_to_expire_is_there_until_then(self, store: CheckpointStore, key: str) -> None:
+        """Whole."""
+        store.save(key, b"1", {"a": b"1"}, [])
+        store.expire(key, 60)
+        assert (store.manifest(key), store.segments(key, ["a"])) == (b"1", [b"1"])
+
+    def test_what_is_saved_again_does_not_expire(self, store: CheckpointStore, key: str) -> None:
+        """Not what was kept of before either."""
+        store.save(key, b"1", {"a": b"1"}, [])
+        store.expire(key, 1)
+        expired = time.monotonic() + 1.1
+        store.save(key, b"2", {"b": b"2"}, ["a"])
+        wait_until(lambda: time.monotonic() >= expired, 10)
+        assert (store.manifest(key), store.segments(key, ["a", "b"])) == (b"2", [b"1", b"2"])

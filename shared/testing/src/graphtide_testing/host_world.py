@@ -1,0 +1,166 @@
+"""A log with a stream, a planner's hand, and matcher hosts that can be killed: for tests that look at what hosts report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.time import TimeUnit
+from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_query import print_pattern
+from graphtide_query.planner import plan
+from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
+from graphtide_runtime.matcher_host.records import HostRecords
+from graphtide_runtime.memory import MemoryLog
+from graphtide_wire import control, ordered, ordered_body
+from graphtide_wire.plan_form import form_of
+from graphtide_wire.topics import Topics
+
+from graphtide_testing.found import keys_in_json_lines
+from graphtide_testing.mortal import Fuse, KilledError, Mortal
+from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.records import to_json_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.edge import Edge
+    from graphtide_core.ids import StreamName
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.ports.log import Log
+
+TOPICS: Final = Topics("test")
+FAST: Final = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, figures_seconds=0.0)
+ATTRIBUTES: Final = ["n", "m", "s", "t"]
+
+
+@dataclass
+class World:
+    """A log with a stream, a planner's hand, and a host that can be killed."""
+
+    stream: StreamName
+    log: Log = field(default_factory=MemoryLog)
+    checkpoints: MemoryCheckpoints = field(default_factory=MemoryCheckpoints)
+    symbols: Symbols = field(default_factory=Symbols)
+    sent: list[tuple[int, int, Edge]] = field(default_factory=list)
+    fuse: Fuse = field(default_factory=Fuse)
+    host: MatcherHost | None = None
+    epoch: int = 0
+    stream_epoch: int = 0
+    service: str = "matcher_timing"
+
+    def __post_init__(self) -> None:
+        """Make the topics."""
+        self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(self.stream)])
+        self.writer = self.log.writer()
+
+    def beside(self, service: str) -> World:
+        """Return the same world, of which another service's host takes part."""
+        return World(self.stream, self.log, self.checkpoints, self.symbols, self.sent, service=service)
+
+    def end(self) -> int:
+        """Return the offset of the record that is written next."""
+        place = TopicPartition(TOPICS.ordered(self.stream), 0)
+        return self.log.reader(None).ends([place])[place][1]
+
+    def send(self, edges: Sequence[Edge]) -> None:
+        """Write edges as one ordered record."""
+        if not edges:
+            return
+        decoder = JsonLinesDecoder(self.symbols, ATTRIBUTES, {})
+        decoder.start_at(len(self.sent))
+        batch = decoder.decode(to_json_lines(edges))
+        figures = ordered.OrderedFigures(
+            first_ts=edges[0].ts,
+            last_ts=edges[-1].ts,
+            records=len(edges),
+            ordinal=len(self.sent),
+            watermark=edges[-1].ts,
+            unit=TimeUnit.MILLISECOND,
+            epoch=self.stream_epoch,
+        )
+        self.sent += [(self.end(), self.stream_epoch, edge) for edge in edges]
+        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])
+
+    def begin_epoch(self, *, told: bool = True) -> None:
+        """Let the stream's times begin anew; `told` by a record without edges."""
+        self.stream_epoch += 1
+        if told:
+            topic, unit = TOPICS.ordered(self.stream), TimeUnit.MILLISECOND
+            self.writer.write([ordered.encode_beginning(topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)])
+
+    def plan(self, pattern: SubgraphPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
+        """Write a plan as the planner would."""
+        self.epoch += 1
+        record = control.PlanRecord(
+            name=pattern.name,
+            version=pattern.version,
+            epoch=self.epoch,
+            engine=engine,
+            service=service,
+            shard=0,
+            plan=form_of(plan(pattern, engine).physical),
+            pattern=control.PatternText(print_pattern(pattern)),
+            **({"desired": "running"} | more),
+        )
+        self.writer.write([Message(TOPICS.plans, pattern.name.encode(), control.encode_plan(record))])
+
+    def forget(self, pattern: SubgraphPattern) -> None:
+        """Delete a plan."""
+        self.writer.write([Message(TOPICS.plans, pattern.name.encode(), None)])
+
+    def new_host(self, service: str | None = None) -> MatcherHost:
+        """Return a host whose calls burn the fuse."""
+        records = HostRecords(TOPICS, service or self.service, 0, SystemClock())
+        log: Any = Mortal(self.log, self.fuse)
+        checkpoints: Any = Mortal(self.checkpoints, self.fuse)
+        return MatcherHost(log, checkpoints, records, SystemClock(), FAST)
+
+    def live(self, rounds: int) -> None:
+        """Let the host do rounds; where it is killed, another takes its place."""
+        for _ in range(rounds):
+            try:
+                if self.host is None:
+                    self.host = self.new_host()
+                    self.host.open()
+                self.host.step()
+            except KilledError:
+                self.host = None
+
+    def settle(self) -> None:
+        """Let the host do all there is to do, and live."""
+        self.fuse.length = 0
+        self.live(len(self.sent) + self.stream_epoch + 4)
+
+    def matches(self, name: str | None = None) -> list[str]:
+        """Return what consumers got, in any order; of one pattern, if a name is given."""
+        reader = self.log.reader(None)
+        reader.assign({TopicPartition(TOPICS.matches, 0): 0})
+        read = reader.poll(0, 10**6)
+        lines = [record.value or b"" for record in read if name is None or record.key == name.encode()]
+        return sorted(map(repr, keys_in_json_lines(b"\n".join(lines))))
+
+    def expected(self, pattern: SubgraphPattern, start: int, end: int | None = None) -> list[str]:
+        """Return what is to be reported of a pattern that runs from an offset on, up to another."""
+        found, told = [], set()
+        for epoch in range(self.stream_epoch + 1):
+            oracle = SubgraphOracle(pattern)
+            for offset, _, edge in (each for each in self.sent if each[1] == epoch):
+                for match in oracle.push(edge):
+                    if offset >= start and (end is None or offset < end) and (match.kind == "match" or match.match_id in told):
+                        found.append(repr(match))
+                        told.add(match.match_id)
+        return sorted(found)
+
+    def said(self) -> dict[str, control.StatusRecord]:
+        """Return the last that was said of every pattern."""
+        reader = self.log.reader(None)
+        reader.assign({TopicPartition(TOPICS.status, 0): 0})
+        return {each.name: each for each in (control.decode_status(record.value) for record in reader.poll(0, 10**6))}
+
+    def states(self) -> dict[str, str]:
+        """Return the last state of every pattern."""
+        return {name: said.state for name, said in self.said().items()}
