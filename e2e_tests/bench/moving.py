@@ -1,0 +1,199 @@
+"""How long a plan takes to move to another host: with the first host's checkpoint, and with the log alone.
+
+`python e2e_tests/bench/moving.py [--edges 50000,1000000] [--wanted 1,10] [--fresh]`
+
+Two hosts in one process use Kafka and Redis on this machine. The first runs a pattern whose window holds so many edges, of which
+one in so many is wanted; each host runs another pattern of the same edges, the second none with `--fresh`. A tenth as many edges
+lie before the window. All are read before anything is measured. What is told is how long the first host takes to stop the plan, its checkpoint included; how
+long the second takes from reading the plan until it says that it runs, with how many records of the ordered log, and its longest
+round meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from graphtide_core.edge import Edge
+from graphtide_core.ids import EdgeId, StreamName, VertexId
+from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.time import EventTime
+from graphtide_query import parse
+from graphtide_query.planner import plan
+from graphtide_runtime.checkpoints.redis import RedisCheckpoints
+from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
+from graphtide_runtime.matcher_host.records import HostRecords
+from graphtide_testing.deployment import Deployment
+from graphtide_testing.ordered_records import ordered_records
+from graphtide_testing.watched import WatchedLog
+from graphtide_wire import control
+from graphtide_wire.plan_form import form_of
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ports.log import Log
+
+STREAM: Final = StreamName("s")
+FIRST, SECOND = "matcher_timing", "matcher_sjtree"
+TOGETHER: Final = 500
+"""Edges of a record."""
+CHUNK: Final = 50_000
+"""Edges that are written at once."""
+_TEXT: Final = "PATTERN {0} MATCH (a)-[x:wanted]->(b)-[y:wanted]->(c) ORDER x < y ON s WINDOW {1}"
+
+
+def main() -> None:
+    """Measure, and print a JSON object for each way of each count of edges."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--edges", default="50000,1000000")
+    parser.add_argument("--wanted", default="1,10", help="one in so many edges is wanted")
+    parser.add_argument("--fresh", action="store_true", help="the second host runs nothing else")
+    asked = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    with tempfile.TemporaryDirectory() as folder:
+        for edges in map(int, asked.edges.split(",")):
+            for one_in in map(int, asked.wanted.split(",")):
+                servers = Deployment(Path(folder, f"{edges}.{one_in}"))
+                servers.start_servers()
+                moved = Moved(servers, edges, one_in, is_fresh=asked.fresh)
+                for way in ("log", "checkpoint"):
+                    sys.stdout.write(json.dumps(moved.measured(way)) + "\n")
+                    sys.stdout.flush()
+                moved.close()
+                servers.end()
+
+
+class Moved:
+    """Two hosts, and a stream that they have read."""
+
+    def __init__(self, servers: Deployment, edges: int, one_in: int, *, is_fresh: bool) -> None:
+        """Start, and let the hosts read all."""
+        self.edges, self.one_in, self.is_fresh = edges, one_in, is_fresh
+        self.topics = Topics("bench")
+        self.epoch = 0
+        self.log = KafkaLog(KafkaConnection(servers.kafka.bootstrap))
+        self.log.admin().ensure([*self.topics.of_deployment(), *self.topics.of_stream(STREAM)])
+        self.watched = WatchedLog(KafkaLog(KafkaConnection(servers.kafka.bootstrap)), self.topics.ordered(STREAM))
+        self.writer = self.log.writer()
+        for name, service in (("way_log", FIRST), ("way_checkpoint", FIRST), ("first", FIRST), ("second", SECOND)):
+            if not (is_fresh and name == "second"):
+                self.plan(name, service, start=0)
+        self.first = self._host(FIRST, self.log, servers.redis.url)
+        self.second = self._host(SECOND, self.watched, servers.redis.url)
+        self._write()
+        for host in (self.first, self.second):
+            self._catch_up(host)
+
+    def plan(self, name: str, service: str, **more: object) -> None:
+        """Write the plan of a pattern, as the planner would."""
+        self.epoch += 1
+        text = _TEXT.format(name, self.edges)
+        (pattern,) = parse(text)
+        record = control.PlanRecord(
+            name=name,
+            version=1,
+            epoch=self.epoch,
+            engine="timing",
+            service=service,
+            shard=0,
+            plan=form_of(plan(pattern, "timing").physical),
+            pattern=control.PatternText(text),
+            limits=control.LimitsForm(partial_matches=10_000_000, state_bytes=8 << 30),
+            **({"desired": "running"} | more),  # type: ignore[arg-type]
+        )
+        self.writer.write([Message(self.topics.plans, name.encode(), control.encode_plan(record))])
+        self.writer.flush(10)
+
+    def measured(self, way: str) -> dict[str, object]:
+        """Let a plan move in one of the ways; return the figures."""
+        name = f"way_{way}"
+        # A checkpoint that stays from before would be replaced in its time.
+        self.plan(name, FIRST, start=0, desired="stopped")
+        leaving, _ = self._until(self.first, name, "stopped")
+        said = self._said(name)
+        came_from = {"came_from": control.HostName(FIRST, 0)} if way == "checkpoint" else {}
+        self.watched.read.clear()
+        self.plan(name, SECOND, start=0, reported_to=said.start, **came_from)
+        arriving, longest = self._until(self.second, name, "running")
+        return {
+            "edges": self.edges,
+            "wanted": f"1 in {self.one_in}",
+            "second": "fresh" if self.is_fresh else "busy",
+            "from": way,
+            "stopped_s": round(leaving, 2),
+            "running_s": round(arriving, 2),
+            "records_read": len(self.watched.read),
+            "longest_round_ms": round(longest * 1e3),
+            "load": round(os.getloadavg()[0], 1),
+        }
+
+    def close(self) -> None:
+        """End the hosts."""
+        self.first.close()
+        self.second.close()
+
+    def _host(self, service: str, log: Log, redis: str) -> MatcherHost:
+        clock = SystemClock()
+        settings = HostSettings(linger_seconds=0.01, checkpoint_seconds=5.0, figures_seconds=3600.0)
+        host = MatcherHost(log, RedisCheckpoints(redis), HostRecords(self.topics, service, 0, clock), clock, settings)
+        host.open()
+        return host
+
+    def _write(self) -> None:
+        edges = self._edges()
+        while chunk := [edge for edge, _ in zip(edges, range(CHUNK), strict=False)]:
+            self.writer.write(list(ordered_records(self.topics.ordered(STREAM), chunk, TOGETHER)))
+        self.writer.flush(60)
+
+    def _edges(self) -> Iterator[Edge]:
+        for number in range(self.edges + self.edges // 10):
+            ends = VertexId(f"v{number % 10_007}"), VertexId(f"w{number % 9_973}")
+            yield Edge(EdgeId(f"e{number}"), EventTime(number), *ends, "wanted" if number % self.one_in == 0 else "other")
+
+    def _catch_up(self, host: MatcherHost) -> None:
+        place = TopicPartition(self.topics.ordered(STREAM), 0)
+        reader = self.log.reader(host.name)
+        _, end = reader.ends([place])[place]
+        if host is self.first or not self.is_fresh:
+            while (done := reader.committed([place])[place]) is None or done.offset < end - 1:
+                host.step()
+        for _ in range(20):
+            host.step()
+        reader.close()
+
+    def _until(self, host: MatcherHost, name: str, state: str) -> tuple[float, float]:
+        """Let a host work until it says that a plan is in a state; return how long that takes, and its longest round."""
+        begun, longest = time.perf_counter(), 0.0
+        while True:
+            before = time.perf_counter()
+            host.step()
+            longest = max(longest, time.perf_counter() - before)
+            told = host._standings.get(name)
+            if told is not None and told.state.value == state:
+                return time.perf_counter() - begun, longest
+
+    def _said(self, name: str) -> control.StatusRecord:
+        reader = self.log.reader(None)
+        reader.assign({TopicPartition(self.topics.status, 0): 0})
+        said = None
+        while said is None or said.state != "stopped":
+            for record in reader.poll(1.0, 1000):
+                status = control.decode_status(record.value)
+                said = status if status.name == name else said
+        reader.close()
+        return said
+
+
+if __name__ == "__main__":
+    main()
