@@ -2,11 +2,11 @@
 
 `python e2e_tests/bench/moving.py [--edges 50000,1000000] [--wanted 1,10] [--fresh]`
 
-Two hosts in one process use Kafka and Redis on this machine. The first runs a pattern whose window holds so many edges, of which
-one in so many is wanted; each host runs another pattern of the same edges, the second none with `--fresh`. A tenth as many edges
-lie before the window. All are read before anything is measured. What is told is how long the first host takes to stop the plan, its checkpoint included; how
-long the second takes from reading the plan until it says that it runs, with how many records of the ordered log, and its longest
-round meanwhile.
+Two hosts in one process use Kafka and Redis on this machine. The first runs a pattern whose window holds so many edges, of
+which one in so many is wanted; each host runs another pattern of the same edges, the second none with `--fresh`. A tenth as
+many edges lie before the window. All are read before anything is measured. What is told is how long the first host takes to
+stop the plan, its checkpoint included; how long the second takes from reading the plan until it says that it runs, with how
+many records of the ordered log, and its longest round meanwhile.
 """
 
 from __future__ import annotations
@@ -82,10 +82,12 @@ class Moved:
         self.edges, self.one_in, self.is_fresh = edges, one_in, is_fresh
         self.topics = Topics("bench")
         self.epoch = 0
+        self._said: dict[str, control.StatusRecord] = {}
         self.log = KafkaLog(KafkaConnection(servers.kafka.bootstrap))
         self.log.admin().ensure([*self.topics.of_deployment(), *self.topics.of_stream(STREAM)])
         self.watched = WatchedLog(KafkaLog(KafkaConnection(servers.kafka.bootstrap)), self.topics.ordered(STREAM))
-        self.writer = self.log.writer()
+        self.writer, self.status = self.log.writer(), self.log.reader(None)
+        self.status.assign({TopicPartition(self.topics.status, 0): 0})
         for name, service in (("way_log", FIRST), ("way_checkpoint", FIRST), ("first", FIRST), ("second", SECOND)):
             if not (is_fresh and name == "second"):
                 self.plan(name, service, start=0)
@@ -118,13 +120,11 @@ class Moved:
     def measured(self, way: str) -> dict[str, object]:
         """Let a plan move in one of the ways; return the figures."""
         name = f"way_{way}"
-        # A checkpoint that stays from before would be replaced in its time.
         self.plan(name, FIRST, start=0, desired="stopped")
         leaving, _ = self._until(self.first, name, "stopped")
-        said = self._said(name)
         came_from = {"came_from": control.HostName(FIRST, 0)} if way == "checkpoint" else {}
         self.watched.read.clear()
-        self.plan(name, SECOND, start=0, reported_to=said.start, **came_from)
+        self.plan(name, SECOND, start=0, reported_to=self._said[name].start, **came_from)
         arriving, longest = self._until(self.second, name, "running")
         return {
             "edges": self.edges,
@@ -140,8 +140,8 @@ class Moved:
 
     def close(self) -> None:
         """End the hosts."""
-        self.first.close()
-        self.second.close()
+        for each in (self.first, self.second, self.status):
+            each.close()
 
     def _host(self, service: str, log: Log, redis: str) -> MatcherHost:
         clock = SystemClock()
@@ -175,24 +175,18 @@ class Moved:
     def _until(self, host: MatcherHost, name: str, state: str) -> tuple[float, float]:
         """Let a host work until it says that a plan is in a state; return how long that takes, and its longest round."""
         begun, longest = time.perf_counter(), 0.0
-        while True:
+        while (said := self._said.get(name)) is None or said.state != state:
             before = time.perf_counter()
             host.step()
             longest = max(longest, time.perf_counter() - before)
-            told = host._standings.get(name)
-            if told is not None and told.state.value == state:
-                return time.perf_counter() - begun, longest
+            self._listen()
+        return time.perf_counter() - begun, longest
 
-    def _said(self, name: str) -> control.StatusRecord:
-        reader = self.log.reader(None)
-        reader.assign({TopicPartition(self.topics.status, 0): 0})
-        said = None
-        while said is None or said.state != "stopped":
-            for record in reader.poll(1.0, 1000):
-                status = control.decode_status(record.value)
-                said = status if status.name == name else said
-        reader.close()
-        return said
+    def _listen(self) -> None:
+        """Take note of what hosts said."""
+        for record in self.status.poll(0, 1000):
+            said = control.decode_status(record.value)
+            self._said[said.name] = said
 
 
 if __name__ == "__main__":
