@@ -19,6 +19,7 @@ from graphtide_matcher_timing.settings import Settings as TimingSettings
 from graphtide_planner.bootstrap import planner
 from graphtide_planner.settings import PlannerSettings
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.checkpoints.redis import RedisCheckpoints
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
@@ -26,12 +27,14 @@ from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
 from graphtide_testing.serving import served
 from graphtide_testing.waiting import wait_until
+from graphtide_testing.watched import WatchedLog
 from graphtide_wire import ordered, ordered_body
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import Log
 
 S = StreamName("s")
@@ -44,6 +47,8 @@ class Deployment:
 
     log: Log
     prefix: str
+    read_by_second: Sequence[int]
+    """Offsets of ordered records that the second service has read."""
     url: str = ""
     sent: int = 0
     http: httpx2.Client = field(init=False)
@@ -94,22 +99,32 @@ def log(request: pytest.FixtureRequest) -> Log:
 
 
 @pytest.fixture
-def deployment(log: Log) -> Iterator[Deployment]:
+def checkpoints(log: Log, request: pytest.FixtureRequest) -> Callable[[str], CheckpointStore]:
+    """What gives each host of a prefix the checkpoints of all: on Kafka, in Redis."""
+    if isinstance(log, MemoryLog):
+        kept = MemoryCheckpoints()
+        return lambda _: kept
+    url = request.getfixturevalue("redis_server")
+    return lambda prefix: RedisCheckpoints(url, prefix=prefix)
+
+
+@pytest.fixture
+def deployment(log: Log, checkpoints: Callable[[str], CheckpointStore]) -> Iterator[Deployment]:
     prefix = f"e2e{uuid.uuid4().hex[:8]}"
     log.admin().ensure(Topics(prefix).of_deployment())
-    checkpoints = MemoryCheckpoints()
+    watched: Any = WatchedLog(log, Topics(prefix).ordered(S))
     workers = Workers(
         [
             planner(PlannerSettings(prefix=prefix), log),
             counter(StatisticsSettings(prefix=prefix, publish_seconds=0.1), log),
-            timing(TimingSettings(prefix=prefix, figures_seconds=0.1), log, checkpoints),
-            sjtree(SjtreeSettings(prefix=prefix, figures_seconds=0.1), log, checkpoints),
+            timing(TimingSettings(prefix=prefix, figures_seconds=0.1), log, checkpoints(prefix)),
+            sjtree(SjtreeSettings(prefix=prefix, figures_seconds=0.1), watched, checkpoints(prefix)),
         ]
     )
     workers.start()
     api = AdminApiSettings(prefix=prefix, insecure=True, requests_per_second=10_000, burst=10_000)
     with served(admin_api(api, log)) as url:
-        found = Deployment(log, prefix, url)
+        found = Deployment(log, prefix, watched.read, url)
         found.until(lambda: found.http.get("/readyz").status_code == 200)
         yield found
         found.http.close()
@@ -137,6 +152,8 @@ def test_a_pattern_lives_from_its_registration_to_its_end(deployment: Deployment
     deployment.pay("de", "ef")
     deployment.until(lambda: len(deployment.found()) == 4)
     assert deployment.found() == [("0", "1"), ("1", "2"), ("2", "3"), ("3", "4")]
+    # The edges of the first record came with the plan.
+    assert 0 not in deployment.read_by_second
 
     deployment.http.post("/api/v1/patterns/p:pause")
     deployment.until(lambda: deployment.pattern()["state"] == "paused")
