@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 STREAM: Final = StreamName("s")
 FIRST, SECOND = "matcher_timing", "matcher_sjtree"
+MOVED: Final = "moved"
 TOGETHER: Final = 500
 """Edges of a record."""
 CHUNK: Final = 50_000
@@ -64,14 +65,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for edges in map(int, asked.edges.split(",")):
             for one_in in map(int, asked.wanted.split(",")):
-                servers = Deployment(Path(folder, f"{edges}.{one_in}"))
-                servers.start_servers()
-                moved = Moved(servers, edges, one_in, is_fresh=asked.fresh)
                 for way in ("log", "checkpoint"):
+                    servers = Deployment(Path(folder, f"{edges}.{one_in}.{way}"))
+                    servers.start_servers()
+                    moved = Moved(servers, edges, one_in, is_fresh=asked.fresh)
                     sys.stdout.write(json.dumps(moved.measured(way)) + "\n")
                     sys.stdout.flush()
-                moved.close()
-                servers.end()
+                    moved.close()
+                    servers.end()
 
 
 class Moved:
@@ -88,7 +89,7 @@ class Moved:
         self.watched = WatchedLog(KafkaLog(KafkaConnection(servers.kafka.bootstrap)), self.topics.ordered(STREAM))
         self.writer, self.status = self.log.writer(), self.log.reader(None)
         self.status.assign({TopicPartition(self.topics.status, 0): 0})
-        for name, service in (("way_log", FIRST), ("way_checkpoint", FIRST), ("first", FIRST), ("second", SECOND)):
+        for name, service in ((MOVED, FIRST), ("first", FIRST), ("second", SECOND)):
             if not (is_fresh and name == "second"):
                 self.plan(name, service, start=0)
         self.first = self._host(FIRST, self.log, servers.redis.url)
@@ -118,14 +119,13 @@ class Moved:
         self.writer.flush(10)
 
     def measured(self, way: str) -> dict[str, object]:
-        """Let a plan move in one of the ways; return the figures."""
-        name = f"way_{way}"
-        self.plan(name, FIRST, start=0, desired="stopped")
-        leaving, _ = self._until(self.first, name, "stopped")
+        """Let the plan move in one of the ways; return the figures."""
+        self.plan(MOVED, FIRST, start=0, desired="stopped")
+        leaving, _ = self._until(self.first, "stopped")
         came_from = {"came_from": control.HostName(FIRST, 0)} if way == "checkpoint" else {}
         self.watched.read.clear()
-        self.plan(name, SECOND, start=0, reported_to=self._said[name].start, **came_from)
-        arriving, longest = self._until(self.second, name, "running")
+        self.plan(MOVED, SECOND, start=0, reported_to=self._said[MOVED].start, **came_from)
+        arriving, longest = self._until(self.second, "running")
         return {
             "edges": self.edges,
             "wanted": f"1 in {self.one_in}",
@@ -172,10 +172,10 @@ class Moved:
             host.step()
         reader.close()
 
-    def _until(self, host: MatcherHost, name: str, state: str) -> tuple[float, float]:
-        """Let a host work until it says that a plan is in a state; return how long that takes, and its longest round."""
+    def _until(self, host: MatcherHost, state: str) -> tuple[float, float]:
+        """Let a host work until it says that the plan is in a state; return how long that takes, and its longest round."""
         begun, longest = time.perf_counter(), 0.0
-        while (said := self._said.get(name)) is None or said.state != state:
+        while (said := self._said.get(MOVED)) is None or said.state != state:
             before = time.perf_counter()
             host.step()
             longest = max(longest, time.perf_counter() - before)

@@ -364,6 +364,30 @@ def test_a_checkpoint_that_is_too_young_for_the_plan_does_not_serve() -> None:
     moves.check()
 
 
+@pytest.mark.parametrize("is_over_before", [True, False])
+@pytest.mark.usefixtures("one_at_a_time")
+def test_no_match_has_an_edge_of_a_checkpoint_of_an_epoch_that_is_over(*, is_over_before: bool) -> None:
+    moves = Moves()
+    moves.begin(PATTERN, TIMING, 0)
+    moves.begin(OTHERS[SJ_TREE], SJ_TREE, 0)
+    for number in range(10):
+        moves.world.send([path(number)])
+    moves.settle()
+    moves.leave(PATTERN)
+    moves.worlds[TIMING].settle()
+    moves.world.begin_epoch()
+    moves.world.send([replace(path(10), ts=EventTime(1))])
+    if is_over_before:
+        moves.worlds[SJ_TREE].settle()
+    assert moves.arrive(PATTERN)
+    with Given() as given:
+        moves.settle()
+    assert bool(given["one"]) is not is_over_before
+    moves.world.send([replace(path(11), ts=EventTime(2))])
+    moves.settle()
+    moves.check()
+
+
 def test_frames_and_segments_are_bounded() -> None:
     with small_steps(hold=0):
         moves = Moves()

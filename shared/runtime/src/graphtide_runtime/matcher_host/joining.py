@@ -195,9 +195,13 @@ class Joining:
         self._selected.clear()
 
     def _begin_in_log(self) -> None:
-        running, window = self.running, max(each.assignment.window for each in self.running)
         start, epoch = reach(
-            running, window, self.into.position, reader=self._reader, partition=self._partition, landmarks=self._landmarks
+            self.running,
+            max(each.assignment.window for each in self.running),
+            self.into.position,
+            reader=self._reader,
+            partition=self._partition,
+            landmarks=self._landmarks,
         )
         self._begin(epoch)
         self._pass.position = start
@@ -208,6 +212,7 @@ class Joining:
         while (taken := handover.give(self._pass, self.into.position)) is not None:
             self._selected.append((taken.first, taken.edges))
             self._expire()
+            beat()
             if time.monotonic() >= end:
                 return False
         self._handover = None
