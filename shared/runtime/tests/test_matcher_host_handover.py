@@ -329,6 +329,29 @@ def test_the_second_host_retracts_what_the_first_reported(others: tuple[str, ...
     assert sum("retract" in each for each in moves.world.matches("one")) == 2
 
 
+@pytest.mark.parametrize("others", [(), (SJ_TREE,)])
+@pytest.mark.usefixtures("one_at_a_time")
+def test_what_was_told_is_told_apart_where_a_frame_has_edges_of_before_and_after_the_start(others: tuple[str, ...]) -> None:
+    moves = Moves()
+    moves.begin(PATTERN, TIMING, 0)
+    for service in others:
+        moves.begin(OTHERS[service], service, 0)
+    for number in range(8):
+        moves.world.send([path(number)])
+    moves.settle()
+    # Of the two edges of a frame, the second completes the first match that counts.
+    moves.begin(LATER, TIMING, 3)
+    moves.settle()
+    moves.move(LATER)
+    with Given() as given:
+        moves.settle()
+    assert given["later"] > 0
+    moves.world.send([replace(path(7), id=EdgeId("e2"), ts=EventTime(9), operation=Operation.DELETE)])
+    moves.settle()
+    moves.check()
+    assert sum("retract" in each for each in moves.world.matches("later")) == 1
+
+
 @pytest.mark.usefixtures("one_at_a_time")
 def test_a_host_that_lags_behind_the_checkpoint_takes_what_is_before_its_position() -> None:
     moves = Moves()
