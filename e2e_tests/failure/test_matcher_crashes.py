@@ -19,7 +19,7 @@ from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse, print_pattern
-from graphtide_query.families import ENGINES
+from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.deployment import Deployment
@@ -74,7 +74,7 @@ class Story:
             self.plan(pattern, epoch)
 
     def plan(self, pattern: SubgraphPattern, epoch: int) -> None:
-        engine = self.rng.choice(ENGINES)
+        engine = self.rng.choice(FAMILIES["isomorphism"])
         record = control.PlanRecord(
             name=pattern.name,
             version=1,

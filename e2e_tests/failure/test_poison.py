@@ -174,7 +174,7 @@ def spoil(checkpoints: MemoryCheckpoints, rng: Random) -> None:
         found = Checkpointer(checkpoints, key).load()
         assert saved is not None
         assert found is not None
-        names = [segment.name for segment in (found.manifest.forms, *found.manifest.segments)]
+        names = [segment.name for segment in (found.contents.manifest.forms, *found.contents.manifest.segments)]
         segments = dict(zip(names, checkpoints.segments(key, names) or [], strict=True))
         if rng.random() < 0.7:
             name = rng.choice(names)

@@ -17,7 +17,7 @@ from graphtide_core.errors import TransientError
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.time import EventTime
 from graphtide_query import parse
-from graphtide_query.planner import ENGINES
+from graphtide_query.families import FAMILIES
 from graphtide_runtime.matcher_host import checkpoint_form, checkpointing, host, joining, stream_work
 from graphtide_runtime.matcher_host.handover import Handover
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
@@ -186,7 +186,7 @@ def move_to_and_fro(rng: Random, *, deletions: bool) -> None:
             if pattern not in moves.leaving and rng.random() < 0.15:
                 moves.leave(pattern)
             elif pattern in moves.leaving:
-                moves.arrive(pattern, rng.choice(ENGINES))
+                moves.arrive(pattern, rng.choice(FAMILIES["isomorphism"]))
         for each in moves.worlds.values():
             if rng.random() < 0.7:
                 each.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))
