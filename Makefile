@@ -67,6 +67,7 @@ bench-services: servers-ready  ## measure throughput and latency through the ser
 	@for profile in throughput low-latency; do $(BIN)/python e2e_tests/bench/latency.py --profile $$profile || exit; done
 	@$(BIN)/python e2e_tests/bench/latency.py --profile low-latency --stages
 	@$(BIN)/python services/ingestion/bench/measure.py
+	@$(BIN)/python e2e_tests/bench/moving.py
 
 .PHONY: bench-memory
 bench-memory: servers-ready  ## run a whole deployment for ten minutes, watch its memory, compare its matches
