@@ -13,7 +13,9 @@ from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Task
 from graphtide_core.edge import Edge, Operation
+from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.pattern import Report
 from graphtide_core.time import EventTime
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_query import parse
@@ -93,6 +95,28 @@ def test_slices_report_what_the_oracle_does(
     edges, bounds, batch = stream
     found = by_slices(edges, Task((pattern,), engine), slices_at(bounds), batch)
     assert found == sorted(SubgraphOracle(pattern).run(edges))
+
+
+@given(cut_streams(), patterns(replace(PATTERN, report=Report.MAXIMAL)), st.sampled_from((AUTO, *FAMILIES["simulation"])))
+def test_slices_report_the_components_that_one_pass_does(
+    stream: tuple[list[Edge], list[int], int], pattern: SubgraphPattern, engine: str
+) -> None:
+    edges, bounds, batch = stream
+    found = by_slices(edges, Task((pattern,), engine), slices_at(bounds), batch)
+    assert found == Feed(plan(pattern, "ddst-baseline")).push(*edges)
+
+
+@pytest.mark.parametrize("report", ["INSTANCES", "CHANGES"])
+def test_what_follows_from_slices_before_is_refused(report: str) -> None:
+    (pattern,) = parse(f"PATTERN p MATCH (a)-[x]->(b) UNDER DUAL SIMULATION REPORT {report} ON s WINDOW 10")
+    with pytest.raises(InvalidQueryError, match=f"what 'p' reports under REPORT {report}"):
+        Task((pattern,))
+
+
+def test_an_engine_of_another_family_is_refused() -> None:
+    (pattern,) = parse("PATTERN p MATCH (a)-[x]->(b) UNDER DUAL SIMULATION ON s WINDOW 10")
+    with pytest.raises(InvalidQueryError, match="the engine timing is not for patterns under dual simulation"):
+        Task((pattern,), "timing")
 
 
 @given(cut_streams(), patterns(PATTERN), patterns(PATTERN))

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
+from graphtide_core.errors import InvalidQueryError
+from graphtide_core.pattern import Report
 from graphtide_core.plan import Storage
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits, columns
+from graphtide_query.families import refuse_other_family
 
 from graphtide_backfill.domain.slices import LONGEST
 
@@ -33,6 +36,23 @@ class Task:
     unit: TimeUnit = TimeUnit.MILLISECOND
     storage: Storage = Storage.MS_DAG
     limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        """Refuse what slices of history cannot tell apart.
+
+        Raises:
+            InvalidQueryError: what a pattern reports of a slice follows from slices before, or the engine is not for its
+                family.
+        """
+        for pattern in self.patterns:
+            refuse_other_family(pattern, self.engine)
+            if pattern.report in (Report.INSTANCES, Report.CHANGES):
+                policy = pattern.report.value.upper()
+                message = (
+                    f"history is searched in slices, and what {pattern.name!r} reports under REPORT {policy} in one of them"
+                    " follows from those before; it can be searched under REPORT MAXIMAL"
+                )
+                raise InvalidQueryError(message)
 
     @property
     def window(self) -> int:
