@@ -99,4 +99,8 @@ def test_changes_are_told_with_the_component_that_they_change(calls: Path) -> No
     assert [(match.kind.value, match.component, match.edges["pays"]) for match in components] == [
         ("match", "c1", ("p1",)),
         ("extend", "c1", ("p2",)),
+        # At the end of the file the window passes.
+        ("retract", "c3", ("p1",)),
+        ("retract", "c3", ("p2",)),
     ]
+    assert [match.split_from for match in components] == [None, None, "c1", None]

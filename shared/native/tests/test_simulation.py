@@ -51,6 +51,7 @@ def check(pattern: SubgraphPattern, edges: tuple[Edge, ...], engine: str) -> int
         told = [expected(each) for each in oracle.push(edge)]
         assert by_text([reported(each) for each in feed.push(edge)]) == by_text(told), engine
         count += len(told)
+    assert by_text([reported(each) for each in feed.finish()]) == by_text([expected(each) for each in oracle.finish()])
     return count
 
 

@@ -147,6 +147,7 @@ class Pipeline:
         rest = self._sequencer.finish()
         if rest is not None:
             yield from self._match(rest)
+        yield from self.matcher.finish()
 
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records put aside as late since the last call."""

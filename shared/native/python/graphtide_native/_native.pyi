@@ -279,6 +279,9 @@ class Matcher:
     def push(self, batch: EdgeBatch, start: int, most: int, budget: int | None) -> bool:
         """Begin to take records from `start`; say whether that is done, else let it go on."""
 
+    def finish(self) -> bool:
+        """Begin to take the end of the stream; say whether that is done. What came of it is that of a push."""
+
     def pushed(self) -> tuple[MatchBatch, int, tuple[str, str] | None, bool, int] | None:
         """Take what came of a push, if it is done and was not taken.
 

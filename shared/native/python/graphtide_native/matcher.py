@@ -260,6 +260,14 @@ class Matcher:
             if found is not None and was_ended:
                 raise CutShortError(start, work)
 
+    def finish(self) -> Iterator[MatchBatch]:
+        """Take the end of the stream: yield what patterns tell when all time has passed. No record may follow."""
+        if not self._native.finish():
+            self._finish()
+        found = self._native.pushed()
+        if found is not None and len(found[0]):
+            yield MatchBatch(found[0], self._plans)
+
     def grant(self, records: int) -> None:
         """Grant every pattern the work that so many records are worth, for time that passed without them."""
         self._native.grant(records)

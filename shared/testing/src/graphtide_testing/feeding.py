@@ -61,6 +61,10 @@ class Feed:
         batch = self._duplicates.filter(self._decoder.decode(to_json_lines(edges)))
         return keys(found for matches in self.matcher.push(batch) for found in matches)
 
+    def finish(self) -> list[Found]:
+        """Take the end of the stream; return what was reported, sorted."""
+        return keys(found for matches in self.matcher.finish() for found in matches)
+
     def lines(self, *edges: Edge) -> bytes:
         """Take edges as one batch; return the match records as they are written."""
         batch = self._duplicates.filter(self._decoder.decode(to_json_lines(edges)))

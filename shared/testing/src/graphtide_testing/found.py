@@ -49,7 +49,7 @@ class _Record(msgspec.Struct):
     vertices: dict[str, str | list[str]]
     component: str = ""
     merged: list[str] = []
-    split_from: list[str] = []
+    split_from: str = ""
 
 
 def named(mapping: Mapping[str, str | Sequence[str]]) -> Named:
@@ -98,7 +98,7 @@ def keys_in_json_lines(lines: str | bytes) -> list[Found]:
             edges=named(record.edges),
             vertices=named(record.vertices),
             component=record.component,
-            former=tuple(sorted([*record.merged, *record.split_from])),
+            former=(*sorted(record.merged), *([record.split_from] if record.split_from else [])),
         )
         for record in records
     )

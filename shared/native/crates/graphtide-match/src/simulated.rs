@@ -22,7 +22,7 @@ pub struct Simulated {
     engine: Simulation,
     signatures: Vec<SignatureId>,
     bounds: Bounds,
-    consumes: bool,
+    report: Report,
     /// The last edge that the engine before it consumed, with its time.
     consumed_before: Option<(Time, EdgeRef)>,
     found: Found,
@@ -37,7 +37,7 @@ impl Simulated {
         Ok(Self {
             pattern,
             consumed_before: None,
-            consumes: query.report == Report::Instances,
+            report: query.report,
             engine: Simulation::new(&query, variant, limits)?,
             signatures: signatures.to_vec(),
             bounds: Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) },
@@ -101,6 +101,11 @@ impl Simulated {
         self.hand_over(rows);
     }
 
+    /// Whether it tells what changes, also when edges expire.
+    pub fn tells_changes(&self) -> bool {
+        self.report == Report::Changes
+    }
+
     /// When there is something to be told though no edge comes; none where expiry is not told.
     pub fn next_expiry(&self) -> Option<Time> {
         self.engine.next_expiry()
@@ -121,7 +126,7 @@ impl Simulated {
     /// Takes edges that come now for such as came before the pattern, of which nothing is told.
     pub fn begin_warming(&mut self) {
         // Only what is consumed follows from what would have been told.
-        self.engine.set_course(if self.consumes { Course::Warming } else { Course::Restoring });
+        self.engine.set_course(if self.report == Report::Instances { Course::Warming } else { Course::Restoring });
     }
 
     /// Takes edges that come now for such as another engine had for the same pattern: which it consumed is known.

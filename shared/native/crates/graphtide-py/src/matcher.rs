@@ -91,6 +91,10 @@ impl PyMatcher {
         self.begin(py, budget, move |matcher, meter| Answer::Pushed(matcher.push(&records, start, most, meter)))
     }
 
+    fn finish(&mut self, py: Python<'_>) -> PyResult<bool> {
+        self.begin(py, None, move |matcher, meter| Answer::Pushed(matcher.finish(meter)))
+    }
+
     fn pushed(&mut self) -> PyResult<Option<Pushed>> {
         let Some(Answer::Pushed(progress)) = self.answer.take() else { return Ok(None) };
         let stopped = progress.stopped.map(|limit| (limit.pattern, limit.limit));

@@ -116,6 +116,10 @@ class SimulationOracle:
             self._consumed = min(number for _, number in part)
         return told
 
+    def finish(self) -> list[Component]:
+        """Take the end of the stream; return what is told of the time that passes."""
+        return self._expire(2**63)
+
     def _expire(self, now: int) -> list[Component]:
         """Let the edges of one time after the other leave the window: each is of use up to its own time and the window."""
         told: list[Component] = []

@@ -205,6 +205,7 @@ impl Matcher {
     pub(super) fn settle_with(&mut self, number: usize) {
         let pattern = &self.patterns[number];
         self.timers.set(number as u32, pattern.next_expiry());
+        self.has_timers |= pattern.has_times();
         self.window = self.window.max(pattern.window);
         self.has_threads |= pattern.has_threads();
         self.live += pattern.live();

@@ -151,6 +151,8 @@ pub struct Matcher {
     told: Told,
     has_threads: bool,
     timers: Timers,
+    /// Whether some pattern may ever have a time.
+    has_timers: bool,
     /// What the edges of the store satisfied, and what patterns were made from; where patterns may change.
     satisfied: Option<Satisfied>,
     blueprints: Blueprints,
@@ -191,6 +193,7 @@ impl Matcher {
             told: Told::default(),
             has_threads: false,
             timers: Timers::default(),
+            has_timers: false,
             satisfied: adaptive.then(Satisfied::default),
             blueprints: Blueprints::default(),
             allowances: Allowances::new(&works, work),
@@ -211,6 +214,7 @@ impl Matcher {
         matcher.window = matcher.patterns.iter().map(|pattern| pattern.window).max().unwrap_or(1);
         matcher.names = matcher.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
         matcher.has_threads = matcher.patterns.iter().any(Registered::has_threads);
+        matcher.has_timers = matcher.patterns.iter().any(Registered::has_times);
         for number in 0..matcher.patterns.len() {
             matcher.set_gates(number);
         }
@@ -228,6 +232,18 @@ impl Matcher {
             (true, false) => self.take_all::<true, false>(batch, from, most, meter),
             (true, true) => self.take_all::<true, true>(batch, from, most, meter),
         }
+    }
+
+    /// Takes the end of the stream: patterns tell what follows when all time has passed. No record may follow.
+    ///
+    /// What does not follow from time alone stays as it is: partial matches of the window are alive.
+    pub fn finish(&mut self, meter: &mut Meter<'_>) -> Progress {
+        let mut progress = Progress::default();
+        self.advance(Time::MAX, meter);
+        self.hand_over(&mut progress.matches, meter);
+        progress.ended = meter.ended();
+        progress.work = meter.taken();
+        progress
     }
 
     /// Grants every pattern the work that so many records are worth, for time that passed without them.
@@ -288,7 +304,7 @@ impl Matcher {
         let ts = batch.ts()[row];
         self.now = self.now.max(ts);
         if self.timers.are_due(self.now) {
-            self.advance(meter);
+            self.advance(self.now, meter);
         }
         if batch.operations()[row] == Operation::Delete {
             self.delete(batch.id(row), ts, out, meter);
@@ -342,7 +358,7 @@ impl Matcher {
                     pattern.is_occupied = true;
                     self.occupied.push(target.pattern);
                 }
-                let (before, waits) = (pattern.live(), pattern.next_expiry());
+                let before = pattern.live();
                 let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
                     allowances.take_record(self.totals.records);
                     begin(allowances, target.pattern, meter)
@@ -362,7 +378,7 @@ impl Matcher {
                     }
                     inserted = inserted.and(pattern.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
                 }
-                if pattern.next_expiry() != waits {
+                if self.has_timers {
                     self.timers.set(target.pattern, pattern.next_expiry());
                 }
                 // Patterns on other threads are counted when they are drained.
@@ -434,9 +450,8 @@ impl Matcher {
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
                 let pattern = &mut self.patterns[target.pattern as usize];
-                let waits = pattern.next_expiry();
                 pattern.delete((born, edge), ts, &mut self.rows, meter);
-                if pattern.next_expiry() != waits {
+                if self.has_timers {
                     self.timers.set(target.pattern, pattern.next_expiry());
                 }
             }
@@ -496,12 +511,12 @@ impl Matcher {
 
     /// Lets patterns tell what follows from the time alone.
     #[cold]
-    fn advance(&mut self, meter: &mut Meter<'_>) {
-        while let Some(number) = self.timers.next_due(self.now) {
+    fn advance(&mut self, now: Time, meter: &mut Meter<'_>) {
+        while let Some(number) = self.timers.next_due(now) {
             let pattern = &mut self.patterns[number as usize];
             meter.tick(1);
             let before = pattern.live();
-            pattern.expire(self.now, &mut self.rows, meter);
+            pattern.expire(now, &mut self.rows, meter);
             self.live = self.live + pattern.live() - before;
             self.timers.set(number, pattern.next_expiry());
         }

@@ -366,6 +366,14 @@ impl Registered {
         }
     }
 
+    /// Whether it may ever have something to tell though no edge comes.
+    pub fn has_times(&self) -> bool {
+        match &self.engine {
+            Engine::Simulation(simulated) => simulated.tells_changes(),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => false,
+        }
+    }
+
     /// When it has something to tell though no edge comes.
     #[inline]
     pub fn next_expiry(&self) -> Option<Time> {

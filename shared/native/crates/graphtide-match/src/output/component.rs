@@ -182,12 +182,16 @@ impl<'a> ComponentRef<'a> {
         if let Some((name, former)) = self.named() {
             out.extend_from_slice(b",\"component\":");
             name.with_text(|text| write_string(text, out));
-            if !former.is_empty() {
-                out.extend_from_slice(match kind {
-                    Kind::Extend => b",\"merged\":".as_slice(),
-                    Kind::Match | Kind::Retract => b",\"split_from\":",
-                });
-                write_list(&former, |id, out| id.with_text(|text| write_string(text, out)), out);
+            match (kind, former.as_slice()) {
+                (_, []) => {}
+                (Kind::Extend, merged) => {
+                    out.extend_from_slice(b",\"merged\":");
+                    write_list(merged, |id, out| id.with_text(|text| write_string(text, out)), out);
+                }
+                (Kind::Match | Kind::Retract, [split_from, ..]) => {
+                    out.extend_from_slice(b",\"split_from\":");
+                    split_from.with_text(|text| write_string(text, out));
+                }
             }
         }
         if let Some(totals) = self.totals() {
