@@ -73,7 +73,7 @@ def test_a_match_that_nobody_was_told_of_is_not_retracted() -> None:
     asked = parse("PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 100  PATTERN two MATCH (a)-[x:k]->(b) ON s WINDOW 100")
     life = Life(asked, "timing")
     life.push(life.decoded([edge(1)]))
-    life.matcher.forget_reported(0)
+    life.matcher.begin(0)
     life.push(life.decoded([edge(2)]))
     found = life.push(life.decoded([edge(3, deletes="e1")])) + life.push(life.decoded([edge(4, deletes="e2")]))
     assert sorted(dict(each.edges)["x"] for each in found) == ["e1", "e2", "e2"]

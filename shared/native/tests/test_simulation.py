@@ -15,6 +15,7 @@ from graphtide_core.time import EventTime
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
+from graphtide_testing.components import by_text, expected, reported
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
@@ -23,24 +24,8 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import Report, SubgraphPattern
-    from graphtide_testing.found import Found
-    from graphtide_testing.oracles.simulation import Component
 
 ENGINES = FAMILIES["simulation"]
-Told = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
-
-
-def reported(found: Found) -> Told:
-    return (found.kind, found.detected_at, frozenset(found.edges), found.component, found.former)
-
-
-def expected(component: Component) -> Told:
-    of = component.component or ""
-    return (component.kind.value, component.detected_at, component.pairs, of, component.former)
-
-
-def by_text(told: list[Told]) -> list[Told]:
-    return sorted(told, key=lambda each: (each[0], each[1], sorted(each[2]), *each[3:]))
 
 
 def check(pattern: SubgraphPattern, edges: tuple[Edge, ...], engine: str) -> int:
@@ -74,6 +59,16 @@ def test_many_random_streams(report: Report) -> None:
         for engine in ENGINES:
             told[engine] += check(pattern, edges, engine)
     assert min(told.values()) > 100, "the cases must have matches"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_edge_of_the_query_from_a_vertex_to_itself_has_two_ends_in_the_data(engine: str) -> None:
+    (pattern,) = parse("PATTERN p MATCH (q)-[e]->(q) WHERE e.src <= e.dst UNDER DUAL SIMULATION ON s WINDOW 12")
+    there, back, loop = (
+        Edge(EdgeId(name), EventTime(ts), VertexId(name[0]), VertexId(name[1]), "k")
+        for ts, name in enumerate(("ab", "ba", "aa"))
+    )
+    assert check(pattern, (there, back, loop), engine) == 1
 
 
 @given(

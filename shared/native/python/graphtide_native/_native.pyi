@@ -305,7 +305,14 @@ class Matcher:
     def totals(self) -> dict[str, int]:
         """Return the counts of the whole pass."""
 
-    def add(self, pattern: bytes, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> bool:
+    def add(
+        self,
+        pattern: bytes,
+        untold: Sequence[EdgeBatch],
+        told: Sequence[EdgeBatch],
+        has_begun: bool,
+        residue: tuple[int, int] | None,
+    ) -> bool:
         """Begin to add a pattern with its past, of which nobody or somebody was told; say whether that is done."""
 
     def added(self) -> int:
@@ -344,8 +351,17 @@ class Matcher:
     def selected(self, batch: EdgeBatch) -> EdgeBatch | None:
         """Return the records selected from the batch, if that is done."""
 
-    def forget_reported(self, number: int) -> None:
-        """Never retract the matches that a pattern reported so far."""
+    def wait(self, number: int, residue: tuple[int, int] | None) -> None:
+        """Let a pattern's matches not count until it begins; it had consumed so much, if it consumes and that is known."""
+
+    def begin(self, number: int) -> bool:
+        """Begin to let a pattern's matches count; say whether that is done."""
+
+    def residue(self, number: int) -> tuple[int, int] | None:
+        """Return how far a pattern has consumed, if it consumes and has begun."""
+
+    def advance(self, now: int) -> bool:
+        """Begin to take it that the stream is at a time; say whether that is done. What came of it is that of a push."""
 
     def mark_shed(self, number: int) -> None:
         """Mark a pattern's matches as incomplete from now on."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.ids import EdgeId, MatchId, VertexId
 from graphtide_core.match import Completeness, ComponentMatch, MatchKind, SubgraphMatch
+from graphtide_core.residue import Frontier
 from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
@@ -262,11 +263,11 @@ class Matcher:
 
     def finish(self) -> Iterator[MatchBatch]:
         """Take the end of the stream: yield what patterns tell when all time has passed. No record may follow."""
-        if not self._native.finish():
-            self._finish()
-        found = self._native.pushed()
-        if found is not None and len(found[0]):
-            yield MatchBatch(found[0], self._plans)
+        yield from self._told(self._native.finish())
+
+    def advance(self, now: int) -> Iterator[MatchBatch]:
+        """Take it that the stream is at a time: yield what patterns tell from that alone. Records before it may not follow."""
+        yield from self._told(self._native.advance(now))
 
     def grant(self, records: int) -> None:
         """Grant every pattern the work that so many records are worth, for time that passed without them."""
@@ -304,6 +305,8 @@ class Matcher:
         untold: Sequence[EdgeBatch],
         told: Sequence[EdgeBatch],
         projected: Sequence[str] | None = None,
+        has_begun: bool = True,
+        residue: Frontier | None = None,
     ) -> int:
         """Match one more pattern from the next record on, with the state that it would have if it had been there all along.
 
@@ -317,6 +320,8 @@ class Matcher:
                 want, at least. Of the matches that they complete nobody was told, and nobody will be.
             told: the records after those, likewise. The matches that they complete count as reported: they may be retracted.
             projected: the attributes of batches from now on, and of these; they begin with those before. None where they stay.
+            has_begun: whether its matches count from the next record on, or counted with those told; else it waits for `begin`.
+            residue: how far it has consumed, where it has begun before and consumes.
 
         Returns:
             The number of the pattern, which may be that of one that was removed.
@@ -326,7 +331,7 @@ class Matcher:
         """
         self._projected = self._projected if projected is None else tuple(projected)
         encoded = encode_one(plan, self._unit, self._projected, limits, self._concurrency)
-        if not self._native.add(encoded, untold, told):
+        if not self._native.add(encoded, untold, told, has_begun, residue):
             self._finish()
         number = self._native.added()
         self._removed.discard(number)
@@ -357,9 +362,28 @@ class Matcher:
             self._finish()
         return self._native.selected(batch) or batch
 
-    def forget_reported(self, number: int) -> None:
-        """Never retract the matches that a pattern reported so far: nobody was told of them."""
-        self._native.forget_reported(number)
+    def wait(self, number: int, residue: Frontier | None = None) -> None:
+        """Let a pattern wait for `begin`: what it finds until then counts for nothing. Call it before the first `push`.
+
+        Args:
+            number: the pattern's place among the plans.
+            residue: how far it had consumed, where it consumes and that is known: it is to begin where that was so.
+        """
+        self._native.wait(number, residue)
+
+    def begin(self, number: int) -> None:
+        """Let a pattern's matches count from the next record on: those before are never retracted, for nobody was told of them.
+
+        Where it consumes and was not told how far it had come, it consumes now as it would have if the edges of the window had
+        been the first.
+        """
+        if not self._native.begin(number):
+            self._finish()
+
+    def residue(self, number: int) -> Frontier | None:
+        """Return how far a pattern has consumed; None if it does not consume, or waits and was not told."""
+        residue = self._native.residue(number)
+        return None if residue is None else Frontier(*residue)
 
     def mark_shed(self, number: int) -> None:
         """Mark a pattern's matches as incomplete from now on, as they were where its state comes from."""
@@ -391,6 +415,14 @@ class Matcher:
         """Return what was told of every pattern so far, in the order of the plans; nothing if they are not traced."""
         told = self._native.funnels() or ()
         return tuple(funnel(native, plan.pattern) for native, plan in zip(told, self._plans, strict=False))
+
+    def _told(self, is_done: bool) -> Iterator[MatchBatch]:
+        """Yield what came of work that is under way, if it is not done already."""
+        if not is_done:
+            self._finish()
+        found = self._native.pushed()
+        if found is not None and len(found[0]):
+            yield MatchBatch(found[0], self._plans)
 
     def _finish(self, is_cancelled: Callable[[], bool] = lambda: False) -> None:
         """Give the work under way its turns until it is done, or nobody wants it any more."""

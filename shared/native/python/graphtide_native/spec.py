@@ -90,7 +90,8 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
     pattern = plan.pattern
     vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
     edges = {edge.name: place for place, edge in enumerate(pattern.edges)}
-    writer = _ExpressionWriter(edges, vertices, places, [(vertices[e.source], vertices[e.target]) for e in pattern.edges])
+    ends = [(vertices[edge.source], vertices[edge.target]) for edge in pattern.edges]
+    writer = _ExpressionWriter(edges, vertices, places, ends, pattern.is_simulation)
     return {
         "name": pattern.name,
         "version": pattern.version,
@@ -144,6 +145,7 @@ class _ExpressionWriter:
     vertices: Mapping[str, int]
     places: Mapping[str, int]
     ends: Sequence[tuple[int, int]]
+    is_simulation: bool
 
     def write(self, expression: p.Expression) -> Json:
         match expression:
@@ -179,7 +181,11 @@ class _ExpressionWriter:
             case "ts" | "id":
                 return {attribute.name: edge}
             case "src" | "dst":
-                return {"vertex_id": self.ends[edge][attribute.name == "dst"]}
+                side = int(attribute.name == "dst")
+                source, target = self.ends[edge]
+                # Under dual simulation such an edge need be no loop.
+                is_apart = self.is_simulation and source == target
+                return {"end": [edge, side]} if is_apart else {"vertex_id": self.ends[edge][side]}
             case "label" | "src_label" | "dst_label":
                 return {"attribute": [edge, _LABEL_COLUMNS[attribute.name]]}
             case name:

@@ -37,6 +37,8 @@ pub enum Expression {
     Id(u8),
     /// Name of a vertex.
     VertexId(u8),
+    /// Name of an edge's source (0) or target (1), where that one record is bound alone: both may be one query vertex then.
+    End(u8, u8),
     /// Comparison of two values.
     Compare(Comparison, Box<(Expression, Expression)>),
     /// Arithmetic on two numbers.
@@ -220,6 +222,7 @@ impl Expression {
             Self::Ts(edge) => Operand::Int(bindings.ts(*edge)),
             Self::Id(edge) => bindings.id(*edge).into(),
             Self::VertexId(vertex) => bindings.vertex(*vertex).into(),
+            Self::End(_, side) => bindings.vertex(*side).into(),
             Self::Compute(operator, operands) => {
                 compute(*operator, operands.0.evaluate(bindings), operands.1.evaluate(bindings))
             }
@@ -236,7 +239,7 @@ impl Expression {
     pub fn reads(&self) -> (u64, u128) {
         match self {
             Self::Literal(_) => (0, 0),
-            Self::Attribute(edge, _) | Self::Ts(edge) | Self::Id(edge) => (1 << edge, 0),
+            Self::Attribute(edge, _) | Self::Ts(edge) | Self::Id(edge) | Self::End(edge, _) => (1 << edge, 0),
             Self::VertexId(vertex) => (0, 1 << vertex),
             Self::Compare(_, operands) | Self::Compute(_, operands) => union(operands.0.reads(), operands.1.reads()),
             Self::And(operands) | Self::Or(operands) => operands.iter().map(Self::reads).fold((0, 0), union),
@@ -251,7 +254,7 @@ impl Expression {
     /// Steps that it takes to evaluate: its parts.
     pub fn steps(&self) -> u32 {
         1 + match self {
-            Self::Literal(_) | Self::Attribute(..) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) => 0,
+            Self::Literal(_) | Self::Attribute(..) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) | Self::End(..) => 0,
             Self::Compare(_, operands) | Self::Compute(_, operands) => operands.0.steps() + operands.1.steps(),
             Self::And(operands) | Self::Or(operands) => operands.iter().map(Self::steps).sum(),
             Self::In(operand, options) => operand.steps() + options.len() as u32,
@@ -265,7 +268,7 @@ impl Expression {
     pub fn attributes(&mut self, f: &mut impl FnMut(u8, &mut u16)) {
         match self {
             Self::Attribute(edge, column) => f(*edge, column),
-            Self::Literal(_) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) => {}
+            Self::Literal(_) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) | Self::End(..) => {}
             Self::Compare(_, operands) | Self::Compute(_, operands) => {
                 operands.0.attributes(f);
                 operands.1.attributes(f);
@@ -293,6 +296,7 @@ impl Expression {
             Self::Ts(name) => Self::Ts(edge(*name)),
             Self::Id(name) => Self::Id(edge(*name)),
             Self::VertexId(name) => Self::VertexId(vertex(*name)),
+            Self::End(name, side) => Self::End(edge(*name), *side),
             Self::Compare(comparison, operands) => Self::Compare(*comparison, two(operands)),
             Self::Compute(operator, operands) => Self::Compute(*operator, two(operands)),
             Self::Negate(operand) => Self::Negate(one(operand)),

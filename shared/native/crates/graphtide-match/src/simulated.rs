@@ -5,7 +5,7 @@
 
 use graphtide_engine::meter::Meter;
 use graphtide_graph::Time;
-use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::store::EdgeRef;
 use graphtide_simulation::{
     Arrival, Course, Found, Frontier, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
 };
@@ -15,6 +15,17 @@ use crate::output::{ItemReport, Rows};
 use crate::plan::{self, PatternSpec, ReportSpec};
 use crate::timing::{self, Bounds};
 
+/// How far a pattern is whose engine is given the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// Its matches do not count yet.
+    Not,
+    /// Its matches count from now on.
+    Now,
+    /// Its matches counted before, and consumption had come so far, if it consumes.
+    Before(Frontier),
+}
+
 /// The engine of one pattern, with what it found and the matcher has not yet.
 #[derive(Debug)]
 pub struct Simulated {
@@ -23,8 +34,8 @@ pub struct Simulated {
     signatures: Vec<SignatureId>,
     bounds: Bounds,
     report: Report,
-    /// The last edge that the engine before it consumed, with its time.
-    consumed_before: Option<(Time, EdgeRef)>,
+    /// Whether its matches do not count yet.
+    waits: bool,
     found: Found,
 }
 
@@ -36,7 +47,7 @@ impl Simulated {
         let limits = Limits { edges: partial_matches, bytes: state_bytes };
         Ok(Self {
             pattern,
-            consumed_before: None,
+            waits: false,
             report: query.report,
             engine: Simulation::new(&query, variant, limits)?,
             signatures: signatures.to_vec(),
@@ -114,40 +125,67 @@ impl Simulated {
     /// Forgets all edges.
     pub fn clear(&mut self) {
         self.engine.clear();
-        self.consumed_before = None;
     }
 
-    /// The last edge that was consumed, with its time.
-    pub fn consumed(&self) -> Option<(Time, EdgeRef)> {
-        let here = self.engine.frontier().zip(self.engine.consumed());
-        here.map(|(frontier, edge)| (frontier.at, edge)).or(self.consumed_before)
+    /// How far consumption has come, where that is of use and its matches count, or counted when that was told; else nothing.
+    pub fn residue(&self) -> Option<Frontier> {
+        match (self.report, self.waits) {
+            (Report::Maximal | Report::Changes, _) => None,
+            (Report::Instances, true) => self.engine.frontier(),
+            (Report::Instances, false) => Some(self.engine.frontier().unwrap_or(Frontier::NOTHING)),
+        }
+    }
+
+    /// Takes edges that come now without consumption, until its matches count; what was consumed before stays so.
+    pub fn wait(&mut self, residue: Option<Frontier>) {
+        if self.report == Report::Instances {
+            self.waits = true;
+            self.engine.set_frontier(residue);
+            self.engine.set_course(Course::Restoring);
+        }
+    }
+
+    /// Lets its matches count from the next record on. If nothing is known of what it consumed, it consumes as it would have if
+    /// the edges of the window were the first.
+    pub fn begin(&mut self, now: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
+        if std::mem::take(&mut self.waits) {
+            self.advance(now, rows, meter);
+            if self.engine.frontier().is_none() {
+                self.engine.warm(meter);
+            }
+            self.engine.set_course(Course::Live);
+        }
     }
 
     /// Takes edges that come now for such as came before the pattern, of which nothing is told.
-    pub fn begin_warming(&mut self) {
-        // Only what is consumed follows from what would have been told.
-        self.engine.set_course(if self.report == Report::Instances { Course::Warming } else { Course::Restoring });
+    ///
+    /// Where it waits for its beginning, it consumes nothing; else, what it would have consumed, or did.
+    pub fn begin_replay(&mut self, begun: Begun) {
+        self.engine.set_course(Course::Restoring);
+        match (self.report, begun) {
+            (Report::Maximal | Report::Changes, _) => {}
+            (Report::Instances, Begun::Not) => self.wait(None),
+            (Report::Instances, Begun::Now) => self.engine.set_course(Course::Warming),
+            (Report::Instances, Begun::Before(residue)) => self.engine.set_frontier(Some(residue)),
+        }
     }
 
-    /// Takes edges that come now for such as another engine had for the same pattern: which it consumed is known.
-    ///
-    /// `consumed` is the last edge that it consumed, if that is still in the window; `edges` are those to come, in stream order.
-    pub fn begin_restoring(&mut self, consumed: Option<(Time, EdgeRef)>, edges: &[EdgeRef], store: &EdgeStore) {
-        self.consumed_before = consumed;
-        self.engine.set_frontier(consumed.map(|(at, last)| {
-            let of_tick: Vec<EdgeRef> = edges.iter().copied().filter(|&edge| store.get(edge).ts == at).collect();
-            let mut before_last = store.refs().filter(|&edge| store.get(edge).ts == at).take_while(|&edge| edge != last);
-            // It may have been deleted since.
-            let ties =
-                before_last.by_ref().filter(|edge| of_tick.contains(edge)).count() + usize::from(of_tick.contains(&last));
-            Frontier { at, ties: ties as u32 }
-        }));
-        self.engine.set_course(Course::Restoring);
+    /// Says of the edge that comes next how many of its time came before it.
+    pub fn count_from(&mut self, ts: Time, before: u32) {
+        self.engine.count_from(Frontier { at: ts, ties: before });
     }
 
     /// Takes edges for new ones again.
     pub fn end_replay(&mut self) {
-        self.engine.set_course(Course::Live);
+        if !self.waits {
+            self.engine.set_course(Course::Live);
+        }
+    }
+
+    /// Takes over what another engine of the same pattern knows; says whether its limits allow that.
+    pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> bool {
+        self.waits = other.waits;
+        self.engine.take_over(&mut other.engine, meter)
     }
 
     /// Edges held.

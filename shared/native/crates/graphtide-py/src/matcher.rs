@@ -11,6 +11,8 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_match::matcher::{Matcher, Options, Past, Progress, Registered};
 use graphtide_match::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
 use graphtide_match::plan::{InvalidPlan, PatternSpec};
+use graphtide_match::simulated::Begun;
+use graphtide_simulation::Frontier;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -45,6 +47,7 @@ enum Answer {
     Replanned(Result<bool, InvalidPlan>),
     Added(Result<u32, InvalidPlan>),
     Selected(EdgeBatch),
+    Begun,
 }
 
 /// Work on a matcher: it comes back with the answer.
@@ -88,11 +91,11 @@ impl PyMatcher {
 
     fn push(&mut self, py: Python<'_>, batch: &PyEdgeBatch, start: usize, most: usize, budget: Option<u64>) -> PyResult<bool> {
         let records = Arc::clone(&batch.inner);
-        self.begin(py, budget, move |matcher, meter| Answer::Pushed(matcher.push(&records, start, most, meter)))
+        self.start(py, budget, move |matcher, meter| Answer::Pushed(matcher.push(&records, start, most, meter)))
     }
 
     fn finish(&mut self, py: Python<'_>) -> PyResult<bool> {
-        self.begin(py, None, move |matcher, meter| Answer::Pushed(matcher.finish(meter)))
+        self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.finish(meter)))
     }
 
     fn pushed(&mut self) -> PyResult<Option<Pushed>> {
@@ -104,13 +107,13 @@ impl PyMatcher {
 
     fn replan(&mut self, py: Python<'_>, number: usize, pattern: &[u8]) -> PyResult<bool> {
         let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        self.begin(py, None, move |matcher, meter| Answer::Replanned(matcher.replan(number, spec.plan, meter)))
+        self.start(py, None, move |matcher, meter| Answer::Replanned(matcher.replan(number, spec.plan, meter)))
     }
 
     fn replanned(&mut self) -> PyResult<bool> {
         match self.answer.take() {
             Some(Answer::Replanned(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
-            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::Selected(_)) | None => Ok(false),
+            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::Selected(_) | Answer::Begun) | None => Ok(false),
         }
     }
 
@@ -120,19 +123,26 @@ impl PyMatcher {
         pattern: &[u8],
         untold: Vec<PyRef<'_, PyEdgeBatch>>,
         told: Vec<PyRef<'_, PyEdgeBatch>>,
+        has_begun: bool,
+        residue: Option<(i64, u32)>,
     ) -> PyResult<bool> {
         let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let [untold, told] =
             [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
-        self.begin(py, None, move |matcher, meter| {
-            Answer::Added(matcher.add(spec, Past { untold: &untold, told: &told }, meter))
+        let begun = match (has_begun, residue.map(frontier)) {
+            (false, _) => Begun::Not,
+            (true, None) => Begun::Now,
+            (true, Some(residue)) => Begun::Before(residue),
+        };
+        self.start(py, None, move |matcher, meter| {
+            Answer::Added(matcher.add(spec, Past { untold: &untold, told: &told, begun }, meter))
         })
     }
 
     fn added(&mut self) -> PyResult<u32> {
         match self.answer.take() {
             Some(Answer::Added(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
-            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Selected(_)) | None => {
+            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Selected(_) | Answer::Begun) | None => {
                 Err(PyRuntimeError::new_err("no pattern was added"))
             }
         }
@@ -144,13 +154,13 @@ impl PyMatcher {
 
     fn select(&mut self, py: Python<'_>, batch: &PyEdgeBatch) -> PyResult<bool> {
         let records = Arc::clone(&batch.inner);
-        self.begin(py, None, move |matcher, meter| Answer::Selected(matcher.select(&records, meter)))
+        self.start(py, None, move |matcher, meter| Answer::Selected(matcher.select(&records, meter)))
     }
 
     fn selected(&mut self, batch: &PyEdgeBatch) -> Option<PyEdgeBatch> {
         match self.answer.take() {
             Some(Answer::Selected(records)) => Some(batch.with(records)),
-            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Added(_)) | None => None,
+            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Added(_) | Answer::Begun) | None => None,
         }
     }
 
@@ -175,9 +185,24 @@ impl PyMatcher {
         Ok(())
     }
 
-    fn forget_reported(&mut self, number: usize) -> PyResult<()> {
-        self.ready_mut()?.forget_reported(number);
+    fn wait(&mut self, number: usize, residue: Option<(i64, u32)>) -> PyResult<()> {
+        self.ready_mut()?.wait(number, residue.map(frontier));
         Ok(())
+    }
+
+    fn begin(&mut self, py: Python<'_>, number: usize) -> PyResult<bool> {
+        self.start(py, None, move |matcher, meter| {
+            matcher.begin(number, meter);
+            Answer::Begun
+        })
+    }
+
+    fn residue(&self, number: usize) -> PyResult<Option<(i64, u32)>> {
+        Ok(self.ready()?.residue(number).map(|residue| (residue.at, residue.ties)))
+    }
+
+    fn advance(&mut self, py: Python<'_>, now: i64) -> PyResult<bool> {
+        self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.advance(now, meter)))
     }
 
     fn mark_shed(&mut self, number: usize) -> PyResult<()> {
@@ -237,7 +262,7 @@ impl PyMatcher {
         }
     }
 
-    fn begin(
+    fn start(
         &mut self,
         py: Python<'_>,
         budget: Option<u64>,
@@ -290,6 +315,10 @@ impl Drop for PyMatcher {
             let _ = turns::go_on::<Work>(paused);
         }
     }
+}
+
+fn frontier((at, ties): (i64, u32)) -> Frontier {
+    Frontier { at, ties }
 }
 
 fn describe<'py>(py: Python<'py>, matcher: &Matcher, pattern: &Registered) -> PyResult<Bound<'py, PyDict>> {

@@ -95,6 +95,11 @@ impl Coloring {
         }
     }
 
+    /// Leaves the numbers out that come before one.
+    pub(crate) fn skip_to(&mut self, number: Number) {
+        self.edges.skip_to(number, Colored { red: 0, next: [NONE; 2], previous: [NONE; 2] });
+    }
+
     /// Colours an edge, and the edges around it.
     pub(crate) fn arrive(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
         self.corners.resize(window.places().max(self.corners.len()), BARE);

@@ -55,6 +55,14 @@ impl Engine {
         }
     }
 
+    /// Leaves the numbers out that come before one: their edges left the window before this engine came.
+    pub(crate) fn skip_to(&mut self, number: Number) {
+        match self {
+            Self::Baseline | Self::Signature(_) => {}
+            Self::Coloring(coloring) => coloring.skip_to(number),
+        }
+    }
+
     /// Forgets an edge that is about to leave the window.
     pub(crate) fn depart(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
         match self {

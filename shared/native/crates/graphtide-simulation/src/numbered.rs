@@ -37,8 +37,27 @@ impl<T> Numbered<T> {
 
     /// Appends an entry.
     pub(crate) fn push(&mut self, value: T) -> Number {
+        let number = self.next();
         self.entries.push_back(Entry { value, gone: false });
-        self.first + self.entries.len() as Number - 1
+        number
+    }
+
+    /// Leaves the numbers out that come before one, in the middle with a value that takes the room.
+    pub(crate) fn skip_to(&mut self, number: Number, value: T)
+    where
+        T: Copy,
+    {
+        if self.entries.is_empty() {
+            self.first = number;
+        }
+        while self.next() < number {
+            self.entries.push_back(Entry { value, gone: true });
+        }
+    }
+
+    /// The number of the entry that comes next.
+    pub(crate) fn next(&self) -> Number {
+        self.first + self.entries.len() as Number
     }
 
     /// Removes an entry, and frees the room of all that are gone at the front.

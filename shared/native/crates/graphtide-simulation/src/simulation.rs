@@ -19,19 +19,25 @@ use crate::funnel::Funnel;
 use crate::numbered::Number;
 use crate::pattern::Pattern;
 use crate::query::{Arrival, Limits, Outcome, Query, QueryError, Report, Variant};
-use crate::window::Window;
+use crate::window::{Held, Window};
 use crate::work::Work;
 
 /// How far consumption has come under [`Report::Instances`]: the one thing an engine knows that does not follow from the
 /// window.
 ///
-/// It counts arrivals, so a replay has to hand over all of a tick that were handed over before, those deleted since included.
+/// It counts arrivals, so a replay has to hand over all of a tick that were handed over before, those deleted since included,
+/// or to say where it leaves some out ([`Simulation::count_from`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frontier {
     /// The `at` of the last edge that is consumed.
     pub at: i64,
     /// How many arrivals of this `at` there were, up to that edge.
     pub ties: u32,
+}
+
+impl Frontier {
+    /// That of a query which has consumed nothing.
+    pub const NOTHING: Self = Self { at: i64::MIN, ties: 0 };
 }
 
 /// Whether records are new to the query, and what is done about those that are not.
@@ -55,8 +61,6 @@ pub struct Simulation {
     engine: Engine,
     changes: Changes,
     frontier: Option<Frontier>,
-    /// The last edge that is consumed, if it was consumed here.
-    consumed: Option<EdgeRef>,
     newest: Frontier,
     course: Course,
     fixpoint: Fixpoint,
@@ -80,8 +84,7 @@ impl Simulation {
             window: Window::default(),
             changes: Changes::default(),
             frontier: None,
-            consumed: None,
-            newest: Frontier { at: i64::MIN, ties: 0 },
+            newest: Frontier::NOTHING,
             course: Course::Live,
             fixpoint: Fixpoint::default(),
             peak: 0,
@@ -155,17 +158,61 @@ impl Simulation {
         self.frontier
     }
 
-    /// The last edge that was consumed, which may have left the window since: its time is that of the frontier.
-    pub fn consumed(&self) -> Option<EdgeRef> {
-        self.consumed
-    }
-
     /// Consumes all edges at or before a frontier, those still to arrive included.
     pub fn set_frontier(&mut self, frontier: Option<Frontier>) {
         self.frontier = frontier;
         if let Some(frontier) = frontier {
             self.consume(frontier, &mut Meter::unbounded(&Unhurried));
         }
+    }
+
+    /// Counts arrivals on from one, as if it had been handed over just now.
+    pub fn count_from(&mut self, arrival: Frontier) {
+        self.newest = arrival;
+    }
+
+    /// Consumes as if the edges held had come one by one before the query, which has consumed nothing: see [`Course::Warming`].
+    ///
+    /// Cost: that of taking them again.
+    pub fn warm(&mut self, meter: &mut Meter<'_>) {
+        let held: Vec<(Number, Held)> = self.window.iter().map(|(number, held)| (number, *held)).collect();
+        let arrivals = held.iter().map(|(_, held)| {
+            let [source, target] = held.ends.map(|place| self.window.vertex(place));
+            let &Held { edge, ts, at, fits, .. } = held;
+            Arrival { edge, ts, at, source, target, fits }
+        });
+        let arrivals: Vec<Arrival> = arrivals.collect();
+        let (newest, course, funnel) = (self.newest, self.course, self.funnel);
+        for &(number, _) in &held {
+            self.depart(number, meter);
+        }
+        self.course = Course::Warming;
+        let mut found = Found::default();
+        for (arrival, (_, held)) in arrivals.iter().zip(&held) {
+            self.count_from(Frontier { at: held.at, ties: held.tie - 1 });
+            self.insert(arrival, &mut found, meter);
+        }
+        (self.newest, self.course, self.funnel) = (newest, course, funnel);
+    }
+
+    /// Takes over what another engine at work on the same query knows, if the limits allow that; says whether it did.
+    ///
+    /// Cost: O(edges held).
+    pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> bool {
+        for (number, _) in other.window.iter() {
+            self.engine.skip_to(number);
+            self.engine.arrive(&self.pattern, &other.window, number, &mut Work::Upkeep(meter));
+        }
+        self.engine.skip_to(other.window.next());
+        let bytes = other.window.bytes() + self.engine.bytes(&other.window) + other.changes.bytes();
+        if self.limits.bytes.is_some_and(|most| bytes as u64 >= most) {
+            return false;
+        }
+        self.window = std::mem::take(&mut other.window);
+        self.changes = std::mem::take(&mut other.changes);
+        (self.frontier, self.newest, self.course) = (other.frontier, other.newest, other.course);
+        (self.peak, self.funnel) = (other.peak, other.funnel);
+        true
     }
 
     /// Sets what the records to come are to the query.
@@ -183,8 +230,7 @@ impl Simulation {
             self.depart(number, &mut meter);
         }
         self.frontier = None;
-        self.consumed = None;
-        self.newest = Frontier { at: i64::MIN, ties: 0 };
+        self.newest = Frontier::NOTHING;
     }
 
     /// Edges held.
@@ -275,7 +321,6 @@ impl Simulation {
                     let held = self.window.get(earliest);
                     let frontier = Frontier { at: held.at, ties: held.tie };
                     self.frontier = Some(frontier);
-                    self.consumed = Some(held.edge);
                     self.consume(frontier, meter);
                 }
             }

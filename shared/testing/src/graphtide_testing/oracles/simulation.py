@@ -112,13 +112,27 @@ class SimulationOracle:
         if part is None:
             return told
         told.append(Component(MatchKind.MATCH, edge.ts, self._named(part)))
-        if self._consumes:
-            self._consumed = min(number for _, number in part)
+        self._consume(part)
         return told
+
+    def begin(self) -> None:
+        """Let reports count from the next record on: what is consumed is what would be if the edges there were the first."""
+        self._consumed = -1
+        alive = self._inside
+        for place, last in enumerate(alive):
+            self._inside = [each for each in alive[: place + 1] if self._edges[each].ts >= self._edges[last].ts - self._window]
+            for part in self._graph():
+                if any(number == last for _, number in part):
+                    self._consume(part)
+        self._inside = alive
 
     def finish(self) -> list[Component]:
         """Take the end of the stream; return what is told of the time that passes."""
         return self._expire(2**63)
+
+    def _consume(self, part: _Part) -> None:
+        if self._consumes:
+            self._consumed = self._oldest(part)
 
     def _expire(self, now: int) -> list[Component]:
         """Let the edges of one time after the other leave the window: each is of use up to its own time and the window."""

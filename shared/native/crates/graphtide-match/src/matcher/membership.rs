@@ -15,18 +15,19 @@ use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
-use hashbrown::{HashMap, HashSet, HashTable};
+use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::allowances::Allowances;
-use super::warming::Warm;
+use super::warming::{Recalled, Warm};
 use super::{Counts, Matcher, Registered, engine, hash, split_predicates};
 use crate::dispatch::{NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, is_label};
 use crate::output::PatternNames;
 use crate::plan::{InvalidPlan, LimitPolicy, Limits, PatternSpec, PlanSpec};
 use crate::search::postings::RingId;
+use crate::simulated::Begun;
 use graphtide_engine::meter::{Meter, Unhurried};
 
 /// What patterns were made from, and what became free.
@@ -55,6 +56,8 @@ pub struct Past<'a> {
     pub untold: &'a [Arc<EdgeBatch>],
     /// Edges after those: their matches count as reported.
     pub told: &'a [Arc<EdgeBatch>],
+    /// Whether the pattern's matches count, from when on, and what does not follow from the edges.
+    pub begun: Begun,
 }
 
 impl Matcher {
@@ -80,9 +83,9 @@ impl Matcher {
             self.patterns[number as usize] = pattern;
         }
         self.dispatch.seal();
-        let (edges, told) = self.recall(number as usize, past);
-        self.patterns[number as usize].begin_replay(None, &edges, &self.store, Time::MIN);
-        if self.warm(number as usize, &edges, &told, meter) == Warm::Limited {
+        let recalled = self.recall(number as usize, past);
+        self.patterns[number as usize].begin_replay(past.begun);
+        if self.warm(number as usize, &recalled, meter) == Warm::Limited {
             let pattern = &mut self.patterns[number as usize];
             pattern.shed = true;
             pattern.paused |= pattern.limits.policy == LimitPolicy::Fail;
@@ -246,19 +249,22 @@ impl Matcher {
         }
     }
 
-    /// Finds the edges of a pattern's past in the store, or puts them there. Returns them in their order, and those whose matches
-    /// somebody was told of.
-    fn recall(&mut self, number: usize, past: Past<'_>) -> (Vec<EdgeRef>, HashSet<EdgeRef, FxBuildHasher>) {
+    /// Finds the edges of a pattern's past in the store, or puts them there.
+    fn recall(&mut self, number: usize, past: Past<'_>) -> Recalled {
         if let Some(labels) = &mut self.labels {
             self.symbols.lock().copy_new_names(labels);
         }
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
         let alive_from = self.now.saturating_sub(self.patterns[number].window - 1);
+        let in_arrival_order = self.patterns[number].simulated().is_some();
         let mut stored = Stored::default();
-        let (mut edges, mut told) = (Vec::new(), HashSet::default());
+        let mut recalled = Recalled::default();
         let pace = Unhurried;
-        for (which, row) in alive(&batches, alive_from) {
+        for (which, row, is_alive) in recent(&batches, alive_from) {
+            if !is_alive && !in_arrival_order {
+                continue;
+            }
             let (batch, is_told) = (batches[which], which >= past.untold.len());
             let class = self.dispatch.class(batch.labels()[row]);
             if class == NO_CLASS {
@@ -273,6 +279,10 @@ impl Matcher {
             }
             let Some(sets) = &mut self.satisfied else { break };
             let (ts, id) = (batch.ts()[row], batch.id(row));
+            recalled.arrive(ts);
+            if !is_alive {
+                continue;
+            }
             let values = self.kept_columns.iter().map(|&column| record.value(column));
             let edge = if let Some(edge) = stored.take(&self.store, ts, id) {
                 let class = self.store.get(edge).class;
@@ -296,15 +306,14 @@ impl Matcher {
                 self.know(edge);
                 edge
             };
-            edges.push(edge);
-            if is_told {
-                told.insert(edge);
-            }
+            recalled.keep(edge, is_told);
         }
         self.store.settle_late();
-        // Of the edges of one time, late ones are first wherever they lie.
-        edges.sort_by_key(|&edge| (self.store.get(edge).ts, !edge.is_late()));
-        (edges, told)
+        if !in_arrival_order {
+            // Of the edges of one time, late ones are first wherever they lie.
+            recalled.edges.sort_by_key(|&edge| (self.store.get(edge).ts, !edge.is_late()));
+        }
+        recalled
     }
 
     /// Lets an edge that came late be found by its id, unless the id was given again since.
@@ -324,27 +333,27 @@ impl Matcher {
     }
 }
 
-/// Which rows of batches are edges from a time on that were not deleted: batch and row.
-fn alive(batches: &[&EdgeBatch], alive_from: Time) -> Vec<(usize, usize)> {
+/// Which rows of batches are edges from a time on: batch, row, and whether it was not deleted.
+fn recent(batches: &[&EdgeBatch], alive_from: Time) -> Vec<(usize, usize, bool)> {
     let rows = || (0..batches.len()).flat_map(|which| (0..batches[which].len()).map(move |row| (which, row)));
     let is_deletion = |&(which, row): &(usize, usize)| batches[which].operations()[row] == Operation::Delete;
-    let mut alive: Vec<Option<(usize, usize)>> = Vec::new();
+    let mut recent: Vec<(usize, usize, bool)> = Vec::new();
     let mut places: HashMap<IdRef<'_>, usize, FxBuildHasher> = HashMap::default();
     let deletes = rows().any(|row| is_deletion(&row));
     for (which, row) in rows() {
         let id = batches[which].id(row);
         if is_deletion(&(which, row)) {
             if let Some(place) = places.remove(&id) {
-                alive[place] = None;
+                recent[place].2 = false;
             }
         } else if batches[which].ts()[row] >= alive_from {
             if deletes && !id.is_made() {
-                places.insert(id, alive.len());
+                places.insert(id, recent.len());
             }
-            alive.push(Some((which, row)));
+            recent.push((which, row, true));
         }
     }
-    alive.into_iter().flatten().collect()
+    recent
 }
 
 /// Finds edges of the store by time and id, each once; they are asked for in order of time.

@@ -239,7 +239,7 @@ impl Matcher {
     /// What does not follow from time alone stays as it is: partial matches of the window are alive.
     pub fn finish(&mut self, meter: &mut Meter<'_>) -> Progress {
         let mut progress = Progress::default();
-        self.advance(Time::MAX, meter);
+        self.tell_expiry(Time::MAX, meter);
         self.hand_over(&mut progress.matches, meter);
         progress.ended = meter.ended();
         progress.work = meter.taken();
@@ -304,7 +304,7 @@ impl Matcher {
         let ts = batch.ts()[row];
         self.now = self.now.max(ts);
         if self.timers.are_due(self.now) {
-            self.advance(self.now, meter);
+            self.tell_expiry(self.now, meter);
         }
         if batch.operations()[row] == Operation::Delete {
             self.delete(batch.id(row), ts, out, meter);
@@ -511,7 +511,7 @@ impl Matcher {
 
     /// Lets patterns tell what follows from the time alone.
     #[cold]
-    fn advance(&mut self, now: Time, meter: &mut Meter<'_>) {
+    fn tell_expiry(&mut self, now: Time, meter: &mut Meter<'_>) {
         while let Some(number) = self.timers.next_due(now) {
             let pattern = &mut self.patterns[number as usize];
             meter.tick(1);

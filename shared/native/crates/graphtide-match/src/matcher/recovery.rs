@@ -4,9 +4,12 @@
 //! and the deletions, are all there is to keep: whoever feeds them to a new matcher, and throws its matches away, has the state of
 //! the old one, whichever plans the two have.
 
+use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_simulation::Frontier;
 
-use super::{Matcher, NO_CLASS};
+use super::allowances::{Bounded, SAVED};
+use super::{Matcher, NO_CLASS, Progress, Registered};
 use crate::dispatch::Record;
 use graphtide_engine::meter::Meter;
 
@@ -34,11 +37,48 @@ impl Matcher {
         selected
     }
 
-    /// Forgets the matches that a pattern reported so far: they are not retracted any more. Others were told of them, or nobody.
-    pub fn forget_reported(&mut self, number: usize) {
+    /// Lets a pattern wait for [`Self::begin`]: what it finds until then counts for nothing. Call it before it takes anything.
+    ///
+    /// `residue` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
+    pub fn wait(&mut self, number: usize, residue: Option<Frontier>) {
+        if let Some(simulated) = self.patterns.get_mut(number).and_then(Registered::simulated) {
+            simulated.wait(residue);
+        }
+    }
+
+    /// Lets a pattern's matches count from the next record on: those before are not retracted, others were told of them, or nobody.
+    pub fn begin(&mut self, number: usize, meter: &mut Meter<'_>) {
         if let Some(reported) = &mut self.reported {
             reported.forget(number as u32);
         }
+        let (now, rows) = (self.now, &mut self.rows);
+        let Some(pattern) = self.patterns.get_mut(number) else { return };
+        let (work, records) = (pattern.limits.work, SAVED.saturating_add(pattern.live() as u64));
+        let before = pattern.live();
+        let Some(simulated) = pattern.simulated() else { return };
+        meter.begin(work.map_or(u64::MAX, |work| work.saturating_mul(records)));
+        simulated.begin(now, rows, meter);
+        rows.clear();
+        if let Some(refusal) = meter.end() {
+            let _ = pattern.refused(refusal, work.map(Bounded::Pattern), meter);
+        }
+        self.live = self.live + pattern.live() - before;
+    }
+
+    /// What a pattern knows that does not follow from the edges of its window; none where that is nothing.
+    pub fn residue(&self, number: usize) -> Option<Frontier> {
+        self.patterns.get(number).and_then(Registered::residue)
+    }
+
+    /// Takes it that the stream is at a time: patterns tell what follows from that alone.
+    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) -> Progress {
+        self.now = self.now.max(now);
+        let mut progress = Progress::default();
+        self.tell_expiry(self.now, meter);
+        self.hand_over(&mut progress.matches, meter);
+        progress.ended = meter.ended();
+        progress.work = meter.taken();
+        progress
     }
 
     /// Lets a pattern's matches be marked as incomplete from now on.

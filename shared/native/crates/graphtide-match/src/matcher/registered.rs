@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use graphtide_graph::Time;
-use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::store::EdgeRef;
+use graphtide_simulation::Frontier;
 
 use super::allowances::Bounded;
 use crate::concurrent::{Concurrent, Drained};
@@ -14,7 +15,7 @@ use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
 use crate::search::gate::Gate;
 use crate::search::postings::{Access, Postings, ReaderId, RingId};
-use crate::simulated::Simulated;
+use crate::simulated::{Begun, Simulated};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 use crate::trace::{Node, Trace, Tracer, Untraced};
@@ -347,22 +348,39 @@ impl Registered {
         }
     }
 
-    /// Takes edges that come now for such as came before it; of `other`, the same pattern as it was, it has what does not follow
-    /// from the window.
-    pub fn begin_replay(&mut self, other: Option<&Self>, edges: &[EdgeRef], store: &EdgeStore, alive_from: Time) {
-        let Engine::Simulation(simulated) = &mut self.engine else { return };
-        match other.map(|other| &other.engine) {
-            Some(Engine::Simulation(other)) => {
-                simulated.begin_restoring(other.consumed().filter(|&(at, _)| at >= alive_from), edges, store);
-            }
-            _ => simulated.begin_warming(),
+    /// Takes edges that come now for such as came before it.
+    pub fn begin_replay(&mut self, begun: Begun) {
+        if let Some(simulated) = self.simulated() {
+            simulated.begin_replay(begun);
         }
     }
 
     /// Takes edges for new ones again.
     pub fn end_replay(&mut self) {
-        if let Engine::Simulation(simulated) = &mut self.engine {
+        if let Some(simulated) = self.simulated() {
             simulated.end_replay();
+        }
+    }
+
+    /// Takes over what another engine of the same pattern knows, where it can: says whether its limits allow that; else nothing,
+    /// and the edges of the window are to be taken again.
+    pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> Option<bool> {
+        Some(self.simulated()?.take_over(other.simulated()?, meter))
+    }
+
+    /// Its engine, if it is one of dual simulation.
+    pub fn simulated(&mut self) -> Option<&mut Simulated> {
+        match &mut self.engine {
+            Engine::Simulation(simulated) => Some(simulated),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
+        }
+    }
+
+    /// What its engine knows that does not follow from the edges of the window.
+    pub fn residue(&self) -> Option<Frontier> {
+        match &self.engine {
+            Engine::Simulation(simulated) => simulated.residue(),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
         }
     }
 

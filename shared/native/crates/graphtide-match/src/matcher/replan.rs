@@ -1,13 +1,12 @@
 //! Changing a pattern's plan while the stream runs.
 //!
 //! The new engine is warmed by the pattern's edges of the window, its matches are thrown away because the old engine has reported
-//! them, and it takes over between two records: nothing is lost and nothing comes twice.
+//! them, and it takes over between two records: nothing is lost and nothing comes twice. Engines of dual simulation hand over what
+//! they hold.
 //! Cost: O(edges kept) for one change, of which all but a look at each are the pattern's own.
 
-use hashbrown::HashSet;
-
 use super::Matcher;
-use super::warming::Warm;
+use super::warming::{Recalled, Warm};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use graphtide_engine::meter::Meter;
 
@@ -17,20 +16,25 @@ impl Matcher {
     pub fn replan(&mut self, number: usize, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         let spec = PatternSpec { plan, ..self.changeable(number)?.clone() };
         spec.check()?;
-        let edges = self.edges_of(number);
         let signatures = self.patterns[number].signatures.clone();
         let (_, across) = self.predicates(&spec);
         let new = self.with_engine(number, &spec, across, signatures)?;
-        let old = std::mem::replace(&mut self.patterns[number], new);
+        let mut old = std::mem::replace(&mut self.patterns[number], new);
         let new = &mut self.patterns[number];
         new.paused = old.paused;
         new.hits_before.clone_from(&old.hits_before);
         // What its lists gave up is missing from now on, whether it goes on reading them or not.
         new.shed = old.has_shed(&self.postings);
         new.limit.clone_from(&old.limit);
-        let alive_from = self.now.saturating_sub(new.window - 1);
-        new.begin_replay(Some(&old), &edges, &self.store, alive_from);
-        if self.warm(number, &edges, &HashSet::default(), meter) == Warm::Limited {
+        let warm = match new.take_over(&mut old, meter) {
+            Some(true) => Warm::Whole,
+            Some(false) => Warm::Limited,
+            None => {
+                let past = Recalled::stored(self.edges_of(number));
+                self.warm(number, &past, meter)
+            }
+        };
+        if warm == Warm::Limited {
             let refused = std::mem::replace(&mut self.patterns[number], old);
             self.leave(&refused);
             return Ok(false);

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
@@ -32,6 +33,41 @@ pub enum Warm {
     Limited,
 }
 
+/// Edges of the past that a new engine takes.
+#[derive(Debug, Default)]
+pub struct Recalled {
+    /// In their order.
+    pub edges: Vec<EdgeRef>,
+    /// Those whose matches somebody was told of.
+    pub told: HashSet<EdgeRef, FxBuildHasher>,
+    /// How many arrivals of its time there were before each, those deleted since included; empty where nobody counted.
+    pub before: Vec<u32>,
+    /// Arrivals of the last time of all.
+    newest: Option<(Time, u32)>,
+}
+
+impl Recalled {
+    /// What is in the store, none of which anybody is to be told of again.
+    pub fn stored(edges: Vec<EdgeRef>) -> Self {
+        Self { edges, ..Self::default() }
+    }
+
+    /// Counts an arrival, which may be deleted since.
+    pub fn arrive(&mut self, ts: Time) {
+        let same = self.newest.filter(|&(newest, _)| newest == ts).map_or(0, |(_, count)| count);
+        self.newest = Some((ts, same + 1));
+    }
+
+    /// Keeps the edge that arrived last.
+    pub fn keep(&mut self, edge: EdgeRef, is_told: bool) {
+        self.before.push(self.newest.map_or(0, |(_, count)| count - 1));
+        self.edges.push(edge);
+        if is_told {
+            self.told.insert(edge);
+        }
+    }
+}
+
 impl Matcher {
     /// The edges of the store that some edge of a pattern could be, in their order. Complexity: O(edges held).
     pub(super) fn edges_of(&self, number: usize) -> Vec<EdgeRef> {
@@ -47,14 +83,10 @@ impl Matcher {
         self.store.refs().filter(is_its).collect()
     }
 
-    /// Lets a pattern's engine take edges of the store in their order; matches that have one of `told` are kept, to be retracted.
-    pub(super) fn warm(
-        &mut self,
-        number: usize,
-        edges: &[EdgeRef],
-        told: &HashSet<EdgeRef, FxBuildHasher>,
-        meter: &mut Meter<'_>,
-    ) -> Warm {
+    /// Lets a pattern's engine take edges of the store in their order; matches that have one that was told of are kept, to be
+    /// retracted.
+    pub(super) fn warm(&mut self, number: usize, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
+        let Recalled { edges, told, before, newest } = recalled;
         let Self { patterns, postings, store, vertices, satisfied, reported, .. } = self;
         let (pattern, Some(sets)) = (&mut patterns[number], satisfied) else { return Warm::Limited };
         let mut signatures: Vec<SignatureId> = pattern.signatures.clone();
@@ -77,12 +109,15 @@ impl Matcher {
         let records = SAVED.saturating_add(edges.len() as u64);
         meter.begin(pattern.limits.work.map_or(u64::MAX, |work| work.saturating_mul(records)));
         let mut outcome = Warm::Whole;
-        for &edge in edges {
+        for (place, &edge) in edges.iter().enumerate() {
             let stored = *store.get(edge);
             meter.tick(1);
             let its = sets.get(&stored.class);
             let (source, target) = (stored.source, stored.target);
             let arrival = Arrival { ts: stored.ts, source, target, edge, satisfied: its, store, names: vertices };
+            if let (Some(simulated), Some(&before)) = (pattern.simulated(), before.get(place)) {
+                simulated.count_from(stored.ts, before);
+            }
             for query_edge in 0..pattern.signatures.len() {
                 if its.contains(&pattern.signatures[query_edge])
                     && pattern.insert(&arrival, query_edge as u8, postings, &mut found, Untraced, meter).is_err()
@@ -107,6 +142,9 @@ impl Matcher {
             keep(&mut found);
         }
         meter.end();
+        if let (Some(simulated), Some((ts, count))) = (pattern.simulated(), *newest) {
+            simulated.count_from(ts, count);
+        }
         pattern.end_replay();
         let drained = pattern.drain(&mut found, meter);
         keep(&mut found);

@@ -1,0 +1,28 @@
+"""Match components in the form in which tests compare them: what an engine reported, and what the oracle expects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphtide_testing.found import Found
+    from graphtide_testing.oracles.simulation import Component
+
+Told = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
+"""Kind, time of detection, pairs, id of the component, ids that it had."""
+
+
+def reported(found: Found) -> Told:
+    """Return what an engine reported."""
+    return (found.kind, found.detected_at, frozenset(found.edges), found.component, found.former)
+
+
+def expected(component: Component) -> Told:
+    """Return what the oracle expects."""
+    of = component.component or ""
+    return (component.kind.value, component.detected_at, component.pairs, of, component.former)
+
+
+def by_text(told: list[Told]) -> list[Told]:
+    """Return what was told in an order that does not depend on hashes."""
+    return sorted(told, key=lambda each: (each[0], each[1], sorted(each[2]), *each[3:]))
