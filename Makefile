@@ -190,6 +190,6 @@ $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime \
 	  --editable services/planner --editable services/statistics --editable services/admin_api \
 	  --editable services/ingestion --editable services/preprocess --editable "services/backfill[spark]" \
-	  --editable services/matcher_timing --editable services/matcher_sjtree --editable services/standalone \
-	  --editable shared/bench
+	  --editable services/matcher_timing --editable services/matcher_sjtree \
+	  --editable services/matcher_simulation --editable services/standalone --editable shared/bench
 	@touch $@

@@ -27,7 +27,7 @@ PATTERNS = (
     "PATTERN loop MATCH (a)-[x:x]->(b)-[y:x]->(a) ORDER x < y ON s WINDOW 90",
     "PATTERN three MATCH (a)-[x:x]->(b)-[y:y]->(c)-[z:y]->(d) ORDER x < z ON s WINDOW 40",
 )
-SERVICES = ("ingestion", "planner", "statistics", "matcher_timing", "matcher_sjtree", "admin_api")
+SERVICES = ("ingestion", "planner", "statistics", "matcher_timing", "matcher_sjtree", "matcher_simulation", "admin_api")
 REQUESTS = 60
 
 

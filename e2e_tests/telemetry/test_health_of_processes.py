@@ -23,6 +23,7 @@ OWN = {
     "statistics": ["test.statistics", "test.match-counts"],
     "matcher_timing": ["test.matcher_timing.0"],
     "matcher_sjtree": ["test.matcher_sjtree.0"],
+    "matcher_simulation": ["test.matcher_simulation.0"],
 }
 """Services without HTTP of their own, and what their workers are called."""
 

@@ -13,6 +13,7 @@ import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.errors import FencedError, InvalidPatternError, TransientError
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
+from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.time import EventTime
 from graphtide_query import parse, print_pattern
@@ -31,8 +32,6 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from graphtide_core.pattern import SubgraphPattern
 
 
 def is_in_the_language(pattern: SubgraphPattern) -> bool:
@@ -82,24 +81,26 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
     assert set(world.states().values()) <= {"running"}
 
 
+@pytest.mark.parametrize("family", ["isomorphism", "simulation"])
 @pytest.mark.parametrize("deletions", [True, False])
 @pytest.mark.parametrize("is_slow", [True, False])
 @given(seed=st.integers(0, 2**32))
 def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
-    *, deletions: bool, is_slow: bool, seed: int
+    *, family: str, deletions: bool, is_slow: bool, seed: int
 ) -> None:
     # Where it is slow, plans read one record of their past in a round.
     with (
         patch.object(joining, "MOST_RECORDS", 1 if is_slow else 16),
         patch.object(host, "JOIN_SECONDS", 0 if is_slow else 0.02),
     ):
-        come_and_go(Random(seed), deletions=deletions)
+        come_and_go(Random(seed), family, deletions=deletions)
 
 
-def come_and_go(rng: Random, *, deletions: bool) -> None:
+def come_and_go(rng: Random, family: str, *, deletions: bool) -> None:
     """Let plans come and go on a host that is killed now and then, and look at what it reported."""
     world = World(StreamName("s"))
-    waiting = dense_patterns()
+    waiting = dense_patterns(family)
+    engines = FAMILIES[family]
     running: dict[SubgraphPattern, int] = {}
     forgotten: dict[SubgraphPattern, int] = {}
     rest = list(dense_edges(rng, 50, deletions=deletions))
@@ -111,14 +112,14 @@ def come_and_go(rng: Random, *, deletions: bool) -> None:
             if waiting:
                 pattern = waiting.pop(rng.randrange(len(waiting)))
                 running[pattern] = max(0, world.end() - rng.choice((0, 0, 1, 6)))
-                world.plan(pattern, rng.choice(FAMILIES["isomorphism"]), start=running[pattern])
+                world.plan(pattern, rng.choice(engines), start=running[pattern])
         if running and rng.random() < 0.15:
             pattern = rng.choice(list(running))
             forgotten[pattern] = running.pop(pattern)
             world.forget(pattern)
         if running and rng.random() < 0.15:
             pattern = rng.choice(list(running))
-            world.plan(pattern, rng.choice(FAMILIES["isomorphism"]), start=running[pattern])
+            world.plan(pattern, rng.choice(engines), start=running[pattern])
         if rng.random() < 0.7:
             world.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))
             world.live(rng.randint(0, 4))
@@ -164,6 +165,30 @@ def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_
     world.settle()
     expected = world.expected(first, 0) + (world.expected(second, start) if start is not None else [])
     assert world.matches() == sorted(expected)
+    assert set(world.states().values()) <= {"running"}
+
+
+@given(st.lists(NAMED, min_size=2, max_size=3), CHOICES)
+def test_components_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_killed(
+    epochs: list[tuple[Edge, ...]], rng: Any
+) -> None:
+    world = World(StreamName("s"))
+    patterns, starts = dense_patterns("simulation"), dict[SubgraphPattern, int]()
+    for number, edges in enumerate(epochs):
+        if number:
+            world.begin_epoch(told=rng.random() < 0.7)
+        for edge in edges:
+            label = {"x": "k", "y": "l"}.get(edge.label or "", edge.label)
+            world.send([replace(edge, id=EdgeId(f"{number}.{edge.id}"), label=label)])
+            if patterns and rng.random() < 0.3:
+                pattern = patterns.pop(rng.randrange(len(patterns)))
+                starts[pattern] = max(0, world.end() - rng.choice((0, 0, 2)))
+                world.plan(pattern, rng.choice(FAMILIES["simulation"]), start=starts[pattern])
+            world.fuse.length = rng.randint(1, 60)
+            world.live(rng.randint(0, 3))
+    world.settle()
+    for pattern, start in starts.items():
+        assert world.matches(pattern.name) == world.expected(pattern, start), pattern.name
     assert set(world.states().values()) <= {"running"}
 
 

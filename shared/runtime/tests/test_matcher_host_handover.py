@@ -17,7 +17,7 @@ from graphtide_core.errors import TransientError
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.time import EventTime
 from graphtide_query import parse
-from graphtide_query.families import FAMILIES
+from graphtide_query.families import FAMILIES, family_of
 from graphtide_runtime.matcher_host import checkpoint_form, checkpointing, host, joining, stream_work
 from graphtide_runtime.matcher_host.handover import Handover
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
@@ -68,14 +68,14 @@ class Moves:
     def begin(self, pattern: SubgraphPattern, service: str, start: int) -> None:
         """Give a pattern to its first host."""
         self.start[pattern], self.at[pattern] = start, service
-        self.world.plan(pattern, "timing", service=service, start=start)
+        self.world.plan(pattern, _engine(pattern), service=service, start=start)
 
     def leave(self, pattern: SubgraphPattern) -> None:
         """Ask the host of a pattern to stop for another."""
-        self.world.plan(pattern, "timing", service=self.at[pattern], desired="stopped", start=self.start[pattern])
+        self.world.plan(pattern, _engine(pattern), service=self.at[pattern], desired="stopped", start=self.start[pattern])
         self.leaving[pattern] = self.world.epoch
 
-    def arrive(self, pattern: SubgraphPattern, engine: str = "timing") -> bool:
+    def arrive(self, pattern: SubgraphPattern, engine: str | None = None) -> bool:
         """Give a pattern that is leaving to the other host, if the first has said where it stopped."""
         said = self.world.said().get(pattern.name)
         if said is None or (said.epoch, said.state) != (self.leaving[pattern], "stopped"):
@@ -84,11 +84,12 @@ class Moves:
         self.at[pattern] = SJ_TREE if said.service == TIMING else TIMING
         self.world.plan(
             pattern,
-            engine,
+            engine or _engine(pattern),
             service=self.at[pattern],
             start=self.start[pattern],
             reported_to=said.start,
             came_from=HostName(said.service, said.shard),
+            frontier=said.frontier,
         )
         return True
 
@@ -106,9 +107,8 @@ class Moves:
             for pattern in list(self.leaving):
                 self.arrive(pattern)
             said = self.world.said()
-            if not self.leaving and all(
-                (said[p.name].service, said[p.name].state) == (at, "running") for p, at in self.at.items()
-            ):
+            standing = {name: (each.service, each.state) for name, each in said.items()}
+            if not self.leaving and all(standing.get(each.name) == (at, "running") for each, at in self.at.items()):
                 return
         pytest.fail("some plan does not come to run")
 
@@ -116,6 +116,10 @@ class Moves:
         """Look at what was reported of each pattern."""
         for pattern, start in self.start.items():
             assert self.world.matches(pattern.name) == self.world.expected(pattern, start), pattern.name
+
+
+def _engine(pattern: SubgraphPattern) -> str:
+    return FAMILIES[family_of(pattern)][0]
 
 
 class Given(Counter[str]):
@@ -158,22 +162,23 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize("family", ["isomorphism", "simulation"])
 @pytest.mark.parametrize("deletions", [True, False])
 @pytest.mark.parametrize("is_slow", [True, False])
 @given(seed=st.integers(0, 2**32))
 def test_plans_move_to_and_fro_and_each_match_is_reported_once_whenever_a_host_is_killed(
-    *, deletions: bool, is_slow: bool, seed: int
+    *, family: str, deletions: bool, is_slow: bool, seed: int
 ) -> None:
     rng = Random(seed)
     with small_steps(hold=rng.choice((0.0, 60.0))) if is_slow else ExitStack():
-        move_to_and_fro(rng, deletions=deletions)
+        move_to_and_fro(rng, family, deletions=deletions)
 
 
-def move_to_and_fro(rng: Random, *, deletions: bool) -> None:
+def move_to_and_fro(rng: Random, family: str, *, deletions: bool) -> None:
     """Let plans move between hosts that are killed now and then, and look at what they reported."""
     moves = Moves()
     world = moves.world
-    waiting = dense_patterns()
+    waiting = dense_patterns(family)
     rest = list(dense_edges(rng, 50, deletions=deletions))
     while rest:
         size = rng.randint(1, 3)
@@ -186,7 +191,7 @@ def move_to_and_fro(rng: Random, *, deletions: bool) -> None:
             if pattern not in moves.leaving and rng.random() < 0.15:
                 moves.leave(pattern)
             elif pattern in moves.leaving:
-                moves.arrive(pattern, rng.choice(FAMILIES["isomorphism"]))
+                moves.arrive(pattern, rng.choice(FAMILIES[family]))
         for each in moves.worlds.values():
             if rng.random() < 0.7:
                 each.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))

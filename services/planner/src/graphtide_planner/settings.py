@@ -8,7 +8,7 @@ from graphtide_runtime.service import ServiceSettings
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from graphtide_planner.domain.planning import SJ_TREE, TIMING
+from graphtide_planner.domain.planning import SIMULATION, SJ_TREE, TIMING
 
 
 class PlannerSettings(ServiceSettings):
@@ -25,6 +25,6 @@ class PlannerSettings(ServiceSettings):
     )
 
     health: HealthSettings = HealthSettings(port=8082)
-    shards: dict[str, int] = Field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1})
+    shards: dict[str, int] = Field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1, SIMULATION: 1})
     time_unit: TimeUnit = TimeUnit.MILLISECOND
     margin: float = Field(default=0.8, gt=0, le=1)

@@ -25,6 +25,11 @@ def ingestion() -> None:
     _run("graphtide_ingestion", "server")
 
 
+def matcher_simulation() -> None:
+    """Run `graphtide-matcher-simulation`."""
+    _run("graphtide_matcher_simulation", "server")
+
+
 def matcher_sjtree() -> None:
     """Run `graphtide-matcher-sjtree`."""
     _run("graphtide_matcher_sjtree", "server")

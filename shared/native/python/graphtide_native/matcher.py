@@ -321,7 +321,7 @@ class Matcher:
             told: the records after those, likewise. The matches that they complete count as reported: they may be retracted.
             projected: the attributes of batches from now on, and of these; they begin with those before. None where they stay.
             has_begun: whether its matches count from the next record on, or counted with those told; else it waits for `begin`.
-            residue: how far it has consumed, where it has begun before and consumes.
+            residue: how far it has consumed, where it consumes and has begun before, here or elsewhere.
 
         Returns:
             The number of the pattern, which may be that of one that was removed.

@@ -25,4 +25,9 @@ def expected(component: Component) -> Told:
 
 def by_text(told: list[Told]) -> list[Told]:
     """Return what was told in an order that does not depend on hashes."""
-    return sorted(told, key=lambda each: (each[0], each[1], sorted(each[2]), *each[3:]))
+    return sorted(told, key=comparable)
+
+
+def comparable(told: Told) -> tuple[object, ...]:
+    """Return what was told in a form that does not depend on hashes."""
+    return (told[0], told[1], sorted(told[2]), *told[3:])

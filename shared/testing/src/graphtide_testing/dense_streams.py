@@ -27,10 +27,21 @@ PATTERN typed MATCH (a:A)-[x:k]->(b:B)-[y]->(c) ORDER x < y ON s WINDOW 10
 PATTERN single MATCH (a)-[x:l]->(b) WHERE x.m > 0 ON s WINDOW 5
 """
 
+_SIMULATIONS = """
+PATTERN flow MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y UNDER DUAL SIMULATION ON s WINDOW 6
+PATTERN flows MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 9
+PATTERN flowing MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 7
+PATTERN twice MATCH (a)-[x:k *2]->(b), (b)-[y:l]->(c) UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 14
+PATTERN mutual MATCH (a)-[x:k]->(b), (b)-[y]->(a) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 5
+PATTERN around MATCH (a)-[x]->(a) WHERE x.n > 0 UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 8
+PATTERN richer MATCH (a:A)-[x:k]->(b), (a)-[y:k]->(c)-[z]->(d) WHERE z.m = 1 UNDER DUAL SIMULATION ON s WINDOW 10
+PATTERN any MATCH (a)-[x:l]->(b) UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 3
+"""
 
-def dense_patterns() -> list[SubgraphPattern]:
-    """Return patterns that share some of their edges, and differ in windows, attributes, fixed vertices and labels."""
-    return list(parse(_PATTERNS))
+
+def dense_patterns(family: str = "isomorphism") -> list[SubgraphPattern]:
+    """Return patterns of a family that share some of their edges, and differ in windows, attributes, vertices and labels."""
+    return list(parse({"isomorphism": _PATTERNS, "simulation": _SIMULATIONS}[family]))
 
 
 def dense_edges(rng: Random, count: int, *, deletions: bool) -> tuple[Edge, ...]:

@@ -37,6 +37,7 @@ class Found:
     vertices: Named
     component: str = ""
     former: tuple[str, ...] = ()
+    is_component: bool = False
 
 
 class _Record(msgspec.Struct):
@@ -73,6 +74,7 @@ def key(match: Match) -> Found:
         vertices=named(match.vertices),
         component=component,
         former=tuple(former),
+        is_component=isinstance(match, ComponentMatch),
     )
 
 
@@ -99,6 +101,7 @@ def keys_in_json_lines(lines: str | bytes) -> list[Found]:
             vertices=named(record.vertices),
             component=record.component,
             former=(*sorted(record.merged), *([record.split_from] if record.split_from else [])),
+            is_component=any(isinstance(ids, list) for ids in record.edges.values()),
         )
         for record in records
     )

@@ -19,8 +19,10 @@ from graphtide_wire import control, ordered, ordered_body
 from graphtide_wire.plan_form import form_of
 from graphtide_wire.topics import Topics
 
+from graphtide_testing import components
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
+from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
 
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.ports.log import Log
+
+    from graphtide_testing.found import Found
+    from graphtide_testing.oracles.simulation import Component
 
 TOPICS: Final = Topics("test")
 FAST: Final = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, figures_seconds=0.0)
@@ -141,10 +146,12 @@ class World:
         reader.assign({TopicPartition(TOPICS.matches, 0): 0})
         read = reader.poll(0, 10**6)
         lines = [record.value or b"" for record in read if name is None or record.key == name.encode()]
-        return sorted(map(repr, keys_in_json_lines(b"\n".join(lines))))
+        return sorted(map(_comparable, keys_in_json_lines(b"\n".join(lines))))
 
     def expected(self, pattern: SubgraphPattern, start: int, end: int | None = None) -> list[str]:
         """Return what is to be reported of a pattern that runs from an offset on, up to another."""
+        if pattern.is_simulation:
+            return self._expected_components(pattern, start, end)
         found, told = [], set()
         for epoch in range(self.stream_epoch + 1):
             oracle = SubgraphOracle(pattern)
@@ -155,6 +162,18 @@ class World:
                         told.add(match.match_id)
         return sorted(found)
 
+    def _expected_components(self, pattern: SubgraphPattern, start: int, end: int | None) -> list[str]:
+        found: list[Component] = []
+        for epoch in range(self.stream_epoch + 1):
+            oracle, has_begun = SimulationOracle(pattern), False
+            for offset, _, edge in (each for each in self.sent if each[1] == epoch):
+                if offset >= start and not has_begun:
+                    has_begun = True
+                    oracle.begin()
+                told = oracle.push(edge)
+                found += told if offset >= start and (end is None or offset < end) else []
+        return sorted(repr(components.comparable(components.expected(each))) for each in found)
+
     def said(self) -> dict[str, control.StatusRecord]:
         """Return the last that was said of every pattern."""
         reader = self.log.reader(None)
@@ -164,3 +183,8 @@ class World:
     def states(self) -> dict[str, str]:
         """Return the last state of every pattern."""
         return {name: said.state for name, said in self.said().items()}
+
+
+def _comparable(found: Found) -> str:
+    """Return what was reported, of a component without what the oracle does not say."""
+    return repr(components.comparable(components.reported(found)) if found.is_component else found)

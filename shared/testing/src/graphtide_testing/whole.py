@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 PATIENCE = 90.0
 """Seconds within which a deployment that works has done what it was asked."""
 
-SERVICES = ("ingestion", "admin_api", "planner", "statistics", "matcher_timing", "matcher_sjtree")
+SERVICES = ("ingestion", "admin_api", "planner", "statistics", "matcher_timing", "matcher_sjtree", "matcher_simulation")
 """Ingestion makes the topics that the others read."""
 
 QUICK = {
     "matcher_timing": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
+    "matcher_simulation": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
     "matcher_sjtree": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
 }
 

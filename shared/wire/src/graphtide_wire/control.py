@@ -107,13 +107,23 @@ class HostName(msgspec.Struct, frozen=True):
     shard: Count
 
 
+class FrontierForm(msgspec.Struct, frozen=True):
+    """How far a pattern has consumed its stream, under `REPORT INSTANCES`.
+
+    Edges before `at`, and the first `ties` of its time that the pattern could use, take no part in matches any more.
+    """
+
+    at: int
+    ties: Count
+
+
 class PlanRecord(msgspec.Struct, frozen=True):
     """How a pattern is to be matched, and by whom.
 
     `start` is the offset of the first ordered record whose matches are reported; null is from now on. `reported_to` is the
     offset below which another host has reported them, where the plan moved, and `came_from` is that host. `until` belongs to
     `stopped`: the plan ends at that offset, or where its host is if that is later; null is at once. `registration` is that of
-    the pattern.
+    the pattern. `frontier` is how far the pattern had consumed where others have reported to.
     """
 
     name: Name
@@ -133,6 +143,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     registration: Count = 0
     format: Count = PLAN_FORMAT
     came_from: HostName | msgspec.UnsetType = msgspec.UNSET
+    frontier: FrontierForm | msgspec.UnsetType = msgspec.UNSET
 
 
 class ItemStatus(msgspec.Struct, frozen=True):
@@ -150,6 +161,7 @@ class StatusRecord(msgspec.Struct, frozen=True):
     `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
     first whose are not. `reports_from` is, where it runs, the offset from which this host reports them: past `start` where
     others did before. `position` is the offset that the host reads next. `items` tells of what the plan stores, item by item.
+    `frontier` is how far the pattern has consumed, at the position committed with this, or where the plan ended.
     """
 
     name: Name
@@ -169,6 +181,7 @@ class StatusRecord(msgspec.Struct, frozen=True):
     items: tuple[ItemStatus, ...] = ()
     stream: str = ""
     reports_from: Count | None = None
+    frontier: FrontierForm | msgspec.UnsetType = msgspec.UNSET
 
 
 def encode_pattern(record: PatternRecord) -> bytes:

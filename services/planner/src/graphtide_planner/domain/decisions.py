@@ -31,6 +31,7 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_query.families import AUTO
 from graphtide_wire.control import HostName, PatternText, PlanRecord
 from graphtide_wire.plan_form import form_of
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from graphtide_planner.domain.planning import SERVICES, is_better, least_loaded, planned, stream_of
@@ -159,7 +160,7 @@ def _after_the_end(
     if record.stream != stream_of(running):
         return _first(record, record.start, known, policy)
     if running.desired == "paused":
-        return _first(record, _latest(record.start, standing.start), known, policy)
+        return _resumed(record, running, standing, known, policy)
     if record.version != running.version:
         is_owed = standing.state == "stopped" and running.until is None and (standing.start or 0) < (record.start or 0)
         more = _followed(record, running, known) if is_owed else None
@@ -178,7 +179,7 @@ def _revived(
         # Nobody asked it to.
         return _after(standing, record, running.start, known, policy)
     if record.limits != running.limits or record.options.engine not in (AUTO, running.engine):
-        return _first(record, _latest(record.start, standing.start), known, policy)
+        return _resumed(record, running, standing, known, policy)
     return None
 
 
@@ -221,7 +222,16 @@ def _first(record: PatternRecord, start: int | None, known: Known, policy: Plann
 def _after(said: StatusRecord, record: PatternRecord, start: int | None, known: Known, policy: PlanningPolicy) -> PlanRecord:
     """Return the plan that lets a host go on where another said that it ended."""
     came_from = HostName(said.service, said.shard)
-    return replace(_first(record, start, known, policy), reported_to=said.start, came_from=came_from)
+    return replace(_first(record, start, known, policy), reported_to=said.start, came_from=came_from, frontier=said.frontier)
+
+
+def _resumed(
+    record: PatternRecord, running: PlanRecord, standing: StatusRecord, known: Known, policy: PlanningPolicy
+) -> PlanRecord:
+    """Return the plan that begins where another ended, of this version, or of one before it that begins later."""
+    start = _latest(record.start, standing.start)
+    goes_on = record.version == running.version and start == standing.start
+    return replace(_first(record, start, known, policy), frontier=standing.frontier if goes_on else UNSET)
 
 
 def _told(running: PlanRecord, desired: Desired, known: Known) -> PlanRecord:

@@ -33,7 +33,16 @@ if TYPE_CHECKING:
 
 TIMING: Final = "matcher_timing"
 SJ_TREE: Final = "matcher_sjtree"
-SERVICES: Final = {"timing": TIMING, "re-search": TIMING, "filtering": TIMING, "sj-tree": SJ_TREE}
+SIMULATION: Final = "matcher_simulation"
+SERVICES: Final = {
+    "timing": TIMING,
+    "re-search": TIMING,
+    "filtering": TIMING,
+    "sj-tree": SJ_TREE,
+    "ddst-coloring": SIMULATION,
+    "ddst-signature": SIMULATION,
+    "ddst-baseline": SIMULATION,
+}
 """The service that runs each engine."""
 
 
@@ -49,7 +58,7 @@ class PlanningPolicy:
         budget: how much work the planning of one pattern may do; one that needs more is refused, and the others go on.
     """
 
-    shards: Mapping[str, int] = field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1})
+    shards: Mapping[str, int] = field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1, SIMULATION: 1})
     unit: TimeUnit = TimeUnit.MILLISECOND
     margin: float = 0.8
     drift: DriftPolicy = field(default_factory=DriftPolicy)

@@ -18,8 +18,8 @@ use crate::timing::{self, Bounds};
 /// How far a pattern is whose engine is given the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
-    /// Its matches do not count yet.
-    Not,
+    /// Its matches do not count yet; what it had consumed, if it consumes and did before, is to hold where they begin to.
+    Not(Option<Frontier>),
     /// Its matches count from now on.
     Now,
     /// Its matches counted before, and consumption had come so far, if it consumes.
@@ -164,7 +164,7 @@ impl Simulated {
         self.engine.set_course(Course::Restoring);
         match (self.report, begun) {
             (Report::Maximal | Report::Changes, _) => {}
-            (Report::Instances, Begun::Not) => self.wait(None),
+            (Report::Instances, Begun::Not(residue)) => self.wait(residue),
             (Report::Instances, Begun::Now) => self.engine.set_course(Course::Warming),
             (Report::Instances, Begun::Before(residue)) => self.engine.set_frontier(Some(residue)),
         }

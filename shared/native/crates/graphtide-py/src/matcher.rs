@@ -130,7 +130,7 @@ impl PyMatcher {
         let [untold, told] =
             [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
         let begun = match (has_begun, residue.map(frontier)) {
-            (false, _) => Begun::Not,
+            (false, residue) => Begun::Not(residue),
             (true, None) => Begun::Now,
             (true, Some(residue)) => Begun::Before(residue),
         };

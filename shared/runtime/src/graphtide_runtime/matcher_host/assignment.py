@@ -7,11 +7,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import StreamName
+from graphtide_core.pattern import Report
 from graphtide_native.spec import Limits
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
     from graphtide_core.plan import Plan
+    from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
 
 NO_STREAM: Final = StreamName("")
@@ -50,6 +52,7 @@ class Assignment:
         start: offset of the first ordered record whose matches are reported; None for the next one read.
         reported_to: offset below which another host has reported them; None if none has.
         came_from: the group of that host, whose checkpoint may have the edges that the plan's state follows from.
+        frontier: how far the pattern had consumed where others have reported to, if it consumes.
         desired: `RUNNING`, `PAUSED`, or `STOPPED` for another to go on.
         until: where it is to stop: the offset of the first ordered record whose matches are not reported; None is at once.
     """
@@ -66,6 +69,7 @@ class Assignment:
     start: int | None = None
     reported_to: int | None = None
     came_from: str | None = None
+    frontier: Frontier | None = None
     desired: State = State.RUNNING
     until: int | None = None
 
@@ -97,6 +101,7 @@ class Standing:
         reports_from: where it runs, offset of the first record whose matches this host reports; None where that is `start`.
         reason: why it failed or was stopped; where it runs, what keeps it from being as safe as it should.
         position: offset of the next record when it was said, where that was told.
+        frontier: how far the pattern had consumed there, if it consumes and had begun; where the plan ended, at its end.
     """
 
     name: PatternName
@@ -108,6 +113,7 @@ class Standing:
     reports_from: int | None = None
     reason: str = ""
     position: int | None = field(default=None, compare=False)
+    frontier: Frontier | None = field(default=None, compare=False)
 
     def is_said_by(self, known: Standing | None) -> bool:
         """Whether what was said last says it: that it runs, and reports from no later offset, holds while it goes on."""
@@ -129,12 +135,24 @@ class Running:
         start: offset of the first record whose matches count as reported.
         reports_from: offset of the first record whose matches are to be reported: past `start` where that was done before.
         until: offset of the first record whose matches are not to be reported any more; None where it has no end.
+        frontier: how far the pattern had consumed at `reports_from`, if it consumes and began before.
     """
 
     assignment: Assignment
     start: int
     reports_from: int
     until: int | None = None
+    frontier: Frontier | None = None
+
+    @property
+    def begins(self) -> int:
+        """Offset of the first record whose matches count; of a pattern that consumes and began before, where it goes on."""
+        return self.start if self.frontier is None else self.reports_from
+
+    @property
+    def consumes(self) -> bool:
+        """Whether what the pattern can match depends on what it matched before."""
+        return self.assignment.plan.pattern.report is Report.INSTANCES
 
     def reports(self, offset: int) -> bool:
         """Whether the matches that the record at an offset completes are to be reported."""
@@ -148,7 +166,7 @@ class Running:
     def begun(cls, assignment: Assignment, position: int) -> Running:
         """Return a plan that was not run here before; `position` is that of the next record."""
         start = position if assignment.start is None else assignment.start
-        return cls(assignment, start, max(start, assignment.reported_to or 0))
+        return cls(assignment, start, max(start, assignment.reported_to or 0), frontier=assignment.frontier)
 
     @property
     def standing(self) -> Standing:
@@ -157,7 +175,5 @@ class Running:
 
     def ended(self, state: State, end: int, reason: str = "") -> Standing:
         """Return what is said of it where it ended; `end` is the offset of the first record whose matches were not reported."""
-        assignment = self.assignment
-        return Standing(
-            assignment.name, assignment.version, assignment.epoch, state, assignment.stream, start=end, reason=reason
-        )
+        of = self.assignment
+        return Standing(of.name, of.version, of.epoch, state, of.stream, start=end, reason=reason, frontier=self.frontier)

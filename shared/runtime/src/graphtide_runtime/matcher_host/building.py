@@ -65,7 +65,7 @@ class Built:
         """
         batch = self.stream_pass.decode(record)
         if epoch != self.stream_pass.epoch:
-            self.stream_pass, self.recorder = self.stream_pass.anew(epoch), Recorder()
+            self.stream_pass, self.recorder = self.stream_pass.anew(epoch, record.offset), Recorder()
             batch = self.stream_pass.decode(record)
         of = self.stream_pass
         if of.starts_at(record.offset):
@@ -168,8 +168,7 @@ class Builder:
 
     def _anew(self, built: Built, more: Sequence[Running], *, deletions: bool) -> Built:
         of = built.stream_pass
-        before = [each.reported_to(of.position) for each in of.running]
-        anew = self.build([*before, *more], of.position, deletions=deletions)
+        anew = self.build([*of.running_from(of.position), *more], of.position, deletions=deletions)
         anew.missed += built.missed
         return anew
 
@@ -193,8 +192,7 @@ class Builder:
         except UnreadableStreamError as error:
             _LOG.warning(events.CHECKPOINT_UNAVAILABLE, error=str(error), topic=self._partition.topic)
             return None
-        built.stream_pass.position = manifest.position
-        built.stream_pass.newest = manifest.newest
+        built.stream_pass.stand(manifest.position, manifest.newest)
         built.stream_pass.epoch = manifest.epoch
         built.stream_pass.mark_shed(manifest.shed)
         self._follow(built, manifest.position, position)

@@ -87,6 +87,8 @@ class Contents:
     def serves(self, running: Running) -> bool:
         """Whether all edges that a plan's state follows from are in it, and the plan has nothing to report from before.
 
+        Nor must one that consumes begin before, for that is where it stands then that all edges count.
+
         Complexity: O(query edges).
         """
         manifest, assignment = self.manifest, running.assignment
@@ -94,6 +96,7 @@ class Contents:
         return (
             assignment.unit.value == manifest.unit
             and running.reports_from >= manifest.position
+            and (running.begins >= manifest.position or not running.consumes)
             and alive_from >= manifest.since
             and all(manifest.attributes.get(each, never) <= alive_from for each in columns([assignment.plan.pattern]))
             and all(self.forms.get(each, never) <= alive_from for each in assignment.forms)

@@ -65,7 +65,7 @@ class Checkpoint:
 
         Complexity: O(query edges + log(frames)).
         """
-        return self.contents.serves(running) and not self._spans(running.start)
+        return self.contents.serves(running) and not self._spans(running.begins)
 
     def _spans(self, offset: int) -> bool:
         place = bisect_left(self.frames, offset, key=lambda frame: frame.first) - 1

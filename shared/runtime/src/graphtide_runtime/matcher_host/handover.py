@@ -103,8 +103,8 @@ class Handover:
         """
         frame, manifest = next(self._frames, None), self.contents.manifest
         if frame is None and self._is_whole:
-            to.position = self.position = min(manifest.position, end)
-            to.newest = manifest.newest if manifest.position <= end else to.newest
+            self.position = min(manifest.position, end)
+            to.stand(self.position, manifest.newest if manifest.position <= end else None)
         if frame is None or frame.last >= end:
             return None
         try:
@@ -133,7 +133,7 @@ class Handover:
             for frame in frames:
                 if frame.newest < self._alive_from:
                     continue
-                if any(frame.spans(each.start) for each in self.running):
+                if any(frame.spans(each.begins) for each in self.running):
                     return
                 yield frame
         self._is_whole = True

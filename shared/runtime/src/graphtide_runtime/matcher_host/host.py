@@ -159,6 +159,7 @@ class MatcherHost:
             for record in records:
                 opened.transactor.write(self._matched(record))
             opened.transactor.write(figures)
+            opened.transactor.write(self._tell_frontiers())
             over = self._over()
             opened.transactor.write([self._tell(standing) for standing in over])
             # Step 4.
@@ -254,8 +255,9 @@ class MatcherHost:
         messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
         over = work.over()
         told += [each.standing for each in running] + over
+        moved = work.moved()
         for standing in told:
-            if not standing.is_said_by(self._standings.get(standing.name)):
+            if standing.name in moved or not standing.is_said_by(self._standings.get(standing.name)):
                 position = work.position if standing.state is State.RUNNING else None
                 messages.append(self._tell(standing, position=position))
         self._commit(messages, {work.partition: Position(work.position)})
@@ -277,6 +279,7 @@ class MatcherHost:
             if joined:
                 messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
                 messages += [self._tell(each.standing, position=work.position) for each in joined]
+                work.moved()
                 self._commit(messages, {work.partition: Position(work.position)})
 
     def _judged(
@@ -401,7 +404,15 @@ class MatcherHost:
                 messages.append(self._tell(standing, report, work.position))
         return messages
 
+    def _tell_frontiers(self) -> list[Message]:
+        """Say how far patterns have consumed, with the positions of which that holds."""
+        moved = [(work, name) for work in self._works.values() for name in work.moved()]
+        return [self._tell(self._standings[name], self._figures.get(name), work.position) for work, name in moved]
+
     def _tell(self, standing: Standing, report: PatternReport | None = None, position: int | None = None) -> Message:
+        work = self._works.get(standing.stream)
+        here = None if work is None else work.frontier(standing.name, standing.version)
+        standing = standing if here is None else replace(standing, frontier=here)
         self._standings[standing.name] = standing
         return self._records.told(standing, report, position)
 

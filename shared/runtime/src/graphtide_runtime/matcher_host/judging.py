@@ -74,7 +74,12 @@ def _continued(wanted: Assignment, known: Standing | None, position: int) -> Run
     if known is None or known.version != wanted.version:
         return begun
     if known.state is State.RUNNING:
-        start = known.start or 0
-        return Running(wanted, start, max(known.end(position), wanted.reported_to or 0))
+        begun = replace(begun, start=known.start or 0, reports_from=wanted.reported_to or 0)
+        return _from(begun, known, known.end(position))
     # It ended here before: what was reported then is not reported again, whatever the plan knew of it.
-    return begun if known.start is None else begun.reported_to(known.start)
+    return begun if known.start is None else _from(begun, known, known.start)
+
+
+def _from(plan: Running, known: Standing, end: int) -> Running:
+    """Return the plan as it goes on where this host has reported to, unless others have reported more."""
+    return plan if end < plan.reports_from else replace(plan, reports_from=end, frontier=known.frontier)

@@ -11,6 +11,7 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
 from graphtide_core.plan import Plan
 from graphtide_core.ports.log import Message
+from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query import parse
@@ -118,6 +119,7 @@ class HostRecords:
             start=plan.start,
             reported_to=plan.reported_to,
             came_from=self._group(plan.came_from) if isinstance(plan.came_from, control.HostName) else None,
+            frontier=_frontier(plan.frontier),
             desired=_DESIRED[plan.desired],
             until=plan.until,
         )
@@ -157,6 +159,7 @@ class HostRecords:
             said.reports_from,
             said.reason or "",
             said.position,
+            _frontier(said.frontier),
         )
 
     def told(self, standing: Standing, report: PatternReport | None = None, position: int | None = None) -> Message:
@@ -173,6 +176,7 @@ class HostRecords:
             stream=standing.stream,
             start=standing.start,
             reports_from=standing.reports_from,
+            frontier=msgspec.UNSET if standing.frontier is None else control.FrontierForm(*standing.frontier),
             position=position,
             matches=report.matches if report is not None else 0,
             partial_matches=report.partial_matches if report is not None else 0,
@@ -209,6 +213,10 @@ class HostRecords:
 def _head(of: MatchRecord) -> match_events.MatchHead:
     tells_change = of.pattern.report is Report.CHANGES
     return match_events.MatchHead(of.match_id, of.pattern.name, of.pattern.version, of.kind, of.detected_at, tells_change)
+
+
+def _frontier(told: control.FrontierForm | msgspec.UnsetType) -> Frontier | None:
+    return Frontier(told.at, told.ties) if isinstance(told, control.FrontierForm) else None
 
 
 def _items(report: PatternReport) -> tuple[control.ItemStatus, ...]:

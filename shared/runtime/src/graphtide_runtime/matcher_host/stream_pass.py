@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import PatternName
+from graphtide_core.pattern import Report
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from graphtide_core.ports.log import Record
+    from graphtide_core.residue import Frontier
     from graphtide_native.matcher import MatchRecord, PatternReport
     from graphtide_native.records import EdgeBatch
     from graphtide_native.spec import Limits
@@ -89,8 +91,12 @@ class StreamPass:
         )
         self._decoder = self._new_decoder()
         self._places = {each.name: place for place, each in enumerate(assignments)}
-        self._starts = sorted((each.start, place) for place, each in enumerate(running))
+        self._starts = sorted((each.begins, place) for place, each in enumerate(running))
         self._started = 0
+        self._frontiers = {each.assignment.name: each.frontier for each in running if each.frontier is not None}
+        self._moved: set[PatternName] = set()
+        for place, each in enumerate(running):
+            self._matcher.wait(place, each.frontier)
         self._form_counts = Counter(form for each in assignments for form in each.forms)
         self._forms_since: dict[str, int] = {}
         self._forms: Mapping[str, int] | None = None
@@ -100,12 +106,14 @@ class StreamPass:
         self._untold: dict[PatternName, PatternReport] = {}
         self._granted_at: float | None = None
 
-    def anew(self, epoch: int) -> StreamPass:
-        """Return a pass of the same plans for another epoch: nothing taken so far has a part in its matches.
+    def anew(self, epoch: int, offset: int) -> StreamPass:
+        """Return a pass of the same plans for another epoch, which begins with the record at an offset.
 
+        Nothing taken so far has a part in its matches, and what was consumed so far is none of it.
         A plan that its limit paused stays paused, so that its host comes to say so.
         """
-        begun = StreamPass(self.running, deletions=self.deletions)
+        running = [each if offset < each.begins else replace(each, frontier=None) for each in self._running.values()]
+        begun = StreamPass(running, deletions=self.deletions)
         begun.epoch, begun.position = epoch, self.position
         begun._granted_at = self._granted_at
         begun._paused = {name: report for name, report in self.reports().items() if report.paused}
@@ -132,6 +140,23 @@ class StreamPass:
         """The plans. Complexity: O(plans)."""
         return list(self._running.values())
 
+    def running_from(self, position: int) -> list[Running]:
+        """Return the plans for a pass in whose place this one has reported what is before a position: where it stands.
+
+        Complexity: O(plans).
+        """
+        goes_on = (each.reported_to(position) for each in self._running.values())
+        return [replace(each, frontier=self._frontiers.get(each.assignment.name)) for each in goes_on]
+
+    def frontier(self, name: PatternName) -> Frontier | None:
+        """Return how far a pattern had consumed with the last record of which its plan reports; None if it does not consume."""
+        return self._frontiers.get(name)
+
+    def moved(self) -> set[PatternName]:
+        """Return the patterns that have consumed, or begun to, since the last call."""
+        moved, self._moved = self._moved, set()
+        return moved
+
     def __len__(self) -> int:
         """Return how many plans there are."""
         return len(self._running)
@@ -140,6 +165,10 @@ class StreamPass:
         """Return the plan of a pattern."""
         place = self._places.get(name)
         return None if place is None else self._running[place]
+
+    def mark_moved(self, names: Collection[PatternName]) -> None:
+        """Take over which patterns have consumed of those that this pass has."""
+        self._moved.update(self._frontiers.keys() & names)
 
     @property
     def alive_from(self) -> int:
@@ -158,9 +187,14 @@ class StreamPass:
     def push(self, batch: EdgeBatch, offset: int) -> Iterator[list[MatchRecord]]:
         """Take the edges of the record at an offset; yield what is to be reported, in parts."""
         self._pass_starts(offset)
+        consumed: set[PatternName] = set()
         for matches in self._matcher.push(batch):
             if self._reports_from <= offset:
-                yield [match for match in matches.records() if self._reports(match.pattern.name, offset)]
+                reported = [match for match in matches.records() if self._reports(match.pattern.name, offset)]
+                consumed.update(each.pattern.name for each in reported if each.pattern.report is Report.INSTANCES)
+                yield reported
+        for name in consumed:
+            self._note_frontier(self._places[name])
         self._advance(batch, offset + 1)
 
     def grant(self, now: float) -> None:
@@ -192,7 +226,7 @@ class StreamPass:
         return place is not None and self._running[place].assignment == assignment
 
     def starts_at(self, offset: int) -> bool:
-        """Whether some plan starts with the record at this offset, or began between the last one and it."""
+        """Whether some plan begins with the record at this offset, or began between the last one and it."""
         place = bisect_left(self._starts, (self.position,))
         return place < len(self._starts) and self._starts[place][0] <= offset
 
@@ -213,9 +247,13 @@ class StreamPass:
         if self.attributes != other.attributes:
             self.attributes = other.attributes
             self._decoder = self._new_decoder()
+        has_begun = running.begins < self.position
+        if has_begun:
+            other._pass_starts(self.position - 1)
+        running = replace(running, frontier=other.frontier(running.assignment.name))
         untold = [batch for offset, batch in selected if offset < running.start]
         told = [batch for offset, batch in selected if offset >= running.start]
-        self._take(running, untold, told, since)
+        self._take(running, untold, told, since, has_begun=has_begun)
         self.mark_shed(other.shed & {running.assignment.name})
 
     def remove(self, name: PatternName) -> None:
@@ -227,6 +265,8 @@ class StreamPass:
         self._started = 0
         self._paused.pop(name, None)
         self._untold.pop(name, None)
+        self._frontiers.pop(name, None)
+        self._moved.discard(name)
         self._form_counts.subtract(assignment.forms)
         for form in assignment.forms:
             if not self._form_counts[form]:
@@ -235,6 +275,14 @@ class StreamPass:
         self._forms = None
         if assignment.window == self.window:
             self.window = max((each.assignment.window for each in self._running.values()), default=1)
+
+    def stand(self, position: int, newest: int | None) -> None:
+        """Take it that all before a position was taken, of which the newest edge, where that is known, is of a time."""
+        self.position = position
+        if newest is not None and newest != ALWAYS:
+            self.newest = newest
+            for _ in self._matcher.advance(newest):
+                pass
 
     def restore(self, selected: bytes, first: int) -> EdgeBatch:
         """Take edges that `select` gave earlier, here or elsewhere, of records from an offset on; return them.
@@ -280,15 +328,27 @@ class StreamPass:
         self._untold = {}
         return told
 
-    def _take(self, running: Running, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch], since: int) -> None:
+    def _take(
+        self, running: Running, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch], since: int, *, has_begun: bool
+    ) -> None:
         """Match a plan more, which wants edges that `select` gives from a time on only."""
         assignment = running.assignment
-        limits = _lenient(assignment.limits)
-        place = self._matcher.add(assignment.plan, limits, untold=untold, told=told, projected=self.attributes)
+        place = self._matcher.add(
+            assignment.plan,
+            _lenient(assignment.limits),
+            untold=untold,
+            told=told,
+            projected=self.attributes,
+            has_begun=has_begun,
+            residue=running.frontier,
+        )
         self._running[place] = running
         self._places[assignment.name] = place
-        if running.start >= self.position:
-            insort(self._starts, (running.start, place))
+        if running.frontier is not None:
+            self._frontiers[assignment.name] = running.frontier
+            self._moved.add(assignment.name)
+        if not has_begun:
+            insort(self._starts, (running.begins, place))
         self._reports_from = min(self._reports_from, running.reports_from)
         self.window = max(self.window, assignment.window)
         self._forms_since |= {form: since for form in assignment.forms if form not in self._form_counts and since > ALWAYS}
@@ -308,10 +368,19 @@ class StreamPass:
         return batch
 
     def _pass_starts(self, offset: int) -> None:
-        """Let plans whose start is reached forget what was found before: nobody was told."""
+        """Let plans begin whose matches count from here: nobody was told of what was found before."""
         while self._started < len(self._starts) and self._starts[self._started][0] <= offset:
-            self._matcher.forget_reported(self._starts[self._started][1])
+            place = self._starts[self._started][1]
+            self._matcher.begin(place)
+            self._note_frontier(place)
             self._started += 1
+
+    def _note_frontier(self, place: int) -> None:
+        """Note how far a plan has consumed, if it consumes."""
+        name, frontier = self._running[place].assignment.name, self._matcher.residue(place)
+        if frontier is not None and frontier != self._frontiers.get(name):
+            self._frontiers[name] = frontier
+            self._moved.add(name)
 
     def _advance(self, batch: EdgeBatch, position: int) -> None:
         self.position = position

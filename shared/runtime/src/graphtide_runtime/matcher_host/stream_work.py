@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchRecord, PatternReport
 
@@ -196,6 +197,21 @@ class StreamWork:
         """Whether the pass has a plan of a pattern."""
         return self.built is not None and self.built.stream_pass.plan(name) is not None
 
+    def frontier(self, name: PatternName, version: int) -> Frontier | None:
+        """Return how far a version of a pattern had consumed with the last record of which its plan here reports.
+
+        Returns:
+            None if it does not consume, or has no plan here.
+        """
+        plan = None if self.built is None else self.built.stream_pass.plan(name)
+        if self.built is None or plan is None or plan.assignment.version != version:
+            return None
+        return self.built.stream_pass.frontier(name)
+
+    def moved(self) -> set[PatternName]:
+        """Return the patterns that have consumed, or begun to, since the last call."""
+        return set() if self.built is None else self.built.stream_pass.moved()
+
     def over(self) -> list[Standing]:
         """Return what is to be said of the plans whose end is reached. Complexity: O(1) while there is none."""
         if self.built is None or self._next_end is None or self.position < self._next_end:
@@ -232,8 +248,9 @@ class StreamWork:
             return self.built.take(record, epoch)
         except DeletionsBeganError:
             # From now on matches of the window are remembered, to be retracted; so is what was found before this record.
-            running = [each.reported_to(record.offset) for each in self.built.stream_pass.running]
-            self.built = self._builder.build(running, record.offset, deletions=True)
+            before = self.built.stream_pass
+            self.built = self._builder.build(before.running_from(record.offset), record.offset, deletions=True)
+            self.built.stream_pass.mark_moved(before.moved())
             return self.built.take(record, epoch)
         finally:
             self.built.stream_pass.position = self.position

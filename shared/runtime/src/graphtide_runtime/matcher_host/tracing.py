@@ -6,6 +6,7 @@ The headers of an ordered record say which of its edges are traced, so a record 
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -30,7 +31,9 @@ MOST_SPANS: Final = 100
 
 
 class _Edges(msgspec.Struct):
-    edges: dict[str, str]
+    """The edges of a match: one of a name, or of a component several."""
+
+    edges: dict[str, str | list[str]]
 
 
 def matching(record: Record, figures: OrderedFigures, stream: StreamName) -> AbstractContextManager[None]:
@@ -50,7 +53,8 @@ def traceparents(record: Record, figures: OrderedFigures, matches: Sequence[Matc
     batch = ArrowDecoder(Symbols(), [], {}).decode(record.value or b"")
     rows = {each["id"]: row for row, each in enumerate(batch.to_records())}
     for number, match in enumerate(matches):
-        edges = msgspec.json.decode(match.json, type=_Edges).edges.values()
+        found = msgspec.json.decode(match.json, type=_Edges).edges.values()
+        edges = chain.from_iterable([each] if isinstance(each, str) else each for each in found)
         last = max((rows[id] for id in edges if id in rows), default=-1)
         origin = context_of(next((run.traceparent for run in traced if run.first <= last < run.first + run.rows), None))
         if origin is None or number >= MOST_SPANS:
