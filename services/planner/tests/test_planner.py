@@ -19,6 +19,7 @@ from graphtide_planner.domain.decisions import decide
 from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
+from graphtide_query.families import FAMILIES
 from graphtide_query.search.budget import PlanningBudget
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 TOPICS = Topics("test")
 AT = datetime(2024, 1, 1, tzinfo=UTC)
-POLICY = PlanningPolicy({"matcher_timing": 2, "matcher_sjtree": 1})
+POLICY = PlanningPolicy({"matcher_timing": 2, "matcher_sjtree": 1, "matcher_simulation": 1})
 FAST = Rounds(linger_seconds=0.0, most_patterns=2)
 
 
@@ -61,6 +62,11 @@ def even() -> StatisticsSnapshot:
     """A stream of which every tenth edge is of one type and every tenth of the other: alone, no engine is much better."""
     counts = {EdgeType(None, label, None): number for label, number in (("k", 10_000), ("l", 10_000), ("o", 80_000))}
     return replace(snapshot("k"), types=counts)
+
+
+def consumed_at(end: int) -> control.FrontierForm:
+    """Return how far a plan had consumed that ended at an offset, as hosts say here."""
+    return control.FrontierForm(end, 1)
 
 
 @dataclass
@@ -166,7 +172,10 @@ class World:
     def say(
         self, plan: control.PlanRecord, state: Literal["running", "paused", "stopped", "failed"], start: int | None
     ) -> None:
-        status = control.StatusRecord(plan.name, plan.version, plan.epoch, plan.service, plan.shard, state, AT, None, start)
+        frontier = msgspec.UNSET if start is None or state == "running" else consumed_at(start)
+        status = control.StatusRecord(
+            plan.name, plan.version, plan.epoch, plan.service, plan.shard, state, AT, None, start, frontier=frontier
+        )
         if status != self.hosts.setdefault((plan.service, plan.shard), {}).get(plan.name):
             self.hosts[plan.service, plan.shard][plan.name] = status
             self.writer.write([Message(TOPICS.status, control.status_key(status), control.encode_status(status))])
@@ -213,7 +222,8 @@ def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(worl
 
 @pytest.mark.parametrize("engine", SERVICES)
 def test_the_engine_decides_the_service(world: World, engine: str) -> None:
-    world.register(pattern(engine=engine))
+    simulated = registration(text("p") + " UNDER DUAL SIMULATION", AT, start=10, options=control.PatternOptions(engine))
+    world.register(simulated if engine in FAMILIES["simulation"] else pattern(engine=engine))
     world.settle()
     assert world.plans()["p"].service == SERVICES[engine]
 
@@ -311,6 +321,18 @@ def test_a_pause_leaves_a_gap_that_the_user_asked_for(world: World) -> None:
     world.register(pattern(start=35))
     world.settle()
     assert world.stretches("p") == [(10, 20), (35, 40)]
+    assert world.plans()["p"].frontier is msgspec.UNSET
+
+
+def test_a_pattern_that_goes_on_where_it_was_paused_has_consumed_what_it_had_then(world: World) -> None:
+    world.register(pattern())
+    world.settle()
+    world.register(pattern(state="paused"))
+    world.settle()
+    world.register(pattern(start=20))
+    world.settle()
+    plan = world.plans()["p"]
+    assert (plan.start, plan.frontier) == (20, consumed_at(20))
 
 
 def test_another_engine_of_the_service_takes_over_in_place(world: World) -> None:
@@ -335,6 +357,7 @@ def test_another_service_takes_over_where_the_first_has_stopped(world: World) ->
     plan = world.plans()["p"]
     assert (plan.service, plan.desired, plan.start, plan.reported_to) == ("matcher_sjtree", "running", 10, 33)
     assert plan.came_from == control.HostName("matcher_timing", 0)
+    assert plan.frontier == consumed_at(33)
     assert world.stretches("p") == [(10, 33), (33, 33)]
 
 
@@ -346,6 +369,7 @@ def test_a_new_version_follows_the_old_one_without_a_gap(world: World) -> None:
     world.settle()
     assert world.stretches("p") == [(10, 30)]
     assert world.stretches("p", 2) == [(30, 30)]
+    assert world.plans()["p"].frontier is msgspec.UNSET
 
 
 def test_a_new_version_waits_until_a_host_that_lags_has_come_to_its_start(world: World) -> None:
@@ -585,7 +609,7 @@ def something_happens(world: World, rng: Any) -> None:
     match rng.randint(0, 4):
         case 0:
             name = f"p{rng.randint(0, 2)}"
-            world.register(pattern(name, text=text(name), engine=rng.choice(["auto", *SERVICES])))
+            world.register(pattern(name, text=text(name), engine=rng.choice(["auto", *FAMILIES["isomorphism"]])))
         case 1:
             world.count(snapshot(rng.choice("kl")))
         case 2:

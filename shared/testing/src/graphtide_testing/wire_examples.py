@@ -138,6 +138,7 @@ PLANS = {
     for engine, physical in PHYSICAL.items()
 }
 PLANS["moved"] = structs.replace(PLANS["timing"], came_from=control.HostName("matcher_sjtree", 1))
+PLANS["consumed"] = structs.replace(PLANS["moved"], frontier=control.FrontierForm(1_704_067_200_000, 2))
 STATUS = control.StatusRecord(
     name="exfiltration",
     version=2,
@@ -156,6 +157,7 @@ STATUS = control.StatusRecord(
     stream="flows",
     reports_from=4720,
 )
+STATUS_CONSUMED = structs.replace(STATUS, state="running", reason=None, frontier=control.FrontierForm(1_704_067_200_000, 2))
 HTTP, DNS = EdgeType("ip", "http", "ip"), EdgeType(None, "dns", None, 3)
 SNAPSHOT = statistics.StatisticsRecord(
     "flows",
@@ -254,6 +256,12 @@ EXAMPLES = [
         "status",
         Message("t", b"exfiltration", control.encode_status(STATUS)),
         STATUS,
+        lambda record: control.decode_status(record.value),
+    ),
+    Example(
+        "status-consumed",
+        Message("t", b"exfiltration", control.encode_status(STATUS_CONSUMED)),
+        STATUS_CONSUMED,
         lambda record: control.decode_status(record.value),
     ),
     Example(
