@@ -7,7 +7,6 @@ rubbish into the topic of plans. Whatever the story: each match is reported once
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
-from graphtide_testing.accounting import Account
+from graphtide_testing.accounting import Account, completed_by
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.records import to_json_lines
 from graphtide_wire import control, matches, ordered, statistics
@@ -40,12 +39,14 @@ if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord
 
 TOPICS, STREAM = Topics("test"), StreamName("s")
-SHARDS = {"matcher_timing": 2, "matcher_sjtree": 2}
+SHARDS = {"matcher_timing": 2, "matcher_sjtree": 2, "matcher_simulation": 2}
 POLICY = PlanningPolicy(SHARDS)
 HOSTS = [(service, shard) for service, shards in SHARDS.items() for shard in range(shards)]
 QUICK = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, figures_seconds=0.0)
-NAMES = ("p", "q", "r")
+NAMES = ("p", "q", "simulated")
 ENGINES = ("timing", "sj-tree", "filtering")
+SIMULATING = {"timing": "ddst-coloring", "sj-tree": "ddst-signature", "filtering": "ddst-baseline", "auto": "auto"}
+"""What is asked for of patterns of dual simulation in place of each engine."""
 RUBBISH = (b"", b"{", b'{"name":"p","version":1,"epoch":7,"service":"matcher_timing","shard":0,"format":99}')
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -117,7 +118,7 @@ class Protocol(RuleBasedStateMachine):
         """Registers a name that is free; replaces one that is not by another text."""
         old = self.records.get(name)
         version = self.versions[name] = self.versions.get(name, 0) + 1
-        wish = Wish(_text(name, version), control.LimitsForm(), engine, "active")
+        wish = Wish(_text(name, version), control.LimitsForm(), _engine(name, engine), "active")
         if old is None:
             new = registered(wish, version, self._moment())
             self.accounts[name].register(version, new.start or 0)
@@ -149,7 +150,7 @@ class Protocol(RuleBasedStateMachine):
             for _ in range(2):
                 self.planner_works(2, 0)
                 for place in HOSTS:
-                    if place[0] != SERVICES[engine]:
+                    if place[0] != SERVICES[_engine(name, engine)]:
                         self.host_works(place, 6, 0)
             self.planner_works(2, 0)
             for place in HOSTS:
@@ -159,7 +160,7 @@ class Protocol(RuleBasedStateMachine):
     def user_asks_for_an_engine(self, name: str, engine: str) -> None:
         """Another engine may mean another service."""
         if name in self.records:
-            self._write(changed(self.records[name], Wish(engine=engine), 0, self._moment()))
+            self._write(changed(self.records[name], Wish(engine=_engine(name, engine)), 0, self._moment()))
 
     @rule(name=st.sampled_from(NAMES))
     def user_pauses_or_resumes(self, name: str) -> None:
@@ -225,7 +226,7 @@ class Protocol(RuleBasedStateMachine):
         got: dict[str, list[tuple[int, int]]] = {name: [] for name in NAMES}
         for record in self._read(TOPICS.matches):
             event = matches.decode(record)
-            got[event.pattern].append((event.version, self.sent[json.loads(event.body)["edges"]["y"]]))
+            got[event.pattern].append((event.version, self.sent.get(completed_by(event.body), -1)))
         offsets = sorted(self.sent.values())
         for name, account in self.accounts.items():
             assert account.flaws(got[name], offsets) == [], (name, account, got[name], offsets)
@@ -264,8 +265,16 @@ class Protocol(RuleBasedStateMachine):
         return reader.poll(0, 10**6)
 
 
+def _engine(name: str, engine: str) -> str:
+    return SIMULATING[engine] if name == "simulated" else engine
+
+
 def _text(name: str, version: int) -> str:
-    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON {STREAM} WINDOW {100 + version}"
+    """Return a pattern of which each edge that follows another completes one match."""
+    semantics = ""
+    if name == "simulated":
+        semantics = f" UNDER DUAL SIMULATION REPORT {('INSTANCES', 'CHANGES')[version % 2]}"
+    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y{semantics} ON {STREAM} WINDOW {1000 + version}"
 
 
 TestProtocol = Protocol.TestCase

@@ -12,6 +12,7 @@ offset of the record that completed it. What must hold of one name, however its 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 
 Reported = tuple[int, int]
 """Version of the pattern, offset of the record that completed the match."""
+
+
+def completed_by(body: bytes) -> str:
+    """Return the id of the edge that completed a match: the one named `y`; nothing if a component has not exactly one."""
+    of = json.loads(body)["edges"]["y"]
+    if isinstance(of, str):
+        return of
+    return of[0] if len(of) == 1 else ""
 
 
 @dataclass(slots=True)

@@ -30,12 +30,13 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx2
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ids import StreamName
+from graphtide_core.match import MatchKind
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire import control, matches
 
-from graphtide_testing.accounting import Account
+from graphtide_testing.accounting import Account, completed_by
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.fleet import KAFKA, TWIN, Fleet
 from graphtide_testing.servers.process import free_ports
@@ -49,7 +50,14 @@ if TYPE_CHECKING:
 
 STREAM: Final = StreamName("s")
 NAMES: Final = tuple(f"p{number}" for number in range(12))
-ENGINES: Final = ("auto", "timing", "sj-tree", "filtering", "re-search")
+ENGINES: Final = {
+    "": ("auto", "timing", "sj-tree", "filtering", "re-search"),
+    " UNDER DUAL SIMULATION REPORT INSTANCES": ("auto", "ddst-coloring", "ddst-signature"),
+    " UNDER DUAL SIMULATION REPORT CHANGES": ("auto", "ddst-coloring", "ddst-signature"),
+}
+"""Semantics under which each edge that follows another completes one match, and engines of each."""
+
+SHARDS: Final = {"matcher_timing": 2, "matcher_sjtree": 2, "matcher_simulation": 2}
 PRODUCERS: Final = 3
 PATIENCE: Final = 240.0
 _HEAR_SECONDS: Final = 1.0
@@ -99,10 +107,10 @@ class Chaos:
         # It makes the topics that the others read.
         self.fleet.add("ingestion", {**everyone, **sent, "PORT": str(edges)}, is_ready=self._ingestion_lives)
         self.fleet.add("admin_api", {**everyone, "PORT": str(admin)})
-        self.fleet.add("planner", {"SHARDS": json.dumps({"matcher_timing": 2, "matcher_sjtree": 2})})
+        self.fleet.add("planner", {"SHARDS": json.dumps(SHARDS)})
         self.fleet.add("statistics", {"PUBLISH_SECONDS": "1.0"})
-        for service in ("matcher_timing", "matcher_sjtree"):
-            for shard in range(2):
+        for service, shards in SHARDS.items():
+            for shard in range(shards):
                 self.fleet.add(service, {**SHARDED, "SHARD": str(shard)}, f"{service}.{shard}")
         self._until(self._is_ready, "the deployment is ready")
         topics = self.deployment.topics
@@ -139,7 +147,10 @@ class Chaos:
         got: dict[str, list[tuple[int, int]]] = {name: [] for name in (*NAMES, "keeper")}
         for record in _read(log, self.deployment.topics.matches):
             event = matches.decode(record)
-            place = places.get(json.loads(event.body)["edges"]["y"], _NOWHERE)
+            if event.kind is MatchKind.RETRACT:
+                # What left a window: no edge is ever deleted.
+                continue
+            place = places.get(completed_by(event.body), _NOWHERE)
             got[event.pattern].append((event.version, place))
         self._hear()
         accounts = _accounts(self._heard)
@@ -218,9 +229,12 @@ class Chaos:
             case 0:
                 self._ask("DELETE", f"/api/v1/patterns/{name}")
             case 1:
-                self._ask("PATCH", f"/api/v1/patterns/{name}", {"engine": self.rng.choice(ENGINES)})
+                self._ask(
+                    "PATCH", f"/api/v1/patterns/{name}", {"engine": self.rng.choice(self.rng.choice(list(ENGINES.values())))}
+                )
             case _:
-                wish = {"text": _text(name, window), "engine": self.rng.choice(ENGINES)}
+                semantics = self.rng.choice(list(ENGINES))
+                wish = {"text": _text(name, window, semantics), "engine": self.rng.choice(ENGINES[semantics])}
                 self._ask("PUT", f"/api/v1/patterns/{name}", wish, only_if=self.rng.choice(["*", None]))
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, only_if: str | None = "*") -> None:
@@ -262,8 +276,10 @@ class Chaos:
         return KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap))
 
 
-def _text(name: str, window: int) -> str:
-    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON {STREAM} WINDOW {window}"
+def _text(name: str, window: int, semantics: str = "") -> str:
+    # Of changes each edge is told of once more when it leaves the window, and work goes with the window.
+    window = window % 80 + 20 if semantics.endswith("CHANGES") else window
+    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y{semantics} ON {STREAM} WINDOW {window}"
 
 
 def _read(log: KafkaLog, topic: str) -> list[Record]:

@@ -10,6 +10,8 @@ import httpx2
 from confluent_kafka import Consumer, Message
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
+from graphtide_native.records import ArrowDecoder, Symbols
+from graphtide_runtime.follower import Follower
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 
 from graphtide_testing.deployment import Deployment, Program
@@ -134,6 +136,18 @@ class Whole:
         listed = self.control.get("/api/v1/patterns").json()["patterns"]
         for service in sorted({each["placement"]["service"] for each in listed if each["stream"] == stream}):
             self._read_to_the_end(log, f"{topics.prefix}.{service}.0", ordered)
+
+    def ordered_edges(self, stream: str) -> list[dict[str, Any]]:
+        """Return the edges that were put in order, as they were."""
+        follower = Follower(
+            KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap)), self.deployment.topics.ordered(StreamName(stream))
+        )
+        decoder = ArrowDecoder(Symbols(), [], {})
+        try:
+            records = sorted(follower.committed(), key=lambda record: record.offset)
+            return [edge for record in records for edge in decoder.decode(record.value or b"").to_records()]
+        finally:
+            follower.close()
 
     def matches(self, quiet: float = 3.0) -> list[bytes]:
         """Return the match records that a consumer that is not ours reads, until it reads none for so many seconds."""
