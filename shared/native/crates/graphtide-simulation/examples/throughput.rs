@@ -28,7 +28,7 @@ struct Scenario {
     windows: &'static [i64],
 }
 
-const SCENARIOS: [Scenario; 4] = [
+const SCENARIOS: [Scenario; 5] = [
     Scenario {
         name: "none completes",
         side: 200,
@@ -60,6 +60,14 @@ const SCENARIOS: [Scenario; 4] = [
         beginnings: 0,
         report: Report::Instances,
         windows: &[600, 2_400, 14_400],
+    },
+    Scenario {
+        name: "all complete",
+        side: 30,
+        congested: 1_000,
+        beginnings: 0,
+        report: Report::Maximal,
+        windows: &[1_000, 10_000],
     },
 ];
 

@@ -8,14 +8,13 @@ use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
 
 /// Finds the match component of an edge.
-pub(crate) fn search(question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
+pub(crate) fn verify(question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
     let candidates = &mut means.fixpoint.candidates;
     candidates.clear(question.window.places());
     for (number, held) in question.window.iter() {
         candidates.add(number, held.ts, held.ends, held.fits);
     }
     candidates.close_all();
-    means.funnel.verifications_due += 1;
     means.funnel.verifications_run += 1;
     match means.fixpoint.whole(question.pattern, &mut means.work, means.funnel) {
         Settled::Stable => means.fixpoint.matched(question.number),

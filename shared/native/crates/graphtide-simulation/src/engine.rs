@@ -50,16 +50,8 @@ impl Engine {
     pub(crate) fn arrive(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
         match self {
             Self::Baseline => {}
-            Self::Signature(signature) => signature.arrive(pattern, window.get(number), work),
+            Self::Signature(signature) => signature.arrive(pattern, window, number, work),
             Self::Coloring(coloring) => coloring.arrive(pattern, window, number, work),
-        }
-    }
-
-    /// Leaves the numbers out that come before one: their edges left the window before this engine came.
-    pub(crate) fn skip_to(&mut self, number: Number) {
-        match self {
-            Self::Baseline | Self::Signature(_) => {}
-            Self::Coloring(coloring) => coloring.skip_to(number),
         }
     }
 
@@ -67,17 +59,35 @@ impl Engine {
     pub(crate) fn depart(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
         match self {
             Self::Baseline => {}
-            Self::Signature(signature) => signature.depart(pattern, window.get(number), work),
+            Self::Signature(signature) => signature.depart(pattern, window.get(number), number, work),
             Self::Coloring(coloring) => coloring.depart(pattern, window, number, work),
         }
     }
 
-    /// Finds the match component of an edge: the edge's place among the candidates of the fixpoint, or nothing.
-    pub(crate) fn search(&mut self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
+    /// Whether an edge can have a match as far as is known without a look around it.
+    pub(crate) fn admits(&mut self, question: &Question<'_>, funnel: &mut Funnel) -> bool {
         match self {
-            Self::Baseline => baseline::search(question, means),
-            Self::Signature(signature) => signature.search(question, means),
-            Self::Coloring(coloring) => coloring.search(question, means),
+            Self::Baseline => true,
+            Self::Signature(signature) => signature.admits(question, funnel),
+            Self::Coloring(coloring) => coloring.admits(question, funnel),
+        }
+    }
+
+    /// Finds the match component of an edge: the edge's place among the candidates of the fixpoint, or nothing.
+    pub(crate) fn verify(&mut self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
+        match self {
+            Self::Baseline => baseline::verify(question, means),
+            Self::Signature(signature) => signature.verify(question, means),
+            Self::Coloring(coloring) => coloring.verify(question, means),
+        }
+    }
+
+    /// Forgets all edges, as if it were new.
+    pub(crate) fn clear(&mut self, pattern: &Pattern) {
+        match self {
+            Self::Baseline => {}
+            Self::Signature(signature) => signature.clear(),
+            Self::Coloring(coloring) => **coloring = Coloring::new(pattern),
         }
     }
 

@@ -24,7 +24,6 @@ use crate::funnel::Funnel;
 use crate::numbered::Number;
 use crate::pattern::{IN, OUT, Pattern, SIDES, bits};
 use crate::schedule::Schedule;
-use crate::window::Window;
 use crate::work::Work;
 
 /// How a search for the fixpoint ended.
@@ -98,18 +97,6 @@ impl Fixpoint {
                 return Settled::Stable;
             }
         }
-    }
-
-    /// Keeps only the candidates that are connected with a data edge, and closes them.
-    pub(crate) fn confine(&mut self, number: Number, window: &Window) {
-        self.components.find(&self.candidates);
-        let Some(edge) = self.matched(number) else { return };
-        let connected: Vec<_> = self.component(edge).map(|edge| (edge.number, edge.ts, edge.given)).collect();
-        self.candidates.clear(window.places());
-        for (number, ts, given) in connected {
-            self.candidates.add(number, ts, window.get(number).ends, given);
-        }
-        self.candidates.close_all();
     }
 
     /// The place of a data edge among the candidates, if it still matches something.

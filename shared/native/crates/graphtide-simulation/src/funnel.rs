@@ -29,4 +29,8 @@ pub struct Funnel {
     pub reported: u64,
     /// Steps of work.
     pub steps: u64,
+    /// Of these, steps of verifications.
+    pub verifying_steps: u64,
+    /// Nanoseconds of verifications, where a probe tells the time.
+    pub verifying_nanoseconds: u64,
 }

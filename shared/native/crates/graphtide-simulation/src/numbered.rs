@@ -37,27 +37,21 @@ impl<T> Numbered<T> {
 
     /// Appends an entry.
     pub(crate) fn push(&mut self, value: T) -> Number {
-        let number = self.next();
         self.entries.push_back(Entry { value, gone: false });
-        number
+        self.first + self.entries.len() as Number - 1
     }
 
-    /// Leaves the numbers out that come before one, in the middle with a value that takes the room.
-    pub(crate) fn skip_to(&mut self, number: Number, value: T)
+    /// Appends an entry under a number greater than all before it; numbers that are left out name nothing.
+    pub(crate) fn append(&mut self, number: Number, value: T)
     where
         T: Copy,
     {
         if self.entries.is_empty() {
             self.first = number;
         }
-        while self.next() < number {
-            self.entries.push_back(Entry { value, gone: true });
-        }
-    }
-
-    /// The number of the entry that comes next.
-    pub(crate) fn next(&self) -> Number {
-        self.first + self.entries.len() as Number
+        let left_out = number - self.first - self.entries.len() as Number;
+        self.entries.extend((0..left_out).map(|_| Entry { value, gone: true }));
+        self.entries.push_back(Entry { value, gone: false });
     }
 
     /// Removes an entry, and frees the room of all that are gone at the front.

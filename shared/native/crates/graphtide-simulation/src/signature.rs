@@ -15,48 +15,65 @@
 //! but one data edge can match several query edges, and one vertex several query vertices, in its own Fig. 3 too. A test holds
 //! a window which is a match and has fewer edges than the query.
 //!
-//! The product includes every held edge, perhaps some that left. Where it lets through after some did, it is computed anew from
-//! the first held edge: under `INSTANCES` that is the one after the frontier. The paper goes on from the second edge of the
-//! window after a match that was none (line 10), and misses those that need the first; a test shows one. A report needs the
-//! arriving edge, so it is asked first whether its own ends play the roles of a query edge it can match. Pairs whose ends do
-//! not, and what is not connected with the edge by others, are left out of the verification.
+//! The product includes every held edge, perhaps some that left. Where it lets through after some did, it is computed anew for
+//! those held: under `INSTANCES` that are the ones after the frontier. The paper goes on from the second edge of the window
+//! after a match that was none (line 10), and misses those that need the first; a test shows one. A product needs no factor more
+//! often than the query's has it, so what is counted of kinds and roles is enough to compute it, whatever the window.
+//!
+//! A report needs the arriving edge, so it is asked first whether its own ends play the roles of a query edge it can match.
+//! Verification grows from it ([`crate::nearby`]) along edges whose ends play theirs; the paper's is over the whole window.
 //! Invariant: degrees are counted over held edges; the product has, for each, the factors that they contributed.
-//! Cost: O(query edges) for each edge that arrives, with one division a word and factor; the window for each that passes.
+//! Cost: O(query edges) for each edge that arrives, with one division a word and factor; for one that passes, what it takes to
+//! refute it, or its component.
 //! Source: paper 000, section 3.2, Theorems 2 to 4.
 
 #[cfg(test)]
 mod printed;
 
+use crate::candidates::Candidates;
 use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
+use crate::funnel::Funnel;
+use crate::incidence::Incidence;
+use crate::nearby;
+use crate::numbered::Number;
 use crate::pattern::{IN, OUT, Pattern, SIDES, bits};
 use crate::query::{Query, QueryError};
 use crate::window::{Held, Place, Window};
 use crate::words::{Remainders, Words};
 use crate::work::Work;
 
+/// A kind of query edges.
+#[derive(Debug)]
+struct Kind {
+    factor: u32,
+    /// How often the query's product has it.
+    power: u32,
+    /// Held edges of this kind.
+    held: u32,
+}
+
 /// What query vertices ask for at one side: edges of some kinds.
 #[derive(Debug)]
 struct Role {
     side: usize,
     kinds: u64,
-    /// For each edge more, up to the most that is asked for.
-    factors: Vec<u32>,
+    /// For each edge more, up to the most that is asked for: its factor, and how many vertices have so many edges.
+    steps: Vec<(u32, u32)>,
 }
 
 /// What is known of the window.
 #[derive(Debug)]
 pub(crate) struct Signature {
     words: Words,
-    /// The factor of each kind.
-    kinds: Vec<u32>,
+    kinds: Vec<Kind>,
     roles: Vec<Role>,
     /// By query vertex and side: its role, and how many edges it asks for.
     played: Vec<[Option<(usize, u32)>; 2]>,
     /// By vertex and role: held edges of its kinds.
     degrees: Vec<u32>,
-    /// By vertex and side: the query edges whose source (target) it has the degrees of.
-    fine: Vec<[u64; 2]>,
+    /// Edges at each vertex, with the query edges whose source (target) it has the degrees of.
+    incidence: Incidence<(), [u64; 2], 1>,
     product: Remainders,
     /// Whether edges left since the product was computed.
     is_stale: bool,
@@ -69,7 +86,8 @@ impl Signature {
             return Err(QueryError::Modulus { p, degree: degree as usize });
         }
         let mut draw = Draw { state: seed, p };
-        let kinds: Vec<_> = pattern.kinds.iter().map(|_| draw.label(|label| label != 0)).collect();
+        let kind = |&edges: &u64| Kind { factor: draw.label(|label| label != 0), power: power(pattern, edges), held: 0 };
+        let kinds: Vec<Kind> = pattern.kinds.iter().map(kind).collect();
         let mut roles: Vec<Role> = Vec::new();
         let mut played = vec![[None; 2]; query.vertices];
         for (vertex, edges) in pattern.incident.iter().enumerate() {
@@ -81,38 +99,43 @@ impl Signature {
                 let of = pattern.kinds_of(edges[side]).fold(0, |set, kind| set | 1 << kind);
                 let known = roles.iter().position(|role| (role.side, role.kinds) == (side, of));
                 let role = known.unwrap_or_else(|| {
-                    roles.push(Role { side, kinds: of, factors: Vec::new() });
+                    roles.push(Role { side, kinds: of, steps: Vec::new() });
                     roles.len() - 1
                 });
-                let factors = &mut roles[role].factors;
-                factors.resize(factors.len().max(asked as usize), 0);
+                let steps = &mut roles[role].steps;
+                steps.resize(steps.len().max(asked as usize), (0, 0));
                 played[vertex][side] = Some((role, asked));
             }
         }
         for role in &mut roles {
-            role.factors = draw.factors(role.side, role.factors.len() as u32);
+            let factors = draw.factors(role.side, role.steps.len() as u32);
+            role.steps = factors.into_iter().map(|factor| (factor, 0)).collect();
         }
-        let powers = kinds.iter().zip(&pattern.kinds).flat_map(|(&factor, &kind)| vec![factor; power(pattern, kind)]);
-        let words = Words::new(p, powers.chain(roles.iter().flat_map(|role| role.factors.iter().copied())));
-        Ok(Self { product: words.one(), words, kinds, roles, played, degrees: Vec::new(), fine: Vec::new(), is_stale: false })
+        let powers = kinds.iter().flat_map(|kind| (0..kind.power).map(|_| kind.factor));
+        let words = Words::new(p, powers.chain(roles.iter().flat_map(|role| role.steps.iter().map(|&(factor, _)| factor))));
+        let (product, incidence) = (words.one(), Incidence::default());
+        Ok(Self { words, kinds, roles, played, degrees: Vec::new(), incidence, product, is_stale: false })
     }
 
-    /// Counts an edge, and multiplies the product by its factors.
-    pub(crate) fn arrive(&mut self, pattern: &Pattern, held: &Held, work: &mut Work<'_, '_>) {
-        let places = 1 + held.ends[OUT].max(held.ends[IN]) as usize;
-        self.fine.resize(self.fine.len().max(places), [0; 2]);
-        self.degrees.resize(self.fine.len() * self.roles.len(), 0);
+    /// Counts an edge that was just appended to the window, and multiplies the product by its factors.
+    pub(crate) fn arrive(&mut self, pattern: &Pattern, window: &Window, number: Number, work: &mut Work<'_, '_>) {
         work.spend(1);
+        self.incidence.push(window, number, ());
+        self.degrees.resize(self.incidence.corners.len() * self.roles.len(), 0);
+        let held = window.get(number);
         let mut of = 0;
         for kind in pattern.kinds_of(held.fits) {
             of |= 1 << kind;
-            self.words.multiply(&mut self.product, self.kinds[kind]);
+            let kind = &mut self.kinds[kind];
+            kind.held += 1;
+            self.words.multiply(&mut self.product, kind.factor);
         }
-        let mut has_more = [false; 2];
-        for (place, role) in self.roles.iter().enumerate().filter(|(_, role)| role.kinds & of != 0) {
-            let degree = &mut self.degrees[held.ends[role.side] as usize * self.roles.len() + place];
-            if let Some(&factor) = role.factors.get(*degree as usize) {
-                self.words.multiply(&mut self.product, factor);
+        let (roles, mut has_more) = (self.roles.len(), [false; 2]);
+        for (place, role) in self.roles.iter_mut().enumerate().filter(|(_, role)| role.kinds & of != 0) {
+            let degree = &mut self.degrees[held.ends[role.side] as usize * roles + place];
+            if let Some((factor, reached)) = role.steps.get_mut(*degree as usize) {
+                *reached += 1;
+                self.words.multiply(&mut self.product, *factor);
                 has_more[role.side] = true;
             }
             *degree += 1;
@@ -125,15 +148,23 @@ impl Signature {
     }
 
     /// Stops counting an edge. The product keeps its factors.
-    pub(crate) fn depart(&mut self, pattern: &Pattern, held: &Held, work: &mut Work<'_, '_>) {
+    pub(crate) fn depart(&mut self, pattern: &Pattern, held: &Held, number: Number, work: &mut Work<'_, '_>) {
         work.spend(1);
         self.is_stale = true;
-        let of = pattern.kinds_of(held.fits).fold(0, |set, kind| set | 1 << kind);
-        let mut has_less = [false; 2];
-        for (place, role) in self.roles.iter().enumerate().filter(|(_, role)| role.kinds & of != 0) {
-            let degree = &mut self.degrees[held.ends[role.side] as usize * self.roles.len() + place];
+        self.incidence.remove(held, number);
+        let mut of = 0;
+        for kind in pattern.kinds_of(held.fits) {
+            of |= 1 << kind;
+            self.kinds[kind].held -= 1;
+        }
+        let (roles, mut has_less) = (self.roles.len(), [false; 2]);
+        for (place, role) in self.roles.iter_mut().enumerate().filter(|(_, role)| role.kinds & of != 0) {
+            let degree = &mut self.degrees[held.ends[role.side] as usize * roles + place];
             *degree -= 1;
-            has_less[role.side] |= (*degree as usize) < role.factors.len();
+            if let Some((_, reached)) = role.steps.get_mut(*degree as usize) {
+                *reached -= 1;
+                has_less[role.side] = true;
+            }
         }
         for side in SIDES {
             if has_less[side] {
@@ -142,54 +173,54 @@ impl Signature {
         }
     }
 
+    /// Whether the ends of an edge play the roles of what it could match, and the window has the query's signature.
+    pub(crate) fn admits(&mut self, question: &Question<'_>, funnel: &mut Funnel) -> bool {
+        if self.playable(question.window.get(question.number)) & question.may_match == 0 {
+            return false;
+        }
+        funnel.red += 1;
+        funnel.signature_checks += 1;
+        if !Words::divide(&self.product) || (self.is_stale && !self.renew()) {
+            return false;
+        }
+        funnel.signature_passed += 1;
+        true
+    }
+
     /// Finds the match component of an edge.
-    pub(crate) fn search(&mut self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
-        let held = question.window.get(question.number);
-        if self.playable(held) & question.may_match == 0 {
-            return None;
-        }
-        means.funnel.red += 1;
-        means.funnel.signature_checks += 1;
-        if !Words::divide(&self.product) || (self.is_stale && !self.renew(question, &mut means.work)) {
-            return None;
-        }
-        means.funnel.signature_passed += 1;
-        let found = self.verify(question, means);
+    pub(crate) fn verify(&self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
+        let given = self.playable(question.window.get(question.number));
+        let gather = |enough, candidates: &mut Candidates, work: &mut Work<'_, '_>| {
+            self.incidence.gather(question, (0, enough), |held, ()| self.playable(held), candidates, work)
+        };
+        let found = match nearby::settle(question, given, gather, means) {
+            Settled::Stable => means.fixpoint.matched(question.number),
+            Settled::Refuted | Settled::Cut => None,
+        };
         means.funnel.signature_false += u64::from(found.is_none());
         found
     }
 
-    /// Verifies the edges that the edge is connected with, among those whose ends play their roles.
-    fn verify(&self, question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {
-        let candidates = &mut means.fixpoint.candidates;
-        candidates.clear(question.window.places());
-        for (number, held) in question.window.iter() {
-            let playable = self.playable(held);
-            if playable != 0 {
-                candidates.add(number, held.ts, held.ends, playable);
-            }
-        }
-        if !means.work.spend(question.window.live() as u32) {
-            return None;
-        }
-        means.fixpoint.confine(question.number, question.window);
-        means.funnel.verifications_due += 1;
-        means.funnel.verifications_run += 1;
-        match means.fixpoint.whole(question.pattern, &mut means.work, means.funnel) {
-            Settled::Stable => means.fixpoint.matched(question.number),
-            Settled::Refuted | Settled::Cut => None,
-        }
+    /// Forgets all edges.
+    pub(crate) fn clear(&mut self) {
+        self.kinds.iter_mut().for_each(|kind| kind.held = 0);
+        self.roles.iter_mut().flat_map(|role| &mut role.steps).for_each(|(_, reached)| *reached = 0);
+        self.degrees.clear();
+        self.incidence = Incidence::default();
+        (self.product, self.is_stale) = (self.words.one(), false);
     }
 
     /// Bytes of what is known.
     pub(crate) fn bytes(&self, window: &Window) -> usize {
-        window.touched() * (self.roles.len() * size_of::<u32>() + size_of::<[u64; 2]>())
+        let [edge, vertex] = Incidence::<(), [u64; 2], 1>::ENTRY;
+        window.room() * edge + window.touched() * (vertex + self.roles.len() * size_of::<u32>())
     }
 
     /// The query edges that an edge fits and whose roles its ends play.
     #[inline]
     fn playable(&self, held: &Held) -> u64 {
-        held.fits & self.fine[held.ends[OUT] as usize][OUT] & self.fine[held.ends[IN] as usize][IN]
+        let [source, target] = held.ends.map(|place| self.incidence.corners[place as usize].known);
+        held.fits & source[OUT] & target[IN]
     }
 
     /// Notes which query vertices a vertex has the degrees of.
@@ -203,27 +234,20 @@ impl Signature {
                 }
             }
         }
-        self.fine[place as usize] = fine;
+        self.incidence.corners[place as usize].known = fine;
     }
 
-    /// Computes the product of the held edges alone; returns whether the query's divides it. If work is refused, nothing
-    /// changes.
-    fn renew(&mut self, question: &Question<'_>, work: &mut Work<'_, '_>) -> bool {
+    /// Computes the product of the held edges alone, each factor as often as the query's has it at most; returns whether the
+    /// query's divides it.
+    fn renew(&mut self) -> bool {
         let mut product = self.words.one();
-        for (_, held) in question.window.iter() {
-            if !work.spend(1) {
-                return false;
-            }
-            for kind in question.pattern.kinds_of(held.fits) {
-                self.words.multiply(&mut product, self.kinds[kind]);
+        for kind in &self.kinds {
+            for _ in 0..kind.held.min(kind.power) {
+                self.words.multiply(&mut product, kind.factor);
             }
         }
-        for degrees in self.degrees.chunks_exact(self.roles.len()) {
-            for (role, &degree) in self.roles.iter().zip(degrees) {
-                for &factor in role.factors.iter().take(degree as usize) {
-                    self.words.multiply(&mut product, factor);
-                }
-            }
+        for (factor, _) in self.roles.iter().flat_map(|role| &role.steps).filter(|(_, reached)| *reached > 0) {
+            self.words.multiply(&mut product, *factor);
         }
         self.product = product;
         self.is_stale = false;
@@ -232,9 +256,9 @@ impl Signature {
 }
 
 /// How many edges of a kind any match has.
-fn power(pattern: &Pattern, kind: u64) -> usize {
+fn power(pattern: &Pattern, kind: u64) -> u32 {
     let around = pattern.incident.iter().flatten().map(|edges| (edges & kind).count_ones());
-    around.max().unwrap_or(0).max(chain(pattern, kind)) as usize
+    around.max().unwrap_or(0).max(chain(pattern, kind))
 }
 
 /// The most query edges of a kind that follow each other in the order.

@@ -18,6 +18,7 @@ use crate::found::{Found, Kind};
 use crate::funnel::Funnel;
 use crate::numbered::Number;
 use crate::pattern::Pattern;
+use crate::probe::Probe;
 use crate::query::{Arrival, Limits, Outcome, Query, QueryError, Report, Variant};
 use crate::window::{Held, Window};
 use crate::work::Work;
@@ -66,6 +67,7 @@ pub struct Simulation {
     fixpoint: Fixpoint,
     peak: usize,
     funnel: Funnel,
+    probe: Option<Probe>,
 }
 
 impl Simulation {
@@ -89,6 +91,7 @@ impl Simulation {
             fixpoint: Fixpoint::default(),
             peak: 0,
             funnel: Funnel::default(),
+            probe: None,
         })
     }
 
@@ -200,10 +203,8 @@ impl Simulation {
     /// Cost: O(edges held).
     pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> bool {
         for (number, _) in other.window.iter() {
-            self.engine.skip_to(number);
             self.engine.arrive(&self.pattern, &other.window, number, &mut Work::Upkeep(meter));
         }
-        self.engine.skip_to(other.window.next());
         let bytes = other.window.bytes() + self.engine.bytes(&other.window) + other.changes.bytes();
         if self.limits.bytes.is_some_and(|most| bytes as u64 >= most) {
             return false;
@@ -211,13 +212,18 @@ impl Simulation {
         self.window = std::mem::take(&mut other.window);
         self.changes = std::mem::take(&mut other.changes);
         (self.frontier, self.newest, self.course) = (other.frontier, other.newest, other.course);
-        (self.peak, self.funnel) = (other.peak, other.funnel);
+        (self.peak, self.funnel, self.probe) = (other.peak, other.funnel, other.probe);
         true
     }
 
     /// Sets what the records to come are to the query.
     pub fn set_course(&mut self, course: Course) {
         self.course = course;
+    }
+
+    /// Has a benchmark look on from now.
+    pub fn set_probe(&mut self, probe: Probe) {
+        self.probe = Some(probe);
     }
 
     /// Forgets all edges, and how far consumption has come.
@@ -300,7 +306,14 @@ impl Simulation {
         if self.report == Report::Changes {
             self.changes.arrive();
         }
-        self.engine.arrive(&self.pattern, &self.window, number, &mut Work::Upkeep(meter));
+        if self.probe.is_some_and(|probe| probe.is_from_scratch) {
+            self.engine.clear(&self.pattern);
+            for (number, _) in self.window.iter() {
+                self.engine.arrive(&self.pattern, &self.window, number, &mut Work::Upkeep(meter));
+            }
+        } else {
+            self.engine.arrive(&self.pattern, &self.window, number, &mut Work::Upkeep(meter));
+        }
         self.peak = self.peak.max(self.window.live());
         self.funnel.taken += 1;
         number
@@ -333,10 +346,22 @@ impl Simulation {
         true
     }
 
+    /// Finds the match component of an edge that could match these query edges.
     fn search(&mut self, number: Number, may_match: u64, meter: &mut Meter<'_>) -> Option<usize> {
         let question = Question { pattern: &self.pattern, window: &self.window, number, may_match };
+        if !self.engine.admits(&question, &mut self.funnel) {
+            return None;
+        }
+        self.funnel.verifications_due += 1;
+        let (steps, start) = (meter.taken(), self.probe.map(|probe| (probe.clock)()));
         let work = Work::Search(meter);
-        self.engine.search(&question, &mut Means { fixpoint: &mut self.fixpoint, work, funnel: &mut self.funnel })
+        let mut means = Means { fixpoint: &mut self.fixpoint, work, funnel: &mut self.funnel };
+        let found = self.engine.verify(&question, &mut means);
+        self.funnel.verifying_steps += meter.taken() - steps;
+        if let Some((probe, start)) = self.probe.zip(start) {
+            self.funnel.verifying_nanoseconds += (probe.clock)() - start;
+        }
+        found
     }
 
     /// Reports the component that the fixpoint found for an edge.

@@ -97,11 +97,6 @@ impl Window {
         self.vertices[place as usize].0
     }
 
-    /// The number of the edge that comes next.
-    pub(crate) fn next(&self) -> Number {
-        self.held.next()
-    }
-
     /// Vertices that have a place.
     pub(crate) fn touched(&self) -> usize {
         self.places.len()

@@ -49,7 +49,7 @@ impl Snapshot {
 
     /// Ids of the red edges, or of the others.
     fn edges(&self, is_red: bool) -> Vec<u32> {
-        let of = self.window.iter().filter(|(number, _)| (self.coloring.edges[*number].red != 0) == is_red);
+        let of = self.window.iter().filter(|(number, _)| (self.coloring.incidence.edges[*number].known != 0) == is_red);
         of.map(|(_, held)| held.edge.0).collect()
     }
 
@@ -58,8 +58,8 @@ impl Snapshot {
         let red: Vec<(Number, u32, u32)> =
             self.window.iter().map(|(number, held)| (number, held.ends[0], held.edge.0)).collect();
         let mut components: Vec<(u32, Vec<u32>)> = Vec::new();
-        for (_, source, id) in red.into_iter().filter(|(number, _, _)| self.coloring.edges[*number].red != 0) {
-            let master = self.coloring.masters.follow(&mut self.coloring.corners[source as usize].master);
+        for (_, source, id) in red.into_iter().filter(|(number, _, _)| self.coloring.incidence.edges[*number].known != 0) {
+            let master = self.coloring.masters.follow(&mut self.coloring.incidence.corners[source as usize].known.master);
             match components.iter_mut().find(|(of, _)| *of == master) {
                 Some((_, ids)) => ids.push(id),
                 None => components.push((master, vec![id])),
@@ -69,7 +69,7 @@ impl Snapshot {
     }
 
     fn is_due(&mut self) -> bool {
-        let master = self.coloring.masters.follow(&mut self.coloring.corners[0].master);
+        let master = self.coloring.masters.follow(&mut self.coloring.incidence.corners[0].known.master);
         self.coloring.masters.is_due(master)
     }
 }
