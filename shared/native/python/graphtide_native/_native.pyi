@@ -342,6 +342,12 @@ class Matcher:
     def changed(self, most: int) -> list[tuple[int, dict[str, Any]]]:
         """Return counts that are others than when they were returned last, with the numbers of their patterns."""
 
+    def probe(self, is_from_scratch: bool) -> None:
+        """Time the verifications of dual simulation from now on."""
+
+    def simulation_work(self, number: int) -> dict[str, int] | None:
+        """Return what a pattern's engine of dual simulation did."""
+
     def shed(self) -> list[int]:
         """Return the numbers of the patterns whose matches may be incomplete."""
 

@@ -13,6 +13,7 @@ from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
 from graphtide_native.funnel import funnel
+from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_one
 
 if TYPE_CHECKING:
@@ -410,6 +411,20 @@ class Matcher:
     def shed(self) -> list[int]:
         """Return the numbers of the patterns whose matches may be incomplete."""
         return self._native.shed()
+
+    def probe(self, *, is_from_scratch: bool = False) -> None:
+        """Time the verifications of dual simulation from now on, for a benchmark: a clock is read twice for each.
+
+        Args:
+            is_from_scratch: also compute what an engine knows of the window anew for every edge, as in the variants "recomp" of
+                paper 000: what following the window from edge to edge saves.
+        """
+        self._native.probe(is_from_scratch)
+
+    def simulation_work(self, number: int) -> SimulationWork | None:
+        """Return what a pattern's engine did, if it is one of dual simulation."""
+        work = self._native.simulation_work(number)
+        return None if work is None else SimulationWork(**work)
 
     def funnels(self) -> tuple[Funnel, ...]:
         """Return what was told of every pattern so far, in the order of the plans; nothing if they are not traced."""

@@ -9,6 +9,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_simulation::{
     Arrival, Course, Found, Frontier, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
 };
+pub use graphtide_simulation::{Funnel as Work, Probe};
 
 use crate::dispatch::SignatureId;
 use crate::output::{ItemReport, Rows};
@@ -201,6 +202,16 @@ impl Simulated {
     /// Bytes of state alive.
     pub fn bytes(&self) -> usize {
         self.engine.bytes()
+    }
+
+    /// What the engine did.
+    pub fn work(&self) -> Work {
+        self.engine.funnel()
+    }
+
+    /// Has a benchmark look on from now.
+    pub fn set_probe(&mut self, probe: Probe) {
+        self.engine.set_probe(probe);
     }
 
     /// What it holds and held: edges.

@@ -6,6 +6,7 @@ mod funnel;
 mod matcher;
 mod order;
 mod records;
+mod simulation;
 mod statistics;
 mod turns;
 

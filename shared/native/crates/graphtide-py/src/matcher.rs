@@ -240,6 +240,16 @@ impl PyMatcher {
         Ok(self.ready()?.shed())
     }
 
+    fn probe(&mut self, is_from_scratch: bool) -> PyResult<()> {
+        self.ready_mut()?.set_probe(crate::simulation::probe(is_from_scratch));
+        Ok(())
+    }
+
+    fn simulation_work<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let simulated = self.ready()?.patterns().get(number).and_then(Registered::simulated);
+        simulated.map(|simulated| crate::simulation::to_dict(py, &simulated.work())).transpose()
+    }
+
     fn funnels<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
         let matcher = self.ready()?;
         let funnels: Option<Vec<_>> = matcher.patterns().iter().map(|pattern| matcher.funnel(pattern)).collect();

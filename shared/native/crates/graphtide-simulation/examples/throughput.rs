@@ -2,7 +2,7 @@
 //!
 //! Roads form a grid; a report says whether a road is congested. The query is that of the paper's Fig. 1: a congested road, and
 //! two ways of two roads each along which the congestion spreads. Counts of reports include those that fit no query edge, which
-//! no engine is handed. Run with `cargo run --release -p graphtide-simulation --example throughput`.
+//! no engine is handed. Run with `cargo run --release -p graphtide-simulation --example throughput [PART OF A NAME [ENGINE]]`.
 
 use std::io::{Result, Write, stdout};
 use std::time::{Duration, Instant};
@@ -165,7 +165,9 @@ fn run(query: &Query, variant: Variant, stream: &[Option<Arrival>]) -> std::resu
 fn main() -> Result<()> {
     let mut out = stdout().lock();
     writeln!(out, "stream          window  engine       edges/s   matches/10k  black %  red %  verified/10k  steps/edge")?;
-    for scenario in &SCENARIOS {
+    let mut asked = std::env::args().skip(1);
+    let (part, only) = (asked.next().unwrap_or_default(), asked.next());
+    for scenario in SCENARIOS.iter().filter(|scenario| scenario.name.contains(&part)) {
         let stream = stream(scenario, 1_000_000);
         for &window in scenario.windows {
             let query = query(scenario, window);
@@ -174,7 +176,7 @@ fn main() -> Result<()> {
                 ("signature", Variant::Signature { p: 997, seed: 1 }),
                 ("coloring", Variant::Coloring),
             ];
-            for (name, variant) in variants {
+            for (name, variant) in variants.into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name)) {
                 let timed = run(&query, variant, &stream).map_err(std::io::Error::other)?;
                 writeln!(
                     out,

@@ -150,9 +150,9 @@ impl Coloring {
         let gather = |enough, candidates: &mut Candidates, work: &mut Work<'_, '_>| {
             incidence.gather(question, (RED, enough), |_, &red| red, candidates, work)
         };
-        match nearby::settle(question, incidence.edges[question.number].known, gather, means) {
-            Settled::Stable => {}
-            Settled::Refuted | Settled::Cut => return None,
+        let (settled, found) = nearby::settle(question, incidence.edges[question.number].known, gather, means);
+        if settled != Settled::Stable {
+            return None;
         }
         let master = self.master(question.window.get(question.number).ends[OUT]);
         let candidates = &means.fixpoint.candidates;
@@ -161,7 +161,7 @@ impl Coloring {
         if means.fixpoint.components.len() == 0 {
             self.masters.verified(master, means.fixpoint.need);
         }
-        means.fixpoint.matched(question.number)
+        found
     }
 
     /// Bytes of what is known.

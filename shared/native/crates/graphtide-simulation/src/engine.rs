@@ -4,6 +4,7 @@ use crate::baseline;
 use crate::coloring::Coloring;
 use crate::fixpoint::Fixpoint;
 use crate::funnel::Funnel;
+use crate::nearby::Look;
 use crate::numbered::Number;
 use crate::pattern::Pattern;
 use crate::query::{Query, QueryError, Variant};
@@ -25,6 +26,7 @@ pub(crate) struct Question<'a> {
 #[derive(Debug)]
 pub(crate) struct Means<'a, 'm, 'p> {
     pub fixpoint: &'a mut Fixpoint,
+    pub look: &'a mut Look,
     pub work: Work<'m, 'p>,
     pub funnel: &'a mut Funnel,
 }

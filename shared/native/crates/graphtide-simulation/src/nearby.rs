@@ -2,8 +2,10 @@
 //!
 //! First a few edges around it are judged, as if all were well beyond: most edges that have no match are refuted there, whatever
 //! the size of the component. While the edge survives, four times as many are judged, up to the whole component, where the
-//! answer is exact.
-//! Cost: what it takes to refute the edge, or its component and a third more.
+//! answer is exact. Where the last edge had a match, the next one may have the same: it is first judged among four times as many
+//! edges as that match had.
+//! Cost: what it takes to refute the edge, or its component and a third more. A first look among many may be in vain, but costs no
+//! more than a few times the match before it.
 
 use crate::candidates::Candidates;
 use crate::engine::{Means, Question};
@@ -16,32 +18,47 @@ const NEARBY: usize = 16;
 /// How many times as many it looks at next: all looks but the last cost no more than a third of it.
 const GROWTH: usize = 4;
 
-/// Settles which pairs of an edge's component stay, if the edge could match `given`.
+/// How many edges are enough for a first look.
+#[derive(Debug)]
+pub(crate) struct Look(usize);
+
+impl Default for Look {
+    fn default() -> Self {
+        Self(NEARBY)
+    }
+}
+
+/// Finds the match component of an edge that could match `given`: the edge's place among the candidates, and whether the
+/// fixpoint has the whole component, which it may have without the edge.
 ///
-/// `gather` adds candidates around those there are until there are so many, and says whether there are more. Where the answer
-/// is [`Settled::Stable`], the fixpoint has the whole component.
+/// `gather` adds candidates around those there are until there are so many, and says whether there are more.
 pub(crate) fn settle(
     question: &Question<'_>,
     given: u64,
     gather: impl Fn(usize, &mut Candidates, &mut Work<'_, '_>) -> bool,
     means: &mut Means<'_, '_, '_>,
-) -> Settled {
+) -> (Settled, Option<usize>) {
     let held = question.window.get(question.number);
     let candidates = &mut means.fixpoint.candidates;
     candidates.clear(question.window.places());
     candidates.add(question.number, held.ts, held.ends, given);
-    let mut enough = NEARBY;
+    let mut enough = std::mem::take(means.look).0;
     while gather(enough, &mut means.fixpoint.candidates, &mut means.work) {
         means.funnel.verifications_run += 1;
         match means.fixpoint.near(question.pattern, (0, question.may_match), &mut means.work, means.funnel) {
             Settled::Stable => enough = GROWTH * means.fixpoint.candidates.edges.len(),
             Settled::Refuted => {
                 means.funnel.refuted_nearby += 1;
-                return Settled::Refuted;
+                return (Settled::Refuted, None);
             }
-            Settled::Cut => return Settled::Cut,
+            Settled::Cut => return (Settled::Cut, None),
         }
     }
     means.funnel.verifications_run += 1;
-    means.fixpoint.whole(question.pattern, &mut means.work, means.funnel)
+    let settled = means.fixpoint.whole(question.pattern, &mut means.work, means.funnel);
+    let place = if settled == Settled::Stable { means.fixpoint.matched(question.number) } else { None };
+    if place.is_some() {
+        *means.look = Look(GROWTH * means.fixpoint.candidates.edges.len());
+    }
+    (settled, place)
 }

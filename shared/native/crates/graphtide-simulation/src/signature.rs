@@ -32,7 +32,6 @@ mod printed;
 
 use crate::candidates::Candidates;
 use crate::engine::{Means, Question};
-use crate::fixpoint::Settled;
 use crate::funnel::Funnel;
 use crate::incidence::Incidence;
 use crate::nearby;
@@ -193,10 +192,7 @@ impl Signature {
         let gather = |enough, candidates: &mut Candidates, work: &mut Work<'_, '_>| {
             self.incidence.gather(question, (0, enough), |held, ()| self.playable(held), candidates, work)
         };
-        let found = match nearby::settle(question, given, gather, means) {
-            Settled::Stable => means.fixpoint.matched(question.number),
-            Settled::Refuted | Settled::Cut => None,
-        };
+        let (_, found) = nearby::settle(question, given, gather, means);
         means.funnel.signature_false += u64::from(found.is_none());
         found
     }

@@ -16,6 +16,7 @@ use crate::engine::{Engine, Means, Question};
 use crate::fixpoint::Fixpoint;
 use crate::found::{Found, Kind};
 use crate::funnel::Funnel;
+use crate::nearby::Look;
 use crate::numbered::Number;
 use crate::pattern::Pattern;
 use crate::probe::Probe;
@@ -65,6 +66,7 @@ pub struct Simulation {
     newest: Frontier,
     course: Course,
     fixpoint: Fixpoint,
+    look: Look,
     peak: usize,
     funnel: Funnel,
     probe: Option<Probe>,
@@ -89,6 +91,7 @@ impl Simulation {
             newest: Frontier::NOTHING,
             course: Course::Live,
             fixpoint: Fixpoint::default(),
+            look: Look::default(),
             peak: 0,
             funnel: Funnel::default(),
             probe: None,
@@ -335,6 +338,8 @@ impl Simulation {
                     let frontier = Frontier { at: held.at, ties: held.tie };
                     self.frontier = Some(frontier);
                     self.consume(frontier, meter);
+                    // The match is gone.
+                    self.look = Look::default();
                 }
             }
             Report::Changes => {
@@ -355,7 +360,7 @@ impl Simulation {
         self.funnel.verifications_due += 1;
         let (steps, start) = (meter.taken(), self.probe.map(|probe| (probe.clock)()));
         let work = Work::Search(meter);
-        let mut means = Means { fixpoint: &mut self.fixpoint, work, funnel: &mut self.funnel };
+        let mut means = Means { fixpoint: &mut self.fixpoint, look: &mut self.look, work, funnel: &mut self.funnel };
         let found = self.engine.verify(&question, &mut means);
         self.funnel.verifying_steps += meter.taken() - steps;
         if let Some((probe, start)) = self.probe.zip(start) {
@@ -383,7 +388,7 @@ impl Simulation {
 
     fn leave(&mut self, leaving: &[Number], told: (Time, &mut Found), meter: &mut Meter<'_>) {
         let work = Work::Upkeep(meter);
-        let mut means = Means { fixpoint: &mut self.fixpoint, work, funnel: &mut self.funnel };
+        let mut means = Means { fixpoint: &mut self.fixpoint, look: &mut self.look, work, funnel: &mut self.funnel };
         self.changes.leave(&self.pattern, &self.window, leaving, told, &mut means);
     }
 

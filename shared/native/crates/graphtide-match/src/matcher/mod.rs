@@ -43,7 +43,7 @@ use crate::search::Search;
 use crate::search::gate::Gate;
 use crate::search::postings::{Postings, RingId};
 use crate::shape::Shape;
-use crate::simulated::Simulated;
+use crate::simulated::{Probe, Simulated};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Timing};
 use crate::trace::{Tally, Trace, Untraced};
@@ -629,6 +629,13 @@ impl Matcher {
     /// The patterns by their numbers; the place of one that was removed is vacant.
     pub fn patterns(&self) -> &[Registered] {
         &self.patterns
+    }
+
+    /// Has a benchmark look on at the engines of dual simulation from now.
+    pub fn set_probe(&mut self, probe: Probe) {
+        for pattern in &mut self.patterns {
+            pattern.set_probe(probe);
+        }
     }
 
     /// Names of the patterns, for reading and writing matches.

@@ -15,7 +15,7 @@ use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
 use crate::search::gate::Gate;
 use crate::search::postings::{Access, Postings, ReaderId, RingId};
-use crate::simulated::{Begun, Simulated};
+use crate::simulated::{Begun, Probe, Simulated};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
 use crate::trace::{Node, Trace, Tracer, Untraced};
@@ -475,6 +475,21 @@ impl Registered {
             Engine::SjTree(tree) => tree.report(),
             Engine::Simulation(simulated) => simulated.report(),
             Engine::Search(_) | Engine::Filtering(_) => Vec::new(),
+        }
+    }
+
+    /// The engine, if it is one of dual simulation.
+    pub fn simulated(&self) -> Option<&Simulated> {
+        match &self.engine {
+            Engine::Simulation(simulated) => Some(simulated),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
+        }
+    }
+
+    /// Has a benchmark look on from now, if this is dual simulation.
+    pub(super) fn set_probe(&mut self, probe: Probe) {
+        if let Engine::Simulation(simulated) = &mut self.engine {
+            simulated.set_probe(probe);
         }
     }
 }
