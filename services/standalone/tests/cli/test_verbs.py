@@ -92,6 +92,18 @@ def test_generate_writes_what_match_finds(kind: str, tmp_path: Path) -> None:
     assert planted
 
 
+@pytest.mark.parametrize("kind", ["calls", "citations", "retweets", "roads"])
+def test_generate_writes_streams_of_nature_that_have_components(kind: str, tmp_path: Path) -> None:
+    stream, pattern, out = (tmp_path / name for name in ("s.parquet", "p.gtp", "out.jsonl"))
+    assert run("generate", kind, "-o", stream, "--pattern", pattern, "--records", "20000").exit_code == 0
+    run("match", pattern, stream, "--output", out)
+    assert {json.loads(line)["kind"] for line in out.read_text().splitlines()} == {"match"}
+    for refused in (("--planted", "1"), ("--swap-labels",), ("--ground-truth", tmp_path / "truth.json")):
+        ended = run("generate", kind, "-o", stream, *refused)
+        assert ended.exit_code == 2
+        assert "nothing is planted" in ended.output
+
+
 def test_demo_finds_all_and_nothing_else(tmp_path: Path) -> None:
     ended = run("demo", "--folder", tmp_path / "demo", "--records", "5000", "--planted", "3")
     assert ended.exit_code == 0

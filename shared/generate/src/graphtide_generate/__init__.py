@@ -1,10 +1,10 @@
-"""Generates seeded streams with planted instances of a pattern, near misses, and a ground truth."""
+"""Generates seeded streams: with planted instances, near misses and a ground truth, or with what their nature brings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_generate import network, payments, social, traffic
+from graphtide_generate import calls, citations, network, payments, retweets, roads, social, traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,4 +17,12 @@ GENERATORS: Final[Mapping[str, Callable[[Recipe], GeneratedStream]]] = {
     "social": lambda recipe: social.generate(social.SocialOptions(recipe)),
     "traffic": lambda recipe: traffic.generate(traffic.TrafficOptions(recipe)),
 }
-"""Every kind of stream by name, with its own options at their defaults."""
+"""Every kind of stream with planted instances by name, with its own options at their defaults."""
+
+NATURAL: Final[Mapping[str, Callable[[Recipe], GeneratedStream]]] = {
+    "calls": lambda recipe: calls.generate(calls.CallOptions(recipe)),
+    "citations": lambda recipe: citations.generate(citations.CitationOptions(recipe)),
+    "retweets": lambda recipe: retweets.generate(retweets.RetweetOptions(recipe)),
+    "roads": lambda recipe: roads.generate(roads.RoadOptions(recipe)),
+}
+"""Every kind in which nothing is planted, likewise: dual simulation finds components in them, of any size."""

@@ -27,6 +27,11 @@ def background_times(rng: Random, count: int, start: int, duration: int) -> list
     return sorted(start + int((number + rng.random()) * width) for number in chosen)
 
 
+def steady_times(rng: Random, count: int, start: int, gap: int) -> list[int]:
+    """Return `count` times from `start` on, ascending, `gap` apart on average whatever the hour."""
+    return sorted(start + int(rng.random() * count * gap) for _ in range(count))
+
+
 def popularity(count: int, exponent: float) -> list[float]:
     """Return cumulative weights of a power law for `random.choices`: item i weighs (i + 1) ** -exponent."""
     return list(accumulate((rank + 1) ** -exponent for rank in range(count)))

@@ -33,6 +33,21 @@ class Recipe:
     decoys: int = 10
     swap_labels: bool = False
 
+    @classmethod
+    def of_nature(cls, seed: int, records: int) -> Recipe:
+        """Return the recipe of a stream in which nothing is planted."""
+        return cls(seed, records, planted=0, decoys=0)
+
+    def refuse_plants(self, kind: str) -> None:
+        """Refuse what only kinds with planted instances can do.
+
+        Raises:
+            ValueError: something is to be planted, or labels are to swap.
+        """
+        if self.planted or self.decoys or self.swap_labels:
+            message = f"{kind} holds what its nature brings: nothing is planted in it, and no labels swap"
+            raise ValueError(message)
+
     def __post_init__(self) -> None:
         """Refuse negative counts.
 
@@ -64,7 +79,10 @@ class Decoy:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedStream:
-    """Records in the order of time, what is hidden in them, and the pattern text that finds exactly the planted instances."""
+    """Records in the order of time, what is hidden in them, and the text of a pattern.
+
+    It finds exactly the planted instances; where nothing is planted, what the nature of the stream brings.
+    """
 
     edges: tuple[Edge, ...]
     planted: tuple[Planted, ...]

@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from graphtide_core.errors import FatalError
-from graphtide_generate import GENERATORS
+from graphtide_generate import GENERATORS, NATURAL
 from graphtide_generate.stream import Recipe
 from graphtide_generate.writer import write_ground_truth, write_patterns, write_stream
 
 from graphtide.cli.arguments import MOST_AT_ONCE, choice, refuse_shared_files
 from graphtide.cli.output import refuse_unwritable
 
+_KINDS = {**GENERATORS, **NATURAL}
+
 
 def generate(
-    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(GENERATORS)}.", show_default=False)],
+    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(_KINDS)}.", show_default=False)],
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Stream: .csv, .jsonl (also .gz), .parquet or .arrow.")],
     ground_truth: Annotated[Path | None, typer.Option(help="What was planted, as JSON.")] = None,
     pattern: Annotated[Path | None, typer.Option(help="The pattern that finds it.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
     records: Annotated[int, typer.Option(min=1, max=MOST_AT_ONCE, help="Records of background.")] = 10_000,
-    planted: Annotated[int, typer.Option(min=0, max=MOST_AT_ONCE, help="Instances to plant.")] = 5,
-    decoys: Annotated[int, typer.Option(min=0, max=MOST_AT_ONCE, help="Near misses to plant.")] = 10,
+    planted: Annotated[int | None, typer.Option(min=0, max=MOST_AT_ONCE, help="Instances to plant; 5 if not given.")] = None,
+    decoys: Annotated[int | None, typer.Option(min=0, max=MOST_AT_ONCE, help="Near misses to plant; 10 if not given.")] = None,
     swap_labels: Annotated[
         bool, typer.Option("--swap-labels", help="From the middle on the frequencies of labels are reversed.")
     ] = False,
 ) -> None:
-    """Write a seeded stream with planted instances of a pattern, near misses, and what was planted."""
+    """Write a seeded stream with planted instances of a pattern, near misses, and what was planted.
+
+    Nothing is planted in calls, citations, retweets and roads: their patterns find what the nature of the stream brings.
+    """
     refuse_shared_files({}, {"--output": output, "--ground-truth": ground_truth, "--pattern": pattern})
     refuse_unwritable([output, ground_truth, pattern])
-    make = choice(kind, dict(GENERATORS), "KIND")
+    make = choice(kind, _KINDS, "KIND")
+    if ground_truth is not None and kind in NATURAL:
+        message = f"nothing is planted in {kind}: it has no ground truth"
+        raise typer.BadParameter(message, param_hint="--ground-truth")
     try:
-        stream = make(Recipe(seed=seed, records=records, planted=planted, decoys=decoys, swap_labels=swap_labels))
+        usual = Recipe.of_nature(seed, records) if kind in NATURAL else Recipe(seed, records)
+        plants = usual.planted if planted is None else planted
+        flawed = usual.decoys if decoys is None else decoys
+        stream = make(replace(usual, planted=plants, decoys=flawed, swap_labels=swap_labels))
         write_stream(output, stream.edges)
         if ground_truth is not None:
             write_ground_truth(ground_truth, stream)
