@@ -46,7 +46,9 @@ def test_json_has_the_funnel_and_why_not() -> None:
         {"node": "L1.1", "part": "whole", "edge": None, "looked_at": 4, "refused": {}, "passed": 4},
         {"node": "L1.2", "part": "whole", "edge": None, "looked_at": 1, "refused": {"distinct": 1}, "passed": 0},
     ]
-    assert told["funnel"]["stores"] == {"L1.1": {"created": 4, "alive": 1, "expired": 3, "deleted": 0, "given_up": 0}}
+    assert told["funnel"]["stores"] == {
+        "L1.1": {"created": 4, "alive": 1, "expired": 3, "deleted": 0, "given_up": 0, "consumed": 0}
+    }
     assert told["why_not"] == {
         "matches": 0,
         "edges_without_candidates": [],
@@ -100,7 +102,14 @@ def test_a_traced_run_has_one_thread_and_one_plan() -> None:
 def test_partial_matches_given_up_at_a_limit_are_counted() -> None:
     options = MatchOptions(engine="timing", limits=Limits(partial_matches=2, policy="pause"))
     (told,) = json.loads(graphtide.explain(PATTERN, options=options, analyze=RECORDS, format="json"))
-    assert told["funnel"]["stores"]["L1.1"] == {"created": 2, "alive": 0, "expired": 0, "deleted": 0, "given_up": 2}
+    assert told["funnel"]["stores"]["L1.1"] == {
+        "created": 2,
+        "alive": 0,
+        "expired": 0,
+        "deleted": 0,
+        "given_up": 2,
+        "consumed": 0,
+    }
     assert told["funnel"]["steps"][0]["refused"] == {"limit": 1}
 
 

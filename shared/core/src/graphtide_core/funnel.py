@@ -1,7 +1,7 @@
 """The match funnel of a run: what each step of a plan looked at and refused, and what came furthest.
 
 For every `Step`: looked at = refused, over all reasons, + passed.
-For every `Store`: created = alive + expired + deleted + given up.
+For every `Store`: created = alive + expired + deleted + given up + consumed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class Reason(Enum):
     """An end is not the vertex asked for."""
 
     ENDS = "ends"
-    """The edges do not meet where they should, or an edge is a loop and should not be, or the other way round."""
+    """The edges do not meet where they should, or an edge is a loop and should not be, or the other way round.
+
+    Under dual simulation: an end lacks edges that the pattern asks for there.
+    """
 
     PREDICATE = "predicate"
     """A predicate is not true."""
@@ -39,7 +42,10 @@ class Reason(Enum):
     """An edge has left the window."""
 
     DISTINCT = "distinct"
-    """Two query vertices would be one data vertex, or two query edges one data edge."""
+    """Two query vertices would be one data vertex, or two query edges one data edge.
+
+    Under dual simulation: an end has edges for all query edges there, yet not different ones.
+    """
 
     DELETED = "deleted"
     """An edge was deleted."""
@@ -47,13 +53,21 @@ class Reason(Enum):
     PARTNER = "partner"
     """A query edge beside it has no candidate."""
 
+    INCOMPLETE = "incomplete"
+    """Counts rule out that what is around it is whole."""
+
+    UNMATCHED = "unmatched"
+    """No pair of it is left in the fixpoint."""
+
     LIMIT = "limit"
-    """A limit kept the partial match from being stored."""
+    """A limit kept the partial match from being stored, or ended the search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """What one step did with its candidates: edges, or pairs of an edge or partial match with one that is stored.
+
+    Under dual simulation: edges, components, or pairs of a query edge and a data edge.
 
     Attributes:
         looked_at: candidates.
@@ -78,10 +92,22 @@ class Part(Enum):
     LOOK_UP = "look_up"
     """It looks an earlier edge up for a query edge."""
 
+    NEARBY = "nearby"
+    """It judges an edge by its neighbourhood; what passes is judged by more."""
+
+    CONNECTED = "connected"
+    """It judges an edge by all that it is connected with."""
+
+    REMAINDER = "remainder"
+    """It finds what is left of a component after edges left it."""
+
+    PAIRS = "pairs"
+    """It looks at pairs of a query edge and a data edge; those that pass are left when it ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What became of the partial matches of one node.
+    """What became of the partial matches of one node; under dual simulation, of the edges held.
 
     Attributes:
         created: stored in all.
@@ -89,6 +115,7 @@ class Store:
         expired: passed by the window.
         deleted: of which an edge was deleted; they take no further part.
         given_up: given up at a limit.
+        consumed: consumed by a report.
     """
 
     created: int
@@ -96,6 +123,7 @@ class Store:
     expired: int
     deleted: int
     given_up: int
+    consumed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class NativeFunnel(TypedDict):
     edges: list[_Counts]
     discarded: list[int]
     steps: list[tuple[str, str, int | None, _Counts]]
-    stores: list[tuple[str, int, int, int, int, int]]
+    stores: list[tuple[str, int, int, int, int, int, int]]
     misses: list[_NativeMiss]
 
 

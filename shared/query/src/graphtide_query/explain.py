@@ -112,19 +112,21 @@ def explain(
             nodes = kept + _search_nodes(plan.pattern, filtering.starts, filtering.orders, filtering.fan_outs)
         case BaselinePlan():
             settings = {"state": "the window's edges that can be query edges"}
-            nodes = _simulation_nodes(plan, "the window's edges", actuals or {})
+            nodes = _simulation_nodes(plan, "", "the window's edges", actuals or {})
         case SignaturePlan() as signature:
             settings = {
                 "state": "the window's edges that can be query edges, and their signature",
                 "prime": str(signature.prime),
                 "seed": str(signature.seed),
             }
-            nodes = _simulation_nodes(plan, "the window's edges, where the signature allows a match", actuals or {})
+            asked = "edges whose ends have all their edges, where the window's signature allows a match"
+            nodes = _simulation_nodes(plan, asked, "the edges of the window that the edge is connected with", actuals or {})
         case ColoringPlan():
             settings = {
                 "state": "the window's edges that can be query edges, coloured; components of those that could be whole"
             }
-            nodes = _simulation_nodes(plan, "the component of the edge, where it could be whole", actuals or {})
+            asked = "edges whose ends have all their edges, in a component that could be whole"
+            nodes = _simulation_nodes(plan, asked, "the component of the edge", actuals or {})
     if plan.considered:
         estimates = (f"{c.physical.name} {_nanoseconds(c.nanoseconds)} ns an edge" for c in plan.considered)
         settings["considered"] = ", ".join(estimates)
@@ -353,12 +355,16 @@ def _sj_tree_nodes(pattern: SubgraphPattern, plan: SjTreePlan, actuals: Mapping[
     return tuple(nodes)
 
 
-def _simulation_nodes(plan: Plan, of: str, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
+def _simulation_nodes(plan: Plan, asked: str, of: str, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
     pattern = plan.pattern
     estimate = next((each.partial_matches for each in plan.considered if each.physical == plan.physical), None)
     taken = [Node(f"{edge.name}.kept", f"keep {_edge(pattern, edge)}") for edge in pattern.edges]
-    verified = Node("verify", f"fixpoint of {of}", tuple(node.name for node in taken), estimate, actuals.get("held"))
-    return (*taken, verified, Node("match", f"report {pattern.report.value}", ("verify",)))
+    held = Node(
+        "held", "hold them while they are in the window", tuple(node.name for node in taken), estimate, actuals.get("held")
+    )
+    filters = [Node("filter", f"pass {asked}", ("held",))] if asked else []
+    verified = Node("verify", f"find the fixpoint of {of}", ("filter" if asked else "held",))
+    return (*taken, held, *filters, verified, Node("match", f"report {pattern.report.value}", ("verify",)))
 
 
 def _ends(pattern: SubgraphPattern, edge: int) -> tuple[str, str]:

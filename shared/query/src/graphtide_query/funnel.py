@@ -13,9 +13,17 @@ if TYPE_CHECKING:
 
     from graphtide_core.funnel import Funnel, NearMiss, Store
 
-_PARTS = {Part.WHOLE: "", Part.ARRIVAL: " {} arrives", Part.LOOK_UP: " look up {}"}
+_PARTS = {
+    Part.WHOLE: "",
+    Part.ARRIVAL: " {} arrives",
+    Part.LOOK_UP: " look up {}",
+    Part.NEARBY: " nearby",
+    Part.CONNECTED: " all connected",
+    Part.REMAINDER: " what is left",
+    Part.PAIRS: " pairs",
+}
 _REPORT = "match"
-_FATES = ("created", "alive", "expired", "deleted", "given_up")
+_FATES = ("created", "alive", "expired", "deleted", "given_up", "consumed")
 _ALWAYS = ("looked at", "passed", "created", "alive", "expired")
 """Figures that are said even if they are zero."""
 

@@ -15,6 +15,7 @@ use crate::dispatch::SignatureId;
 use crate::output::{ItemReport, Rows};
 use crate::plan::{self, PatternSpec, ReportSpec};
 use crate::timing::{self, Bounds};
+use crate::trace::{Fates, Node, Part, Reason, Step, Tally, Tracer};
 
 /// How far a pattern is whose engine is given the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum Begun {
 pub struct Simulated {
     pattern: u32,
     engine: Simulation,
+    /// Whether the engine asks something before it verifies.
+    filters: bool,
     signatures: Vec<SignatureId>,
     bounds: Bounds,
     report: Report,
@@ -50,6 +53,7 @@ impl Simulated {
             pattern,
             waits: false,
             report: query.report,
+            filters: variant != Variant::Baseline,
             engine: Simulation::new(&query, variant, limits)?,
             signatures: signatures.to_vec(),
             bounds: Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) },
@@ -63,11 +67,12 @@ impl Simulated {
     }
 
     /// Takes an edge as all query edges that it satisfies, if this is the first of them.
-    pub fn insert(
+    pub fn insert<T: Tracer>(
         &mut self,
         arrival: &timing::Arrival<'_>,
         query_edge: u8,
         rows: &mut Rows,
+        tracer: T,
         meter: &mut Meter<'_>,
     ) -> timing::Outcome {
         let satisfied = |signature: &SignatureId| arrival.satisfied.contains(signature);
@@ -87,6 +92,9 @@ impl Simulated {
         self.advance(arrival.ts, rows, meter);
         let outcome = self.engine.insert(&taken, &mut self.found, meter);
         self.hand_over(rows);
+        if T::ON {
+            tell(tracer, taken.fits, outcome);
+        }
         match outcome {
             Outcome::Kept | Outcome::Matched => timing::Outcome::Used,
             Outcome::Consumed => timing::Outcome::Discarded,
@@ -225,12 +233,67 @@ impl Simulated {
         }]
     }
 
+    /// What it did, step by step.
+    pub fn steps(&self) -> Vec<(Step, Tally)> {
+        let did = self.engine.funnel();
+        let verify = |part| Step { node: Node::Verify, part };
+        let mut steps = vec![(Node::Held.step(), Tally::of(did.taken, &[]))];
+        if self.filters {
+            let refused =
+                [(Reason::Ends, did.searched - did.red), (Reason::Order, did.early), (Reason::Incomplete, did.incomplete())];
+            steps.push((Node::Filter.step(), Tally::of(did.searched, &refused)));
+        }
+        let unmatched = did.refuted_nearby + did.unmatched();
+        let refused = [(Reason::Unmatched, unmatched), (Reason::Limit, did.nearby_cut + did.verified_cut)];
+        steps.push((Node::Verify.step(), Tally::of(did.verifications_due, &refused)));
+        let refused = [(Reason::Unmatched, did.refuted_nearby), (Reason::Limit, did.nearby_cut)];
+        steps.push((verify(Part::Nearby), Tally::of(did.nearby, &refused)));
+        let refused = [(Reason::Unmatched, did.unmatched()), (Reason::Limit, did.verified_cut)];
+        steps.push((verify(Part::Connected), Tally::of(did.verified(), &refused)));
+        steps.push((verify(Part::Remainder), Tally::of(did.remainders, &[])));
+        let removed = [
+            (Reason::Ends, did.removed_by_ends),
+            (Reason::Order, did.removed_by_timing),
+            (Reason::Distinct, did.removed_by_distinctness),
+        ];
+        steps.push((verify(Part::Pairs), Tally::of(did.pairs, &removed)));
+        steps.retain(|(_, tally)| tally.looked_at > 0);
+        steps
+    }
+
+    /// What became of the edges that it held.
+    pub fn fates(&self) -> Fates {
+        let did = self.engine.funnel();
+        let alive = self.live() as u64;
+        let expired = did.taken - alive - did.deleted - did.consumed - did.forgotten;
+        Fates { created: did.taken, alive, expired, deleted: did.deleted, given_up: did.forgotten, consumed: did.consumed }
+    }
+
     fn hand_over(&mut self, rows: &mut Rows) {
         for component in self.found.components() {
             let (pairs, former) = (self.found.pairs(component), self.found.former(component));
             rows.push_component(self.pattern, (component.kind, component.detected_at, component.id), pairs, former);
         }
         self.found.clear();
+    }
+}
+
+/// Tells which query edges an edge was taken for.
+fn tell<T: Tracer>(mut tracer: T, fits: u64, outcome: Outcome) {
+    for edge in (0..u64::BITS as u8).filter(|edge| fits >> edge & 1 == 1) {
+        let step = Node::Kept { edge }.step();
+        match outcome {
+            Outcome::Kept | Outcome::Matched => {
+                tracer.look(step);
+                tracer.pass(step);
+            }
+            Outcome::Limited(_) => {
+                tracer.look(step);
+                tracer.refuse(step, Reason::Limit, None);
+            }
+            // The engine before it took the edge, and told of it.
+            Outcome::Consumed => {}
+        }
     }
 }
 

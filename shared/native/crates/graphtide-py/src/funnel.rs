@@ -1,7 +1,7 @@
 //! What was told of a traced pattern, as Python sees it.
 
 use graphtide_match::matcher::Funnel;
-use graphtide_match::trace::{NearMiss, Part, Refused, Tally};
+use graphtide_match::trace::{Fates, NearMiss, Part, Refused, Tally};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,14 +16,17 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, funnel: &Funnel<'_>) -> PyResult<Bou
             Part::Whole => ("whole", None),
             Part::Arrival(edge) => ("arrival", Some(edge)),
             Part::LookUp(edge) => ("look_up", Some(edge)),
+            Part::Nearby => ("nearby", None),
+            Part::Connected => ("connected", None),
+            Part::Remainder => ("remainder", None),
+            Part::Pairs => ("pairs", None),
         };
         Ok((step.node.as_str(), part, edge, counts(py, &step.tally)?))
     });
     dict.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
-    let stores = funnel
-        .stores
-        .iter()
-        .map(|(node, fates)| (node.as_str(), fates.created, fates.alive, fates.expired, fates.deleted, fates.given_up));
+    let stores = funnel.stores.iter().map(|(node, Fates { created, alive, expired, deleted, given_up, consumed })| {
+        (node.as_str(), created, alive, expired, deleted, given_up, consumed)
+    });
     dict.set_item("stores", stores.collect::<Vec<_>>())?;
     let misses = funnel.misses.iter().map(|(node, waits_for, miss)| near_miss(py, node, waits_for, miss));
     dict.set_item("misses", misses.collect::<PyResult<Vec<_>>>()?)?;

@@ -109,6 +109,7 @@ impl Changes {
             }
             candidates.close_all();
             means.funnel.verifications_run += 1;
+            means.funnel.remainders += 1;
             let settled = means.fixpoint.whole(pattern, &mut means.work, means.funnel);
             debug_assert_eq!(settled, Settled::Stable, "upkeep is not refused");
             self.withdraw(window, &edges, (detected_at, found), means);

@@ -138,6 +138,7 @@ impl Coloring {
         let red = self.incidence.edges[question.number].known;
         funnel.red += u64::from(red != 0);
         if red & question.may_match == 0 {
+            funnel.early += u64::from(red != 0);
             return false;
         }
         let master = self.master(question.window.get(question.number).ends[OUT]);

@@ -68,25 +68,35 @@ impl Fixpoint {
         work: &mut Work<'_, '_>,
         funnel: &mut Funnel,
     ) -> Settled {
-        if !self.load(pattern, work) {
-            return Settled::Cut;
-        }
-        let lost = self.candidates.edges[edge].pairs & !may_match;
-        self.remove(pattern, edge, lost);
-        let settled = self.match_ends(pattern, Some(edge), work, funnel);
+        funnel.nearby += 1;
+        let settled = if self.load(pattern, work, funnel) {
+            let lost = self.candidates.edges[edge].pairs & !may_match;
+            self.remove(pattern, edge, lost);
+            funnel.removed_by_timing += u64::from(lost.count_ones());
+            self.match_ends(pattern, Some(edge), work, funnel)
+        } else {
+            Settled::Cut
+        };
         self.doubtful.clear();
+        funnel.nearby_cut += u64::from(settled == Settled::Cut);
         settled
     }
 
     /// Finds the fixpoint of all candidates, which are then in stream order and in connected components.
     pub(crate) fn whole(&mut self, pattern: &Pattern, work: &mut Work<'_, '_>, funnel: &mut Funnel) -> Settled {
         self.candidates.sort();
-        if !self.load(pattern, work) {
+        let settled = self.settle(pattern, work, funnel);
+        self.doubtful.clear();
+        funnel.verified_cut += u64::from(settled == Settled::Cut);
+        settled
+    }
+
+    fn settle(&mut self, pattern: &Pattern, work: &mut Work<'_, '_>, funnel: &mut Funnel) -> Settled {
+        if !self.load(pattern, work, funnel) {
             return Settled::Cut;
         }
         loop {
             if self.match_ends(pattern, None, work, funnel) == Settled::Cut {
-                self.doubtful.clear();
                 return Settled::Cut;
             }
             self.components.find(&self.candidates);
@@ -112,7 +122,7 @@ impl Fixpoint {
     }
 
     /// Counts the pairs, and doubts every vertex.
-    fn load(&mut self, pattern: &Pattern, work: &mut Work<'_, '_>) -> bool {
+    fn load(&mut self, pattern: &Pattern, work: &mut Work<'_, '_>, funnel: &mut Funnel) -> bool {
         self.need = 0;
         self.candidates.index();
         let degree = pattern.edges();
@@ -125,6 +135,7 @@ impl Fixpoint {
         }
         for edge in &mut self.candidates.edges {
             edge.pairs = edge.given;
+            funnel.pairs += u64::from(edge.pairs.count_ones());
             for query_edge in bits(edge.pairs) {
                 self.rivals[query_edge] |= edge.pairs;
                 for side in SIDES {

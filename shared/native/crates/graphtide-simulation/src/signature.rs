@@ -174,10 +174,12 @@ impl Signature {
 
     /// Whether the ends of an edge play the roles of what it could match, and the window has the query's signature.
     pub(crate) fn admits(&mut self, question: &Question<'_>, funnel: &mut Funnel) -> bool {
-        if self.playable(question.window.get(question.number)) & question.may_match == 0 {
+        let playable = self.playable(question.window.get(question.number));
+        funnel.red += u64::from(playable != 0);
+        if playable & question.may_match == 0 {
+            funnel.early += u64::from(playable != 0);
             return false;
         }
-        funnel.red += 1;
         funnel.signature_checks += 1;
         if !Words::divide(&self.product) || (self.is_stale && !self.renew()) {
             return false;

@@ -139,6 +139,7 @@ impl Simulation {
                 Report::Instances => {}
                 Report::Changes => this.leave(&[number], (detected_at, found), meter),
             }
+            this.funnel.deleted += 1;
             this.depart(number, meter);
         });
     }
@@ -236,6 +237,7 @@ impl Simulation {
             if self.report == Report::Changes {
                 self.changes.forget(number);
             }
+            self.funnel.forgotten += 1;
             self.depart(number, &mut meter);
         }
         self.frontier = None;
@@ -354,6 +356,7 @@ impl Simulation {
     /// Finds the match component of an edge that could match these query edges.
     fn search(&mut self, number: Number, may_match: u64, meter: &mut Meter<'_>) -> Option<usize> {
         let question = Question { pattern: &self.pattern, window: &self.window, number, may_match };
+        self.funnel.searched += 1;
         if !self.engine.admits(&question, &mut self.funnel) {
             return None;
         }
@@ -362,6 +365,7 @@ impl Simulation {
         let work = Work::Search(meter);
         let mut means = Means { fixpoint: &mut self.fixpoint, look: &mut self.look, work, funnel: &mut self.funnel };
         let found = self.engine.verify(&question, &mut means);
+        self.funnel.matched += u64::from(found.is_some());
         self.funnel.verifying_steps += meter.taken() - steps;
         if let Some((probe, start)) = self.probe.zip(start) {
             self.funnel.verifying_nanoseconds += (probe.clock)() - start;
@@ -382,6 +386,7 @@ impl Simulation {
         while let Some((number, held)) = self.window.oldest()
             && (Frontier { at: held.at, ties: held.tie }) <= frontier
         {
+            self.funnel.consumed += 1;
             self.depart(number, meter);
         }
     }

@@ -3,10 +3,27 @@
 
 mod support;
 
-use graphtide_simulation::Report;
+use graphtide_simulation::{Query, Report, Simulation};
 use support::driver::{Driver, VARIANTS};
 use support::oracle::Edge;
 use support::streams::{Random, Record, query};
+
+/// Every search ends in one way, and every edge that was taken left in one way or is held.
+fn assert_adds_up(simulation: &Simulation, query: &Query) {
+    let did = simulation.funnel();
+    assert_eq!(did.verifications_due, did.refuted_nearby + did.verified());
+    assert_eq!(did.verified(), did.matched + did.unmatched());
+    assert!(did.pairs >= did.removed_by_ends + did.removed_by_distinctness + did.removed_by_timing);
+    if did.red > 0 {
+        assert!(did.searched >= did.red && did.red >= did.early + did.incomplete());
+    }
+    assert!(did.taken >= simulation.live() as u64 + did.deleted + did.consumed + did.forgotten);
+    match query.report {
+        Report::Maximal => assert_eq!(did.matched, did.reported),
+        Report::Instances => assert_eq!((did.matched, did.remainders), (did.reported, 0)),
+        Report::Changes => assert!(did.reported >= did.matched && did.matched > 0 || did.reported == 0),
+    }
+}
 
 #[test]
 fn engines_agree_on_wide_streams() {
@@ -33,6 +50,9 @@ fn engines_agree_on_wide_streams() {
                 assert_eq!(baseline, signature, "signature, {report:?}, seed {seed}, edge {id}");
                 assert_eq!(baseline, coloring, "coloring, {report:?}, seed {seed}, edge {id}");
                 reported += baseline.len();
+            }
+            for driver in &drivers {
+                assert_adds_up(&driver.simulation, &query);
             }
         }
     }

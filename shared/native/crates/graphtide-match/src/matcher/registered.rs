@@ -18,7 +18,7 @@ use crate::search::postings::{Access, Postings, ReaderId, RingId};
 use crate::simulated::{Begun, Probe, Simulated};
 use crate::sj_tree::SjTree;
 use crate::timing::{Arrival, Outcome, Timing};
-use crate::trace::{Node, Trace, Tracer, Untraced};
+use crate::trace::{Fates, Node, Step, Tally, Trace, Tracer, Untraced};
 use graphtide_engine::meter::{Meter, Refusal};
 
 /// The engine of a pattern.
@@ -137,7 +137,7 @@ impl Registered {
                 self.settle(outcome, meter)
             }
             Engine::Simulation(simulated) => {
-                let outcome = simulated.insert(arrival, query_edge, rows, meter);
+                let outcome = simulated.insert(arrival, query_edge, rows, tracer, meter);
                 self.settle(outcome, meter)
             }
         }
@@ -176,6 +176,24 @@ impl Registered {
             if satisfied.contains(signature) && filtering.keeps(query_edge) {
                 trace.keep(query_edge, postings.has_just(filtering.list(query_edge), edge));
             }
+        }
+    }
+
+    /// What its engine counts by itself of the steps of its plan, traced or not.
+    pub fn own_steps(&self) -> Vec<(Step, Tally)> {
+        match &self.engine {
+            Engine::Simulation(simulated) => simulated.steps(),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// What its engine knows by itself of what it stored.
+    pub fn own_fates(&self) -> Option<(Node, Fates)> {
+        match &self.engine {
+            Engine::Simulation(simulated) => Some((Node::Held, simulated.fates())),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
         }
     }
 

@@ -60,9 +60,16 @@ impl Matcher {
             discarded: trace.discarded(),
             steps: trace
                 .steps()
-                .map(|(step, tally)| FunnelStep { node: name(step.node), part: step.part, tally: *tally })
+                .map(|(step, tally)| (step, *tally))
+                .chain(pattern.own_steps())
+                .map(|(step, tally)| FunnelStep { node: name(step.node), part: step.part, tally })
                 .collect(),
-            stores: trace.fates(&self.store).into_iter().map(|(node, fates)| (name(node), fates)).collect(),
+            stores: trace
+                .fates(&self.store)
+                .into_iter()
+                .chain(pattern.own_fates())
+                .map(|(node, fates)| (name(node), fates))
+                .collect(),
             misses: trace.misses().iter().map(|miss| (name(miss.node), waits_for(pattern, miss), miss)).collect(),
         })
     }
@@ -72,7 +79,7 @@ fn waits_for(pattern: &Registered, miss: &NearMiss) -> Vec<u8> {
     miss.dead_end.map_or_else(|| pattern.waits_for(miss.node), |dead_end| vec![dead_end.edge])
 }
 
-/// What a node is called in plans: `L2.1`, `L0.2`; `P1`, `J2`; `a.kept`, `a.3`.
+/// What a node is called in plans: `L2.1`, `L0.2`; `P1`, `J2`; `a.kept`, `a.3`; `held`, `filter`, `verify`.
 fn node_name(pattern: &Registered, node: Node) -> String {
     let edge = |edge: u8| &pattern.names.edges[usize::from(edge)];
     match node {
@@ -80,6 +87,9 @@ fn node_name(pattern: &Registered, node: Node) -> String {
         Node::Union { level } => format!("L0.{}", level + 1),
         Node::Leaf { level } => format!("P{}", level + 1),
         Node::Join { level } => format!("J{}", level + 1),
+        Node::Held => "held".into(),
+        Node::Filter => "filter".into(),
+        Node::Verify => "verify".into(),
         Node::Kept { edge: kept } => format!("{}.kept", edge(kept)),
         Node::Search { start, edge: bound } => format!("{}.{}", edge(start), pattern.place(start, bound) + 1),
     }

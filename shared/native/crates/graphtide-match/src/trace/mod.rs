@@ -44,11 +44,17 @@ pub enum Node {
         /// Last leaf joined.
         level: u8,
     },
-    /// Filtering: the candidates kept for a query edge.
+    /// Filtering: the candidates kept for a query edge. Dual simulation: the edges held that fit it.
     Kept {
         /// The query edge.
         edge: u8,
     },
+    /// Dual simulation: the edges held.
+    Held,
+    /// Dual simulation: what an engine asks before it verifies.
+    Filter,
+    /// Dual simulation: the fixpoints.
+    Verify,
     /// Searches: a query edge bound in searches from another, or their start.
     Search {
         /// Query edge that the searches start from.
@@ -67,6 +73,14 @@ pub enum Part {
     Arrival(u8),
     /// It looks an earlier edge up for a query edge.
     LookUp(u8),
+    /// It judges an edge by its neighbourhood.
+    Nearby,
+    /// It judges an edge by all that it is connected with.
+    Connected,
+    /// It finds what is left of a component after edges left it.
+    Remainder,
+    /// It looks at pairs of a query edge and a data edge.
+    Pairs,
 }
 
 /// A step of a plan: where candidates are looked at.

@@ -88,6 +88,8 @@ pub struct Fates {
     pub deleted: u64,
     /// Given up at a limit.
     pub given_up: u64,
+    /// Consumed by a report.
+    pub consumed: u64,
 }
 
 /// A partial match that came far.

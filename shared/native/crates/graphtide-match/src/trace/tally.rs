@@ -7,7 +7,8 @@ pub enum Reason {
     Label,
     /// An end is not the vertex asked for.
     VertexId,
-    /// The edges do not meet where they should, or an edge is a loop and should not be, or the other way round.
+    /// The edges do not meet where they should, or an edge is a loop and should not be, or the other way round; under dual
+    /// simulation, an end lacks edges that the pattern asks for there.
     Ends,
     /// A predicate is not true.
     Predicate,
@@ -15,18 +16,23 @@ pub enum Reason {
     Order,
     /// An edge has left the window.
     Window,
-    /// Two query vertices would be one data vertex, or two query edges one data edge.
+    /// Two query vertices would be one data vertex, or two query edges one data edge; under dual simulation, an end has edges
+    /// for all query edges there, yet not different ones.
     Distinct,
     /// An edge was deleted.
     Deleted,
     /// A query edge beside it has no candidate.
     Partner,
-    /// A limit kept the partial match from being stored.
+    /// Counts rule out that what is around it is whole.
+    Incomplete,
+    /// No pair of it is left in the fixpoint.
+    Unmatched,
+    /// A limit kept the partial match from being stored, or ended the search.
     Limit,
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 10;
+pub const REASONS: usize = 12;
 
 impl Reason {
     /// Every reason with its name in reports.
@@ -40,6 +46,8 @@ impl Reason {
         (Self::Distinct, "distinct"),
         (Self::Deleted, "deleted"),
         (Self::Partner, "partner"),
+        (Self::Incomplete, "incomplete"),
+        (Self::Unmatched, "unmatched"),
         (Self::Limit, "limit"),
     ];
 }
@@ -53,6 +61,20 @@ impl Refused {
     #[inline]
     pub fn add(&mut self, reason: Reason) {
         self.0[reason as usize] += 1;
+    }
+
+    /// Counts as many, for each of some reasons.
+    pub fn of(counts: &[(Reason, u64)]) -> Self {
+        let mut refused = Self::default();
+        for &(reason, count) in counts {
+            refused.0[reason as usize] += count;
+        }
+        refused
+    }
+
+    /// Their number.
+    pub fn sum(&self) -> u64 {
+        self.0.iter().sum()
     }
 
     /// Counts one, unless what was refused had left the window: how long such a thing is still met depends on when the matcher
@@ -80,4 +102,12 @@ pub struct Tally {
     pub refused: Refused,
     /// Those that went on.
     pub passed: u64,
+}
+
+impl Tally {
+    /// Of so many that were looked at, those that were not refused went on.
+    pub fn of(looked_at: u64, refused: &[(Reason, u64)]) -> Self {
+        let refused = Refused::of(refused);
+        Self { looked_at, refused, passed: looked_at - refused.sum() }
+    }
 }
