@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import graphtide
 import pytest
 from graphtide import Concurrency, InvalidPatternError, LimitExceededError, Limits, MatchOptions, UnreadableStreamError
+from graphtide_query.families import FAMILIES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,6 +156,81 @@ def test_the_object_is_every_format_and_a_sequence_of_explanations() -> None:
 
 def told_text(told: graphtide.Explanations) -> str:
     return " ".join(PATTERN.replace("PATTERN p", f"PATTERN {each.pattern}") for each in told)
+
+
+CALLS = """
+PATTERN payout
+MATCH (gang)-[calls:call *2]->(mule), (mule)-[pays:pay]->(drop)
+WHERE pays.amount > 3
+ORDER calls < pays
+UNDER DUAL SIMULATION
+ON phone WINDOW 10
+"""
+
+CALLED = [
+    payment(1, "ann", "bob", 0, "call"),
+    payment(2, "ann", "bob", 0, "call"),
+    payment(3, "ann", "dan", 0, "call"),
+    payment(4, "bob", "eve", 5, "pay"),
+    payment(5, "dan", "eve", 5, "pay"),
+    payment(6, "bob", "eve", 1, "pay"),
+    payment(30, "eve", "ann", 0, "call"),
+]
+
+
+@pytest.mark.parametrize("engine", FAMILIES["simulation"])
+def test_of_an_edge_under_dual_simulation_it_is_said_why_it_is_in_no_match(engine: str) -> None:
+    text = analyzed(CALLS, CALLED, engine, why_not=["p5", "p1", "p6", "p30", "none"])
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[lines.index("why not") + 1 :] == [
+        "edge p1 at 1970-01-01T00:00:00.001Z, from ann to bob: in a match, first told at 1970-01-01T00:00:00.004Z",
+        "edge p5 at 1970-01-01T00:00:00.005Z, from dan to eve, expired at 1970-01-01T00:00:00.016Z",
+        "not calls_1: label",
+        "not calls_2: label",
+        "as pays: dan as mule needs different edges that enter it as calls_1, calls_2, and too few match of p3",
+        "edge p6 at 1970-01-01T00:00:00.006Z",
+        "not calls_1: label",
+        "not calls_2: label",
+        "not pays: predicate",
+        "edge p30 at 1970-01-01T00:00:00.030Z, from eve to ann",
+        "not pays: label",
+        "as calls_1, calls_2: eve as gang needs different edges that leave it as calls_1, calls_2, and too few match of p30",
+        "no record has the id none",
+    ]
+
+
+def test_json_has_what_an_edge_lacks() -> None:
+    (told,) = json.loads(analyzed(CALLS, CALLED, "ddst-coloring", format="json", why_not=["p5", "none"]))
+    assert told["why_not"]["unknown_ids"] == ["none"]
+    (edge,) = told["why_not"]["edges"]
+    assert edge == {
+        "id": "p5",
+        "ts": 5,
+        "src": "dan",
+        "dst": "eve",
+        "asked": True,
+        "refused": {"calls_1": "label", "calls_2": "label"},
+        "matched_at": None,
+        "lacks": {
+            "pays": {
+                "reason": "distinct",
+                "edges": ["calls_1", "calls_2"],
+                "vertex": {"mule": "dan"},
+                "enters": True,
+                "there": ["p3"],
+                "after": None,
+            }
+        },
+        "left": "expired",
+        "left_at": 16,
+    }
+
+
+def test_it_is_not_asked_in_vain() -> None:
+    with pytest.raises(ValueError, match="no stream is matched"):
+        graphtide.explain(CALLS, why_not=["p1"])
+    with pytest.raises(ValueError, match="no pattern is under dual simulation"):
+        graphtide.explain(PATTERN, analyze=RECORDS, why_not=["p1"])
 
 
 STRANGE = "a\x00<b>&\x1b"

@@ -54,6 +54,7 @@ def explain(
     *,
     analyze: Records | None = None,
     near_misses: int = NEAR_MISSES,
+    why_not: Sequence[str] = (),
     format: None = None,
 ) -> Explanations: ...
 @overload
@@ -64,6 +65,7 @@ def explain(
     *,
     analyze: Records | None = None,
     near_misses: int = NEAR_MISSES,
+    why_not: Sequence[str] = (),
     format: str,
 ) -> str: ...
 def explain(
@@ -73,6 +75,7 @@ def explain(
     *,
     analyze: Records | None = None,
     near_misses: int = NEAR_MISSES,
+    why_not: Sequence[str] = (),
     format: str | None = None,
 ) -> Explanations | str:
     """Say how the patterns would be matched: an object that prints as text and that notebooks draw, see `Explanations`.
@@ -85,34 +88,35 @@ def explain(
         options: see `MatchOptions`.
         analyze: a stream to match first, traced, on one thread and by one plan: then the actual figures stand beside the
             estimates, with the match funnel and what came near a match.
-        near_misses: how many partial matches that came near a match to show of each pattern.
+        near_misses: how many partial matches that came near a match to show of each pattern; under dual simulation, how many
+            edges.
+        why_not: ids of edges of the stream to analyze: of patterns under dual simulation, why each is in no match, or since
+            when it is.
         format: `text`, `json`, `dot`, `svg` or `html` for that text itself, in place of the object.
 
     Raises:
         InvalidPatternError: the text is wrong, or reads an attribute that the stream to analyze does not have.
         UnreadableStreamError: a stream cannot be read.
         LimitExceededError: a pattern reached a bound under the policy `fail` while the stream was matched.
-        ValueError: there is no such format.
+        ValueError: there is no such format, or it is asked why not, but of no stream or of no pattern under dual simulation.
         TypeError: what should be a pattern or a stream is none.
     """
     if format is not None:
         refuse_unless_one_of(format, FORMATS, "format")
-    found = _explained(parsed(pattern), statistics_from, options or MatchOptions(), analyze, near_misses)
-    return found if format is None else FORMATS[format](found)
-
-
-def _explained(
-    patterns: Sequence[SubgraphPattern],
-    statistics_from: Records | None,
-    options: MatchOptions,
-    analyze: Records | None,
-    near_misses: int,
-) -> Explanations:
+    patterns = parsed(pattern)
+    refuse_vain_questions(patterns, analyze, why_not)
+    options = options or MatchOptions()
     if statistics_from is not None:
         options = replace(options, statistics=statistics_of(statistics_from, options))
     if analyze is None:
-        return planned(patterns, options)
-    run = analyzed(patterns, analyze, options, near_misses)
+        found = planned(patterns, options)
+    else:
+        found = _completed(analyzed(patterns, analyze, options, near_misses, why_not=why_not))
+    return found if format is None else FORMATS[format](found)
+
+
+def _completed(run: Run) -> Explanations:
+    """Lay a run open that nothing ended early."""
     for text in run.unused("graphtide.match() gives them by take_dead_letters()"):
         warn(text)
     if run.error is not None:
@@ -120,6 +124,22 @@ def _explained(
     if run.interrupt is not None:
         raise run.interrupt
     return explained(run)
+
+
+def refuse_vain_questions(patterns: Sequence[SubgraphPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
+    """Check that it can be said why edges are in no match, if that is asked.
+
+    Raises:
+        ValueError: no stream is matched, or no pattern is under dual simulation.
+    """
+    if not why_not:
+        return
+    if analyze is None:
+        message = "why not is asked of edges, but no stream is matched: say which to analyze"
+        raise ValueError(message)
+    if not any(pattern.is_simulation for pattern in patterns):
+        message = "why not is asked of edges, but no pattern is under dual simulation; of others the near misses tell"
+        raise ValueError(message)
 
 
 def planned(patterns: Sequence[SubgraphPattern], options: MatchOptions) -> Explanations:
@@ -145,16 +165,19 @@ def analyzed(
     options: MatchOptions,
     near_misses: int,
     *,
+    why_not: Sequence[str] = (),
     dead_letters: DeadLetterSink | None = None,
     reading: ReaderOptions | None = None,
 ) -> Run:
     """Match a stream, traced; what ended the run is its `error`. `reading` says how the stream is written.
 
+    `why_not` are ids of edges whose fate is told of patterns under dual simulation.
+
     Raises:
         InvalidPatternError: a pattern reads an attribute that the stream does not have.
         UnreadableStreamError: the stream cannot be opened.
     """
-    pipeline = Pipeline(patterns, options, traced=near_misses)
+    pipeline = Pipeline(patterns, options, traced=near_misses, asked=why_not)
     reading = reading or ReaderOptions(keep_raw=dead_letters is not None)
     reader = opened(records, tuned(reading, pipeline, options))
     run = Run(pipeline, reader, _Nowhere(), dead_letters)

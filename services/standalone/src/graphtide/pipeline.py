@@ -67,7 +67,14 @@ class Pipeline:
         replans: plans that changed while the stream ran.
     """
 
-    def __init__(self, patterns: Sequence[SubgraphPattern], options: MatchOptions, *, traced: int | None = None) -> None:
+    def __init__(
+        self,
+        patterns: Sequence[SubgraphPattern],
+        options: MatchOptions,
+        *,
+        traced: int | None = None,
+        asked: Sequence[str] = (),
+    ) -> None:
         """Prepare for patterns; nothing is planned yet.
 
         Args:
@@ -75,6 +82,7 @@ class Pipeline:
             options: how.
             traced: how many near misses of each pattern to keep while it is traced, on one thread and by one plan; None traces
                 nothing.
+            asked: ids of edges whose fate to tell of each traced pattern under dual simulation.
 
         Raises:
             InvalidQueryError: the engine is not for a pattern's family.
@@ -91,6 +99,7 @@ class Pipeline:
         self.patterns = tuple(patterns)
         self._options = options if traced is None else replace(options, adapt=False, concurrency=Concurrency())
         self._traced = traced
+        self._asked = asked
         self._matcher: Matcher | None = None
         self._duplicates: Duplicates | None = None
         self._deletions = False
@@ -265,6 +274,7 @@ class Pipeline:
             deletions=self._deletions,
             adaptive=self._watch is not None,
             traced=self._traced,
+            asked=self._asked,
             limits=self._options.limits,
             concurrency=self._options.concurrency,
         )

@@ -151,6 +151,73 @@ class NearMiss:
 
 
 @dataclass(frozen=True, slots=True)
+class Lack:
+    """What an edge lacks to match a query edge under dual simulation.
+
+    It holds in the match graph of all edges that ever shared a window with it, and so in every window.
+
+    Attributes:
+        reason: `ENDS`: an end has no edge that matches some query edge there. `DISTINCT`: it has, yet not different ones.
+            `ORDER`: what the edge is connected with has no match of a query edge, or none late enough. `WINDOW`: what it needs
+            never was there all at once.
+        edges: the query edges that have no match; for `DISTINCT` those that have too few.
+        vertex: for `ENDS` and `DISTINCT` the query vertex and the data vertex that would have to match it.
+        enters: whether the missing edges would enter that vertex; else they would leave it.
+        there: ids of edges there that fit what is missing by themselves.
+        after: for `ORDER` the time that a match must be later than: the earliest at which all before it can be had; None
+            where nothing is before it.
+    """
+
+    reason: Reason
+    edges: tuple[str, ...] = ()
+    vertex: tuple[str, VertexId] | None = None
+    enters: bool = False
+    there: tuple[EdgeId, ...] = ()
+    after: EventTime | None = None
+
+
+class Left(Enum):
+    """How an edge left."""
+
+    EXPIRED = "expired"
+    """The window passed it."""
+
+    DELETED = "deleted"
+    """It was deleted."""
+
+    CONSUMED = "consumed"
+    """A report consumed it."""
+
+    GIVEN_UP = "given_up"
+    """It was given up at a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one edge under dual simulation: of one that was asked about, or that came near a match.
+
+    Attributes:
+        id: its id.
+        ts: its time.
+        ends: its vertices; None if it was not held, because it fits no query edge or for a limit.
+        is_asked: whether it was asked about; else it came near a match.
+        refused: the query edges that it is not by itself, by name, and why; known of edges that were asked about.
+        matched_at: when it was first reported in a match; None if it never was.
+        lacks: what it lacks for each query edge that it fits by itself, by name; empty if it had a match.
+        left: how and when it left; None if it is held, or never was.
+    """
+
+    id: EdgeId
+    ts: EventTime
+    ends: tuple[VertexId, VertexId] | None
+    is_asked: bool
+    refused: Mapping[str, Reason]
+    matched_at: EventTime | None
+    lacks: Mapping[str, Lack]
+    left: tuple[Left, EventTime] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Funnel:
     """What was told of one pattern while it was traced.
 
@@ -162,6 +229,9 @@ class Funnel:
             are missing.
         stores: by node; nodes that stored nothing are missing.
         misses: the partial matches that came furthest, the furthest first.
+        answers: under dual simulation, what became of the edges that were asked about, in stream order, and then of those that
+            came nearest to a match and had none.
+        unknown: ids that were asked about and no record has.
     """
 
     edges: Mapping[str, Step]
@@ -169,3 +239,5 @@ class Funnel:
     steps: Mapping[tuple[str, Part, str | None], Step]
     stores: Mapping[str, Store]
     misses: tuple[NearMiss, ...]
+    answers: tuple[Answer, ...] = ()
+    unknown: tuple[EdgeId, ...] = ()

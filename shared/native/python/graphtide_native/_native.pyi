@@ -372,6 +372,9 @@ class Matcher:
     def mark_shed(self, number: int) -> None:
         """Mark a pattern's matches as incomplete from now on."""
 
+    def ask(self, ids: list[str]) -> None:
+        """Have traced patterns under dual simulation answer what became of edges of these ids."""
+
     def funnels(self) -> list[NativeFunnel] | None:
         """Return what was told of every pattern; None if they are not traced."""
 

@@ -187,6 +187,7 @@ class Matcher:
         deletions: bool = False,
         adaptive: bool = False,
         traced: int | None = None,
+        asked: Sequence[str] = (),
         limits: Limits | Sequence[Limits] | None = None,
         concurrency: Concurrency | None = None,
         work: int | None = None,
@@ -203,6 +204,7 @@ class Matcher:
             adaptive: whether plans may change while the stream runs; then every edge that some query edge could be is kept.
             traced: how many near misses of each pattern to keep while it is traced; None traces nothing and costs nothing.
                 Traced patterns keep their plans, and work on other threads is not traced.
+            asked: ids of edges whose fate to tell of each pattern under dual simulation, if it is traced.
             limits: bounds on the state and the work of each pattern: the same for all, or one for each.
             concurrency: threads for each pattern under `timing`.
             work: steps of work a record that all patterns share; where they are spent, the pattern that spent most is limited.
@@ -216,6 +218,9 @@ class Matcher:
         self._limits = list(limits)
         encoded = encode(self._plans, unit, self._projected, self._limits, self._concurrency)
         self._native = _native.Matcher(encoded, symbols, deletions, adaptive, traced, work, turn_seconds)
+        self._asked = tuple(dict.fromkeys(asked))
+        if self._asked:
+            self._native.ask(list(self._asked))
 
     def push(
         self,
@@ -429,7 +434,8 @@ class Matcher:
     def funnels(self) -> tuple[Funnel, ...]:
         """Return what was told of every pattern so far, in the order of the plans; nothing if they are not traced."""
         told = self._native.funnels() or ()
-        return tuple(funnel(native, plan.pattern) for native, plan in zip(told, self._plans, strict=False))
+        plans = zip(told, self._plans, strict=False)
+        return tuple(funnel(native, plan.pattern, self._asked) for native, plan in plans)
 
     def _told(self, is_done: bool) -> Iterator[MatchBatch]:
         """Yield what came of work that is under way, if it is not done already."""

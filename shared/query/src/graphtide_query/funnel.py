@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.funnel import Part, Reason, Step
+from graphtide_core.funnel import Lack, Part, Reason, Step
 from graphtide_core.time import TimeUnit, iso_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from graphtide_core.funnel import Funnel, NearMiss, Store
+    from graphtide_core.funnel import Answer, Funnel, NearMiss, Store
 
 _PARTS = {
     Part.WHOLE: "",
@@ -77,7 +77,9 @@ def why_not_lines(told: Told) -> list[str]:
     lines += [f"edge {name}: {_lack(told.edges[name], told.funnel.edges[name])}" for name in told.without_candidates]
     for miss in told.funnel.misses:
         lines += _miss_lines(miss, len(told.edges), told.unit)
-    return lines
+    for answer in told.funnel.answers:
+        lines += _answer_lines(answer, len(told.edges), told.unit)
+    return [*lines, *(f"no record has the id {each}" for each in told.funnel.unknown)]
 
 
 def node_lines(told: Told, node: str) -> list[str]:
@@ -125,6 +127,39 @@ def why_not_object(told: Told) -> dict[str, object]:
             }
             for miss in told.funnel.misses
         ],
+        **_answers_object(told.funnel),
+    }
+
+
+def _answers_object(funnel: Funnel) -> dict[str, object]:
+    """Return what became of single edges; nothing where there are none to tell of."""
+    if not (funnel.answers or funnel.unknown):
+        return {}
+    return {"edges": [_answer_object(answer) for answer in funnel.answers], "unknown_ids": list(funnel.unknown)}
+
+
+def _answer_object(answer: Answer) -> dict[str, object]:
+    return {
+        "id": answer.id,
+        "ts": answer.ts,
+        "src": answer.ends and answer.ends[0],
+        "dst": answer.ends and answer.ends[1],
+        "asked": answer.is_asked,
+        "refused": {name: reason.value for name, reason in answer.refused.items()},
+        "matched_at": answer.matched_at,
+        "lacks": {
+            name: {
+                "reason": lack.reason.value,
+                "edges": list(lack.edges),
+                "vertex": lack.vertex and {lack.vertex[0]: lack.vertex[1]},
+                "enters": lack.enters if lack.vertex else None,
+                "there": list(lack.there),
+                "after": lack.after,
+            }
+            for name, lack in answer.lacks.items()
+        },
+        "left": answer.left and answer.left[0].value,
+        "left_at": answer.left and answer.left[1],
     }
 
 
@@ -209,3 +244,47 @@ def _miss_lines(miss: NearMiss, edges: int, unit: TimeUnit) -> list[str]:
 def _edge_lines(miss: NearMiss, unit: TimeUnit) -> Sequence[str]:
     edges = ", ".join(f"{name} = {found} at {iso_time(ts, unit)}" for name, (found, ts) in miss.edges.items())
     return edges, ", ".join(f"{name} = {found}" for name, found in miss.vertices.items())
+
+
+_NAMED = 5
+"""Ids that are named to people of a list that may be long."""
+
+
+def _answer_lines(answer: Answer, edges: int, unit: TimeUnit) -> list[str]:
+    """Say what became of one edge: whether it had a match, and if not what it lacks as each query edge."""
+    ends = f", from {answer.ends[0]} to {answer.ends[1]}" if answer.ends else ""
+    head = f"edge {answer.id} at {iso_time(answer.ts, unit)}{ends}"
+    if answer.matched_at is not None:
+        return [f"{head}: in a match, first told at {iso_time(answer.matched_at, unit)}"]
+    left = f", {_words(answer.left[0].value)} at {iso_time(answer.left[1], unit)}" if answer.left else ""
+    lacks: dict[Lack, list[str]] = {}
+    for name, lack in answer.lacks.items():
+        lacks.setdefault(lack, []).append(name)
+    return [
+        head + left,
+        *(f"  not {name}: {_words(reason.value)}" for name, reason in answer.refused.items()),
+        *(f"  as {', '.join(names)}: {_lack_of(lack, unit)}" for lack, names in lacks.items()),
+        *(["  not held: a limit was reached"] if answer.ends is None and len(answer.refused) < edges else []),
+    ]
+
+
+def _lack_of(lack: Lack, unit: TimeUnit) -> str:
+    edges, there = ", ".join(lack.edges), _few(lack.there)
+    query, data = lack.vertex or ("", "")
+    verb = "enter" if lack.enters else "leave"
+    match lack.reason:
+        case Reason.ENDS:
+            others = f" of {there}" if there else ""
+            return f"{data} as {query} needs edges that {verb} it as {edges}, and none matches{others}"
+        case Reason.DISTINCT:
+            return f"{data} as {query} needs different edges that {verb} it as {edges}, and too few match of {there}"
+        case Reason.ORDER:
+            after = f" after {iso_time(lack.after, unit)}" if lack.after is not None else ""
+            return f"nothing that it is connected with matches {edges}{after}"
+        case _:
+            return "what it needs never was there all at once"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -37,8 +37,9 @@ class Feed:
         deletions: bool = True,
         adaptive: bool = False,
         traced: int | None = None,
+        asked: Sequence[str] = (),
     ) -> None:
-        """Make the stages; the stream may delete unless told otherwise, and nothing is traced."""
+        """Make the stages; the stream may delete unless told otherwise, nothing is traced, and no edge is asked about."""
         patterns = [plan.pattern for plan in plans]
         projected = columns(patterns)
         symbols = Symbols()
@@ -50,6 +51,7 @@ class Feed:
             deletions=deletions,
             adaptive=adaptive,
             traced=traced,
+            asked=asked,
             limits=limits,
             concurrency=concurrency,
         )

@@ -41,7 +41,7 @@ from graphtide.cli.streams import (
     of_stream,
     reading_of,
 )
-from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, statistics_of
+from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, refuse_vain_questions, statistics_of
 from graphtide.explanations import FORMATS
 from graphtide.readers import DeadLetterFile
 
@@ -64,6 +64,14 @@ def explain(
         int,
         typer.Option(min=0, max=MOST_AT_ONCE, help="With --analyze: how many partial matches that came near a match to show."),
     ] = NEAR_MISSES,
+    why_not: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="With --analyze: an edge to say of why it is in no match, of patterns under dual simulation; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     dead_letters: Annotated[
         Path | None, typer.Option(help="With --analyze: where bad and late records go, as JSON Lines.", show_default=False)
     ] = None,
@@ -108,7 +116,11 @@ def explain(
         {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from, "--schema": schema},
         {"--dead-letters": dead_letters},
     )
-    parsed = read_patterns(patterns)
+    parsed, asked = read_patterns(patterns), why_not or []
+    try:
+        refuse_vain_questions(parsed, analyze, asked)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--why-not") from error
     if statistics_from is not None:
         sampled = of_another(reading, is_same=analyze in {None, str(statistics_from)})
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
@@ -118,7 +130,7 @@ def explain(
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         try:
-            run = analyzed(parsed, analyze, options, near_misses, dead_letters=letters, reading=reading)
+            run = analyzed(parsed, analyze, options, near_misses, why_not=asked, dead_letters=letters, reading=reading)
         except InvalidPatternError as error:
             raise with_source(error, patterns) from error
     for text in run.unused(shown_by(dead_letters)):

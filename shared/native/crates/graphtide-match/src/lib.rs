@@ -8,6 +8,7 @@ pub mod concurrent;
 pub mod dispatch;
 pub mod expression;
 pub mod filtering;
+pub mod inquiry;
 pub mod matcher;
 pub mod output;
 pub mod plan;

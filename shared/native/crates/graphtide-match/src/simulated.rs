@@ -12,6 +12,7 @@ use graphtide_simulation::{
 pub use graphtide_simulation::{Funnel as Work, Probe};
 
 use crate::dispatch::SignatureId;
+use crate::inquiry::{Came, End, Inquiries, Names};
 use crate::output::{ItemReport, Rows};
 use crate::plan::{self, PatternSpec, ReportSpec};
 use crate::timing::{self, Bounds};
@@ -41,6 +42,9 @@ pub struct Simulated {
     /// Whether its matches do not count yet.
     waits: bool,
     found: Found,
+    /// The query; what is found about single edges is judged by it.
+    query: Query,
+    inquiries: Option<Box<Inquiries>>,
 }
 
 impl Simulated {
@@ -58,6 +62,8 @@ impl Simulated {
             signatures: signatures.to_vec(),
             bounds: Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) },
             found: Found::default(),
+            query,
+            inquiries: None,
         })
     }
 
@@ -90,8 +96,15 @@ impl Simulated {
             fits: fits << query_edge,
         };
         self.advance(arrival.ts, rows, meter);
+        let before = self.inquiries.is_some().then(|| self.engine.funnel());
         let outcome = self.engine.insert(&taken, &mut self.found, meter);
+        if let (Some(inquiries), Some(before), Outcome::Kept | Outcome::Matched) = (&mut self.inquiries, before, outcome) {
+            let names = Names { store: arrival.store, vertices: arrival.names };
+            let came = Came::between(&before, &self.engine.funnel());
+            inquiries.take((arrival.edge, taken.fits), came, names, &self.engine);
+        }
         self.hand_over(rows);
+        self.close(arrival.ts, End::Consumed);
         if T::ON {
             tell(tracer, taken.fits, outcome);
         }
@@ -112,6 +125,7 @@ impl Simulated {
         }
         self.engine.advance(now, now, &mut self.found, meter);
         self.hand_over(rows);
+        self.close(now, End::Expired);
     }
 
     /// Lets a deleted edge take no further part.
@@ -119,6 +133,7 @@ impl Simulated {
         self.advance(now, rows, meter);
         self.engine.delete(edge, now, &mut self.found, meter);
         self.hand_over(rows);
+        self.close(now, End::Deleted);
     }
 
     /// Whether it tells what changes, also when edges expire.
@@ -134,6 +149,9 @@ impl Simulated {
     /// Forgets all edges.
     pub fn clear(&mut self) {
         self.engine.clear();
+        if let Some(inquiries) = &mut self.inquiries {
+            inquiries.give_up();
+        }
     }
 
     /// How far consumption has come, where that is of use and its matches count, or counted when that was told; else nothing.
@@ -233,6 +251,22 @@ impl Simulated {
         }]
     }
 
+    /// Inquires into edges of these ids from now on, and into so many others that come near a match.
+    pub fn inquire(&mut self, asked: Vec<String>, most: usize) {
+        self.inquiries = Some(Box::new(Inquiries::new(self.query.clone(), asked, most)));
+    }
+
+    /// What was found about single edges; none unless it was asked for.
+    pub fn inquiries(&self) -> Option<&Inquiries> {
+        self.inquiries.as_deref()
+    }
+
+    fn close(&mut self, at: Time, end: End) {
+        if let Some(inquiries) = &mut self.inquiries {
+            inquiries.close(at, end, &self.engine);
+        }
+    }
+
     /// What it did, step by step.
     pub fn steps(&self) -> Vec<(Step, Tally)> {
         let did = self.engine.funnel();
@@ -270,6 +304,9 @@ impl Simulated {
     }
 
     fn hand_over(&mut self, rows: &mut Rows) {
+        if let Some(inquiries) = &mut self.inquiries {
+            inquiries.matched(&self.found);
+        }
         for component in self.found.components() {
             let (pairs, former) = (self.found.pairs(component), self.found.former(component));
             rows.push_component(self.pattern, (component.kind, component.detected_at, component.id), pairs, former);

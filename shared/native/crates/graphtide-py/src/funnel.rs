@@ -1,7 +1,8 @@
 //! What was told of a traced pattern, as Python sees it.
 
-use graphtide_match::matcher::Funnel;
-use graphtide_match::trace::{Fates, NearMiss, Part, Refused, Tally};
+use graphtide_match::inquiry::{Inquiry, Lack, Named};
+use graphtide_match::matcher::{Answer, Funnel};
+use graphtide_match::trace::{Fates, NearMiss, Part, Reason, Refused, Tally};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -28,6 +29,8 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, funnel: &Funnel<'_>) -> PyResult<Bou
         (node.as_str(), created, alive, expired, deleted, given_up, consumed)
     });
     dict.set_item("stores", stores.collect::<Vec<_>>())?;
+    let answers = funnel.answers.iter().map(|found| answer(py, found));
+    dict.set_item("answers", answers.collect::<PyResult<Vec<_>>>()?)?;
     let misses = funnel.misses.iter().map(|(node, waits_for, miss)| near_miss(py, node, waits_for, miss));
     dict.set_item("misses", misses.collect::<PyResult<Vec<_>>>()?)?;
     Ok(dict)
@@ -45,6 +48,40 @@ fn refused<'py>(py: Python<'py>, refused: &Refused) -> PyResult<Bound<'py, PyDic
     for (reason, count) in refused.named() {
         dict.set_item(reason, count)?;
     }
+    Ok(dict)
+}
+
+fn answer<'py>(py: Python<'py>, answer: &Answer<'_>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("id", answer.id)?;
+    dict.set_item("ts", answer.ts)?;
+    let refused = answer.refused.iter().map(|&(edge, reason)| (u32::from(edge), reason.as_str()));
+    dict.set_item("refused", refused.collect::<Vec<_>>())?;
+    dict.set_item("lacks", answer.lacks.iter().map(|named| lack(py, named)).collect::<PyResult<Vec<_>>>()?)?;
+    dict.set_item("ends", answer.inquiry.map(Inquiry::ends))?;
+    dict.set_item("chosen", answer.inquiry.is_some_and(|inquiry| inquiry.chosen.is_some()))?;
+    dict.set_item("matched_at", answer.inquiry.and_then(|inquiry| inquiry.matched_at))?;
+    let end = answer.inquiry.and_then(|inquiry| inquiry.end);
+    dict.set_item("left_at", end.map(|(at, _)| at))?;
+    dict.set_item("left", end.map(|(_, end)| end.as_str()))?;
+    Ok(dict)
+}
+
+fn lack<'py>(py: Python<'py>, named: &Named) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let (reason, corner, edges, after) = match named.lack {
+        Some(Lack::Missing(corner)) => (Reason::Ends, Some(corner), corner.edges, None),
+        Some(Lack::Shared(corner)) => (Reason::Distinct, Some(corner), corner.edges, None),
+        Some(Lack::Order { edge, after }) => (Reason::Order, None, 1 << edge, after),
+        None => (Reason::Window, None, 0, None),
+    };
+    dict.set_item("edge", u32::from(named.edge))?;
+    dict.set_item("reason", reason.as_str())?;
+    dict.set_item("vertex", corner.map(|corner| u32::from(corner.query_vertex)).zip(named.vertex.as_deref()))?;
+    dict.set_item("enters", corner.is_some_and(|corner| corner.side == 1))?;
+    dict.set_item("edges", (0..u64::BITS).filter(|edge| edges >> edge & 1 == 1).collect::<Vec<_>>())?;
+    dict.set_item("there", &named.there)?;
+    dict.set_item("after", after)?;
     Ok(dict)
 }
 

@@ -250,6 +250,11 @@ impl PyMatcher {
         simulated.map(|simulated| crate::simulation::to_dict(py, &simulated.work())).transpose()
     }
 
+    fn ask(&mut self, ids: Vec<String>) -> PyResult<()> {
+        self.ready_mut()?.ask(ids);
+        Ok(())
+    }
+
     fn funnels<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
         let matcher = self.ready()?;
         let funnels: Option<Vec<_>> = matcher.patterns().iter().map(|pattern| matcher.funnel(pattern)).collect();

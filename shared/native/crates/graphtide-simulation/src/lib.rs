@@ -25,6 +25,7 @@ mod query;
 mod schedule;
 mod signature;
 mod simulation;
+pub mod why_not;
 mod window;
 mod words;
 mod work;

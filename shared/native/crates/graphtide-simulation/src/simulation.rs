@@ -155,6 +155,11 @@ impl Simulation {
         }
     }
 
+    /// The edges held, in stream order, each with the query edges that it fits.
+    pub fn held(&self) -> impl Iterator<Item = (EdgeRef, u64)> {
+        self.window.iter().map(|(_, held)| (held.edge, held.fits))
+    }
+
     /// Whether an edge is held.
     pub fn holds(&self, edge: EdgeRef) -> bool {
         self.window.find(edge).is_some()

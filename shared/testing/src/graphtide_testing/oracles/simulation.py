@@ -54,7 +54,7 @@ class Component:
 
 def match_graph(query: SubgraphPattern, edges: Sequence[Edge]) -> frozenset[Pair]:
     """Return the maximal match graph of edges that are all of one window."""
-    pairs = {(each.name, place) for each in query.edges for place, edge in enumerate(edges) if _fits(query, each, edge)}
+    pairs = {(each.name, place) for each in query.edges for place, edge in enumerate(edges) if fits(query, each, edge)}
     while True:
         kept = _with_matching_ends(query, edges, pairs)
         kept = {pair for part in components(edges, kept) for pair in part if _is_in_time(query, edges, part, pair)}
@@ -198,7 +198,7 @@ class SimulationOracle:
         return frozenset((name, self._edges[number].id) for name, number in part)
 
 
-def _fits(query: SubgraphPattern, of: QueryEdge, edge: Edge) -> bool:
+def fits(query: SubgraphPattern, of: QueryEdge, edge: Edge) -> bool:
     """Whether a data edge can match a query edge as far as the two show; one from a vertex to itself asks for no loop."""
     source, target = query.vertex(of.source), query.vertex(of.target)
     if of.label not in (None, edge.label) or source.label not in (None, edge.source_label):

@@ -56,7 +56,8 @@ pub use registered::{Counts, Engine, LimitReached, Registered};
 use reported::Reported;
 use satisfied::Satisfied;
 use timers::Timers;
-pub use traced::{Funnel, FunnelStep};
+use traced::Asked;
+pub use traced::{Answer, Funnel, FunnelStep};
 
 /// Records between two hand-overs of rows and expiries of the store.
 const CHUNK: usize = 4096;
@@ -161,6 +162,8 @@ pub struct Matcher {
     limit: Option<LimitReached>,
     /// For every signature, the insertions seen; if patterns are traced.
     seen: Option<Vec<Tally>>,
+    /// What is asked of single edges.
+    asked: Option<Asked>,
 }
 
 impl Matcher {
@@ -199,6 +202,7 @@ impl Matcher {
             allowances: Allowances::new(&works, work),
             limit: None,
             seen: None,
+            asked: None,
         };
         for (number, spec) in (0..).zip(specs) {
             let trace = traced.map(|misses| {
@@ -206,7 +210,9 @@ impl Matcher {
                 Box::new(Trace::new(spec.window, ends, misses))
             });
             let pattern = matcher.register(number, spec)?;
-            matcher.patterns.push(Registered { trace, ..pattern });
+            let mut pattern = Registered { trace, ..pattern };
+            pattern.inquire(&[]);
+            matcher.patterns.push(pattern);
         }
         matcher.postings.begin();
         matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);

@@ -41,7 +41,7 @@ impl Matcher {
     ///
     /// `residue` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
     pub fn wait(&mut self, number: usize, residue: Option<Frontier>) {
-        if let Some(simulated) = self.patterns.get_mut(number).and_then(Registered::simulated) {
+        if let Some(simulated) = self.patterns.get_mut(number).and_then(Registered::simulated_mut) {
             simulated.wait(residue);
         }
     }
@@ -55,7 +55,7 @@ impl Matcher {
         let Some(pattern) = self.patterns.get_mut(number) else { return };
         let (work, records) = (pattern.limits.work, SAVED.saturating_add(pattern.live() as u64));
         let before = pattern.live();
-        let Some(simulated) = pattern.simulated() else { return };
+        let Some(simulated) = pattern.simulated_mut() else { return };
         meter.begin(work.map_or(u64::MAX, |work| work.saturating_mul(records)));
         simulated.begin(now, rows, meter);
         rows.clear();

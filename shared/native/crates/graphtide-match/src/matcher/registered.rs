@@ -10,6 +10,7 @@ use super::allowances::Bounded;
 use crate::concurrent::{Concurrent, Drained};
 use crate::dispatch::SignatureId;
 use crate::filtering::Filtering;
+use crate::inquiry::Inquiries;
 use crate::output::{ItemReport, PatternNames, Rows};
 use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
@@ -176,6 +177,21 @@ impl Registered {
             if satisfied.contains(signature) && filtering.keeps(query_edge) {
                 trace.keep(query_edge, postings.has_just(filtering.list(query_edge), edge));
             }
+        }
+    }
+
+    /// Inquires into edges of these ids, and into such as come near a match, if it is traced and under dual simulation.
+    pub fn inquire(&mut self, ids: &[String]) {
+        if let (Engine::Simulation(simulated), Some(trace)) = (&mut self.engine, &self.trace) {
+            simulated.inquire(ids.to_vec(), trace.shown());
+        }
+    }
+
+    /// What was found about single edges.
+    pub fn inquiries(&self) -> Option<&Inquiries> {
+        match &self.engine {
+            Engine::Simulation(simulated) => simulated.inquiries(),
+            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
         }
     }
 
@@ -368,14 +384,14 @@ impl Registered {
 
     /// Takes edges that come now for such as came before it.
     pub fn begin_replay(&mut self, begun: Begun) {
-        if let Some(simulated) = self.simulated() {
+        if let Some(simulated) = self.simulated_mut() {
             simulated.begin_replay(begun);
         }
     }
 
     /// Takes edges for new ones again.
     pub fn end_replay(&mut self) {
-        if let Some(simulated) = self.simulated() {
+        if let Some(simulated) = self.simulated_mut() {
             simulated.end_replay();
         }
     }
@@ -383,11 +399,11 @@ impl Registered {
     /// Takes over what another engine of the same pattern knows, where it can: says whether its limits allow that; else nothing,
     /// and the edges of the window are to be taken again.
     pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> Option<bool> {
-        Some(self.simulated()?.take_over(other.simulated()?, meter))
+        Some(self.simulated_mut()?.take_over(other.simulated_mut()?, meter))
     }
 
     /// Its engine, if it is one of dual simulation.
-    pub fn simulated(&mut self) -> Option<&mut Simulated> {
+    pub fn simulated_mut(&mut self) -> Option<&mut Simulated> {
         match &mut self.engine {
             Engine::Simulation(simulated) => Some(simulated),
             Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
@@ -396,10 +412,7 @@ impl Registered {
 
     /// What its engine knows that does not follow from the edges of the window.
     pub fn residue(&self) -> Option<Frontier> {
-        match &self.engine {
-            Engine::Simulation(simulated) => simulated.residue(),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
-        }
+        self.simulated()?.residue()
     }
 
     /// Whether it may ever have something to tell though no edge comes.
@@ -506,7 +519,7 @@ impl Registered {
 
     /// Has a benchmark look on from now, if this is dual simulation.
     pub(super) fn set_probe(&mut self, probe: Probe) {
-        if let Engine::Simulation(simulated) = &mut self.engine {
+        if let Some(simulated) = self.simulated_mut() {
             simulated.set_probe(probe);
         }
     }

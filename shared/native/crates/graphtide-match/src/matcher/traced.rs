@@ -3,7 +3,9 @@
 use graphtide_graph::batch::EdgeBatch;
 
 use super::{Matcher, Record, Registered};
-use crate::trace::{Fates, NearMiss, Node, Part, Tally};
+use crate::inquiry::{Inquiry, Named};
+use crate::trace::{Fates, NearMiss, Node, Part, Reason, Tally};
+use graphtide_graph::Time;
 
 /// What one step of a plan looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,11 +29,52 @@ pub struct Funnel<'a> {
     pub steps: Vec<FunnelStep>,
     /// The nodes that stored something.
     pub stores: Vec<(String, Fates)>,
+    /// What was found about single edges.
+    pub answers: Vec<Answer<'a>>,
     /// What came furthest before the window passed it, with the node's name and the query edges that it waited for.
     pub misses: Vec<(String, Vec<u8>, &'a NearMiss)>,
 }
 
+/// An edge that was asked about, as it came.
+#[derive(Clone, Debug)]
+pub struct SeenEdge {
+    id: String,
+    ts: Time,
+    /// By signature: why it is not what is asked for.
+    refused: Vec<Option<Reason>>,
+}
+
+/// What is asked of single edges.
+#[derive(Debug, Default)]
+pub struct Asked {
+    ids: Vec<String>,
+    seen: Vec<SeenEdge>,
+}
+
+/// What was found about one edge.
+#[derive(Clone, Debug)]
+pub struct Answer<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Its time.
+    pub ts: Time,
+    /// The query edges that it is not by itself, and why; of an edge that was chosen this is not known.
+    pub refused: Vec<(u8, Reason)>,
+    /// What became of it; none if it fits no query edge, or was not held.
+    pub inquiry: Option<&'a Inquiry>,
+    /// What it lacks for each query edge that it fits; nothing if it had a match.
+    pub lacks: Vec<Named>,
+}
+
 impl Matcher {
+    /// Has traced patterns under dual simulation answer why edges of these ids are in no match, if they are not.
+    pub fn ask(&mut self, ids: Vec<String>) {
+        for pattern in &mut self.patterns {
+            pattern.inquire(&ids);
+        }
+        self.asked = Some(Asked { ids, seen: Vec::new() });
+    }
+
     /// Notes for every signature whether an insertion satisfies it.
     pub(super) fn see(&mut self, batch: &EdgeBatch, row: usize) {
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
@@ -42,6 +85,36 @@ impl Matcher {
                 None => tally.passed += 1,
             }
         }
+        let Some(asked) = &mut self.asked else { return };
+        let id = batch.id(row).to_string();
+        if asked.ids.contains(&id) {
+            let refused = (0..).take(self.dispatch.len()).map(|signature| self.dispatch.refusal(signature, &record)).collect();
+            asked.seen.push(SeenEdge { id, ts: batch.ts()[row], refused });
+        }
+    }
+
+    fn answers<'a>(&'a self, pattern: &'a Registered) -> Vec<Answer<'a>> {
+        let Some(inquiries) = pattern.inquiries() else { return Vec::new() };
+        let all = inquiries.all();
+        let lacks = |inquiry: &Inquiry| match inquiry.matched_at {
+            Some(_) => Vec::new(),
+            None => inquiry.lacks(inquiries.query()),
+        };
+        let seen = self.asked.iter().flat_map(|asked| &asked.seen).map(|seen| {
+            let inquiry =
+                all.iter().copied().find(|found| found.chosen.is_none() && (&found.id, found.ts) == (&seen.id, seen.ts));
+            let refused = pattern.signatures.iter().map(|&signature| seen.refused[signature as usize]);
+            let refused = (0..).zip(refused).filter_map(|(edge, reason)| reason.map(|reason| (edge, reason))).collect();
+            Answer { id: &seen.id, ts: seen.ts, refused, inquiry, lacks: inquiry.map_or_else(Vec::new, lacks) }
+        });
+        let chosen = all.iter().copied().filter(|inquiry| inquiry.chosen.is_some()).map(|inquiry| Answer {
+            id: &inquiry.id,
+            ts: inquiry.ts,
+            refused: Vec::new(),
+            inquiry: Some(inquiry),
+            lacks: lacks(inquiry),
+        });
+        seen.chain(chosen).collect()
     }
 
     /// Lets go of the partial matches that the window has passed, while the store still has the edges that traces name.
@@ -70,6 +143,7 @@ impl Matcher {
                 .chain(pattern.own_fates())
                 .map(|(node, fates)| (name(node), fates))
                 .collect(),
+            answers: self.answers(pattern),
             misses: trace.misses().iter().map(|miss| (name(miss.node), waits_for(pattern, miss), miss)).collect(),
         })
     }

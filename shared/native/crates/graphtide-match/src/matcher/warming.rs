@@ -115,7 +115,7 @@ impl Matcher {
             let its = sets.get(&stored.class);
             let (source, target) = (stored.source, stored.target);
             let arrival = Arrival { ts: stored.ts, source, target, edge, satisfied: its, store, names: vertices };
-            if let (Some(simulated), Some(&before)) = (pattern.simulated(), before.get(place)) {
+            if let (Some(simulated), Some(&before)) = (pattern.simulated_mut(), before.get(place)) {
                 simulated.count_from(stored.ts, before);
             }
             for query_edge in 0..pattern.signatures.len() {
@@ -142,7 +142,7 @@ impl Matcher {
             keep(&mut found);
         }
         meter.end();
-        if let (Some(simulated), Some((ts, count))) = (pattern.simulated(), *newest) {
+        if let (Some(simulated), Some((ts, count))) = (pattern.simulated_mut(), *newest) {
             simulated.count_from(ts, count);
         }
         pattern.end_replay();

@@ -243,6 +243,11 @@ impl Trace {
         self.partials.fates(store)
     }
 
+    /// How many near misses are shown.
+    pub fn shown(&self) -> usize {
+        self.partials.shown()
+    }
+
     /// The partial matches that came furthest before the window passed them.
     pub fn misses(&self) -> &[NearMiss] {
         self.partials.misses()

@@ -267,6 +267,11 @@ impl Partials {
         all
     }
 
+    /// How many misses are shown.
+    pub fn shown(&self) -> usize {
+        self.shown
+    }
+
     /// The nearest misses, nearest first.
     pub fn misses(&self) -> &[NearMiss] {
         &self.misses[..self.misses.len().min(self.shown)]

@@ -50,6 +50,11 @@ impl Reason {
         (Self::Unmatched, "unmatched"),
         (Self::Limit, "limit"),
     ];
+
+    /// Its name in reports.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
 }
 
 /// Candidates refused, by reason.
