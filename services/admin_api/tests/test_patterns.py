@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,7 @@ def test_a_text_that_is_wrong_is_refused_with_its_place(deployment: Deployment) 
         ({"text": TEXT + "\n" + TEXT.replace("PATTERN p", "PATTERN q")}, "invalid-pattern"),
         ({"text": TEXT.replace("ON s", "ON Streams")}, "invalid-pattern"),
         ({"text": TEXT.replace("PATTERN p", "PATTERN `a/b`")}, "invalid-pattern"),
+        ({"text": re.sub("WINDOW .*", "WINDOW 500 EDGES", TEXT)}, "invalid-pattern"),
         ({"text": TEXT, "engine": "guess"}, "unknown-engine"),
         ({"text": TEXT, "limits": {"policy": "hope"}}, "invalid-request"),
         ({"text": TEXT, "colour": "red"}, "invalid-request"),

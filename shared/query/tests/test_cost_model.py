@@ -11,6 +11,7 @@ from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
+from graphtide_core.window import EdgeCount
 from graphtide_query.search import search_order
 from graphtide_query.search.cost_model import CostModel
 from graphtide_testing.strategies import PatternShape, patterns
@@ -88,6 +89,12 @@ def test_two_edges_of_one_kind_at_a_vertex_count_both_ways_round() -> None:
 def test_a_sample_shorter_than_the_window_speaks_for_the_whole_window() -> None:
     sample = counted({A: 50}, 60, {}, last=100)
     assert CostModel(pattern("a: x->y"), sample, 1_000).edges_in_window == 500
+
+
+def test_a_window_of_edges_has_so_many_whatever_the_rate() -> None:
+    sample = counted({A: 50}, 60, {}, last=100)
+    assert CostModel(pattern("a: x->y"), sample, EdgeCount(20)).edges_in_window == 20
+    assert CostModel(pattern("a: x->y"), extent=EdgeCount(20)).edges_in_window == 20
 
 
 def test_a_search_from_an_edge_that_another_must_follow_opens_nothing() -> None:

@@ -11,6 +11,7 @@ from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, In, Literal, Negate, Not
 from graphtide_core.time import Duration
+from graphtide_core.window import EdgeCount
 
 VALID = Path(__file__).parent / "fixtures" / "valid"
 
@@ -57,10 +58,19 @@ def test_valid_files_are_read_and_printed(path: Path) -> None:
     assert graphtide_query.parse(printed) == patterns
 
 
+@pytest.mark.parametrize(
+    ("written", "printed"), [("500 EDGES", "500 EDGES"), ("1 edge", "1 EDGE"), ("1 EDGES", "1 EDGE"), ("2edges", "2 EDGES")]
+)
+def test_a_window_may_count_edges(written: str, printed: str) -> None:
+    pattern = parse_one(f"PATTERN p MATCH (v)-[a]->(w) ON s WINDOW {written} UNDER EDGE ISOMORPHISM")
+    assert pattern.window == EdgeCount(int(printed.rpartition(" ")[0]))
+    assert graphtide_query.print_pattern(pattern).endswith(f" WINDOW {printed}\n")
+
+
 def test_names_are_plain_strings() -> None:
     pattern = parse_one("PATTERN p MATCH (v:x)-[a:y {k: 'z'}]->(w) ON s WINDOW 1m")
     names = [pattern.name, pattern.stream, pattern.edges[0].name, pattern.edges[0].label, pattern.vertices[0].label]
-    assert {type(name) for name in [*names, pattern.window.unit]} == {str}
+    assert {type(name) for name in [*names, pattern.duration.unit]} == {str}
 
 
 def test_chains_run_both_ways() -> None:

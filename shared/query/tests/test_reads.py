@@ -2,6 +2,7 @@
 
 import graphtide_query
 import pytest
+from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
@@ -41,3 +42,8 @@ def test_a_reach_is_the_pattern_s_own_in_every_unit(window: str, under: str, uni
 def test_a_reach_is_no_longer_than_times_can_be_apart() -> None:
     window = reads("(a)-[x:k]->(b) ON flows WINDOW 9223372036854775807w")
     assert window.reach.ticks(TimeUnit.NANOSECOND) == MAX_EVENT_TIME
+
+
+def test_what_no_time_bounds_is_refused_with_a_way_out() -> None:
+    with pytest.raises(InvalidPatternError, match="WINDOW 500 EDGES, which no time bounds\nhint: match it on the command line"):
+        reads("(a)-[x:k]->(b) ON flows WINDOW 500 EDGES")

@@ -29,6 +29,7 @@ from graphtide_core.predicate import (
     variables,
 )
 from graphtide_core.time import DURATION_UNITS, Duration
+from graphtide_core.window import MOST_EDGES, EdgeCount, Window
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,9 @@ NUMBERS = (
     | st.sampled_from([0.0, -0.0, 1e300, -5e-324])
 )
 CONSTANTS = NUMBERS | TEXT | st.booleans() | st.none()
+WINDOWS: st.SearchStrategy[Window] = st.builds(
+    Duration, st.integers(1, 2**63 - 1), st.sampled_from([None, *DURATION_UNITS])
+) | st.builds(EdgeCount, st.integers(1, MOST_EDGES))
 
 
 def expressions(edges: list[str], vertices: list[str]) -> st.SearchStrategy[Expression]:
@@ -98,7 +102,7 @@ def patterns(draw: DrawFn) -> SubgraphPattern:
         name=PatternName(draw(NAMES)),
         vertices=tuple(QueryVertex(v, draw(st.none() | NAMES), draw(st.none() | TEXT.map(VertexId))) for v in vertices),
         edges=tuple(edges),
-        window=Duration(draw(st.integers(1, 2**63 - 1)), draw(st.sampled_from([None, *DURATION_UNITS]))),
+        window=draw(WINDOWS),
         stream=StreamName(draw(NAMES)),
         order=TimingOrder.of(pairs),
         predicates=predicates,

@@ -11,6 +11,7 @@ from graphtide_testing.oracles.from_scratch import from_scratch
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import MultiDiGraphMatcher
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
 TINY = StreamShape(max_records=8, vertices=3)
 SMALL = PatternShape(max_edges=3, stream=TINY)
+COUNTED = PatternShape(max_edges=3, max_counted=5, stream=TINY)
+"""Windows of 1 to 5 edges."""
 
 
-@given(patterns(SMALL), edge_streams(TINY))
+@given(st.one_of(patterns(SMALL), patterns(COUNTED)), edge_streams(TINY))
 @settings(deadline=None)
 def test_the_oracle_reports_what_all_permutations_of_the_stream_give(
     pattern: SubgraphPattern, stream: tuple[Edge, ...]
@@ -30,11 +33,12 @@ def test_the_oracle_reports_what_all_permutations_of_the_stream_give(
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_oracle_agrees_over_long_loops_and_finds_plenty(seed: int) -> None:
+@pytest.mark.parametrize("shape", [SMALL, COUNTED], ids=["time", "edges"])
+def test_the_oracle_agrees_over_long_loops_and_finds_plenty(seed: int, shape: PatternShape) -> None:
     rng = Random(seed)
     kinds = {"match": 0, "retract": 0}
     for _ in range(400):
-        pattern, stream = random_pattern(rng, SMALL), random_stream(rng, TINY)
+        pattern, stream = random_pattern(rng, shape), random_stream(rng, TINY)
         found = SubgraphOracle(pattern).run(stream)
         assert found == from_scratch(pattern, stream)
         for one in found:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
 
 
-def query(match: str, *, order: str = "", where: str = "", window: int = 1000, report: str = "MAXIMAL") -> SubgraphPattern:
+def query(
+    match: str, *, order: str = "", where: str = "", window: int | str = 1000, report: str = "MAXIMAL"
+) -> SubgraphPattern:
     clauses = [f"PATTERN q MATCH {match}", where and f"WHERE {where}", order and f"ORDER {order}"]
     clauses += [f"UNDER DUAL SIMULATION REPORT {report}", f"ON s WINDOW {window}"]
     (parsed,) = parse(" ".join(filter(None, clauses)))
@@ -198,3 +200,13 @@ def test_changes_are_told_when_edges_come_expire_and_are_deleted() -> None:
 def test_different_ones_are_found_where_there_are_some(choices: list[set[int]]) -> None:
     some = any(all(one in of for one, of in zip(each, choices, strict=False)) for each in permutations(range(5), len(choices)))
     assert has_distinct(choices) is some
+
+
+def test_in_a_window_of_edges_what_leaves_is_told_of_by_the_record_that_pushes_it_out() -> None:
+    oracle = SimulationOracle(query("(x)-[a:k]->(y)", window="2 EDGES", report="CHANGES"))
+    first, second, other = edge(1, "u", "v", "k"), edge(1, "p", "q", "k"), edge(7, "r", "s", "other")
+    assert [each.kind for each in oracle.push(first) + oracle.push(second)] == [MatchKind.MATCH, MatchKind.MATCH]
+    (gone,) = oracle.push(other)
+    assert gone == Component(MatchKind.RETRACT, 7, frozenset({("a", first.id)}), first.id)
+    assert oracle.push(deletion(8, other)) == []
+    assert oracle.finish() == [], "no edge comes any more, so none leaves"

@@ -11,6 +11,7 @@ from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
 from graphtide_core.predicate import Attribute, Compare, Comparison, IsNull, Literal, Not
 from graphtide_core.time import Duration, EventTime, TimeUnit
+from graphtide_core.window import EdgeCount
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 
 
@@ -27,19 +28,19 @@ def deletion(identity: str, ts: int) -> Edge:
 
 
 def pattern(edges: str, *, order: str = "", window: str = "10", morphism: Morphism = Morphism.ISOMORPHISM) -> SubgraphPattern:
-    """Read `a: x->y, b: y->z` and `a<b b<c`."""
+    """Read `a: x->y, b: y->z` and `a<b b<c`; a window such as `3 EDGES` counts edges."""
     parsed = []
     for part in edges.split(", "):
         name, ends = part.split(": ")
         source, target = ends.split("->")
         parsed.append(QueryEdge(name, source, target))
     names = dict.fromkeys(end for one in parsed for end in (one.source, one.target))
-    digits = window.rstrip("nusmhd")
+    digits = window.rstrip("nusmhd EDGS")
     return SubgraphPattern(
         name=PatternName("p"),
         vertices=tuple(QueryVertex(name) for name in names),
         edges=tuple(parsed),
-        window=Duration(int(digits), window[len(digits) :] or None),
+        window=EdgeCount(int(digits)) if "EDGE" in window else Duration(int(digits), window[len(digits) :] or None),
         stream=StreamName("s"),
         order=TimingOrder.of((pair[0], pair[2]) for pair in order.split()),
         morphism=morphism,
@@ -228,3 +229,37 @@ def test_records_out_of_order_are_refused() -> None:
     oracle.push(edge("1: u->v @1"))
     with pytest.raises(ValueError, match="0 after 1"):
         oracle.push(edge("2: u->v @0"))
+
+
+THREE_EDGES = pattern("a: x->y, b: y->z", window="3 EDGES")
+
+
+def test_a_match_lies_within_so_many_edges_of_the_stream_whatever_their_times() -> None:
+    others = [edge("2: p->q @500"), edge("3: p->q @500"), edge("4: p->q @500")]
+    assert told(THREE_EDGES, edge("1: u->v @1"), *others[:1], edge("9: v->w @900")) == ["+ a=1 b=9 @900"]
+    assert told(THREE_EDGES, edge("1: u->v @1"), *others[:2], edge("9: v->w @900")) == []
+
+
+def test_edges_of_one_time_leave_a_window_of_edges_one_by_one() -> None:
+    stream = [edge("1: u->v @5"), edge("2: u->v @5"), edge("3: p->q @5"), edge("9: v->w @5")]
+    assert told(THREE_EDGES, *stream) == ["+ a=2 b=9 @5"]
+
+
+def test_no_pair_of_edges_lies_in_a_window_of_one_edge() -> None:
+    one = pattern("a: x->y", window="1 EDGE")
+    assert told(one, edge("1: u->v @1"), edge("2: v->w @1"), deletion("1", 2), deletion("2", 2)) == [
+        "+ a=1 @1",
+        "+ a=2 @1",
+        "- a=2 @2",
+    ]
+    assert told(pattern("a: x->y, b: y->z", window="1 EDGE"), edge("1: u->v @1"), edge("2: v->w @1")) == []
+
+
+def test_deletions_and_duplicates_are_no_edges_of_a_window() -> None:
+    stream = [edge("1: u->v @1"), edge("2: p->q @1"), deletion("2", 2), edge("1: u->v @2"), edge("9: v->w @3")]
+    assert told(THREE_EDGES, *stream) == ["+ a=1 b=9 @3"]
+
+
+def test_an_id_that_left_a_window_of_edges_may_come_again() -> None:
+    again = [edge("1: u->v @1"), edge("2: p->q @1"), edge("3: p->q @1"), edge("1: u->v @1"), edge("9: v->w @1")]
+    assert told(THREE_EDGES, *again) == ["+ a=1 b=9 @1"]

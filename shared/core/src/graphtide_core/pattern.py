@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.order import TimingOrder
 from graphtide_core.predicate import attributes, variables
+from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName, StreamName, VertexId
     from graphtide_core.predicate import Expression
     from graphtide_core.time import Duration, TimeUnit
+    from graphtide_core.window import Extent, Window
 
 MAX_EDGES = 64
 """Edges a pattern may have: engines keep sets of query edges as one machine word."""
@@ -78,15 +80,15 @@ class QueryEdge:
 class SubgraphPattern:
     """A connected directed graph with a timing order, predicates (all must be true) and a window.
 
-    Under dual simulation a predicate reads one edge and its ends at most. The window is half-open under (edge) isomorphism,
-    where the edges of a match lie less than it apart; it is closed under dual simulation, where an edge is alive while
-    ts >= now - window.
+    Under dual simulation a predicate reads one edge and its ends at most. A window of time is half-open under (edge)
+    isomorphism, where the edges of a match lie less than it apart; it is closed under dual simulation, where an edge is alive
+    while ts >= now - window. A window of edges is the same under both: the last so many edges of the stream.
     """
 
     name: PatternName
     vertices: tuple[QueryVertex, ...]
     edges: tuple[QueryEdge, ...]
-    window: Duration
+    window: Window
     stream: StreamName
     order: TimingOrder = field(default_factory=TimingOrder)
     predicates: tuple[Expression, ...] = ()
@@ -117,7 +119,7 @@ class SubgraphPattern:
             parts = " and ".join("{" + ", ".join(sorted(part)) + "}" for part in components(self))
             message = f"the pattern is not connected: {parts} share no edge"
             raise InvalidPatternError(message, hint="join the parts by an edge, or register them as two patterns")
-        if self.window.amount == 0:
+        if (self.window.edges if isinstance(self.window, EdgeCount) else self.window.amount) == 0:
             message = "the window is empty: it must be longer than 0"
             raise InvalidPatternError(message, hint="for example WINDOW 10m")
         if (self.report in OF_SIMULATION) is not self.is_simulation:
@@ -159,11 +161,31 @@ class SubgraphPattern:
         """Whether its family is `simulation`, not `isomorphism`."""
         return self.morphism is Morphism.DUAL_SIMULATION
 
+    def extent(self, unit: TimeUnit) -> Extent:
+        """Return how long an edge can be of use: in ticks, as `reach`, or while it is among the last so many edges."""
+        return self.window if isinstance(self.window, EdgeCount) else self.reach(unit)
+
     def reach(self, unit: TimeUnit) -> int:
-        """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach."""
+        """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach.
+
+        Raises:
+            InvalidPatternError: as `duration`.
+        """
         if self.is_simulation:
-            return self.window.ticks(unit) // 1 + 1
-        return self.window.ticks_at_least(unit)
+            return self.duration.ticks(unit) // 1 + 1
+        return self.duration.ticks_at_least(unit)
+
+    @property
+    def duration(self) -> Duration:
+        """The window, for whatever keeps edges for a time.
+
+        Raises:
+            InvalidPatternError: the window counts edges, so that no time bounds it.
+        """
+        if isinstance(self.window, EdgeCount):
+            message = f"pattern {self.name!r} has a window of edges, WINDOW {self.window}, which no time bounds"
+            raise InvalidPatternError(message, hint="match it on the command line or in Python, or give it a window of time")
+        return self.window
 
     def vertex(self, name: str) -> QueryVertex:
         """Return the vertex of that name.

@@ -60,7 +60,7 @@ def plan(
     Complexity: as the searches say, and never more than the budget.
     """
     refuse_other_family(pattern, engine)
-    model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.reach(unit), budget)
+    model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.extent(unit), budget)
     if pattern.is_simulation:
         if engine != AUTO:
             return Plan(pattern, plan_simulation(engine))

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 
 def reads_of(pattern: SubgraphPattern) -> Reads:
-    """Return what a pattern reads; its reach is its window."""
+    """Return what a pattern reads; its reach is its window.
+
+    Raises:
+        InvalidPatternError: its window counts edges: what it reads would be edges that it cannot use, too.
+    """
     labels = {edge.label for edge in pattern.edges}
     named = sorted(label for label in labels if label is not None)
     return Reads(
         streams=(pattern.stream,),
-        reach=Reach(pattern.window, is_closed=pattern.is_simulation),
+        reach=Reach(pattern.duration, is_closed=pattern.is_simulation),
         labels=None if None in labels else tuple(named),
         attributes=tuple(sorted(set(edge_attributes(pattern)))),
     )

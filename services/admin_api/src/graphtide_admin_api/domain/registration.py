@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_wire.reads_form import ReadsForm
 
 MOST_TEXT = 100_000
 """Characters of a pattern's text."""
@@ -108,6 +109,18 @@ def check_engine(name: str, pattern: SubgraphPattern) -> None:
         raise ProblemError(422, "unknown-engine", str(error)) from error
 
 
+def _reads(pattern: SubgraphPattern) -> ReadsForm:
+    """Return what the services keep of the pattern's stream.
+
+    Raises:
+        ProblemError: its window counts edges: services keep an edge for a time.
+    """
+    try:
+        return form_of(reads_of(pattern))
+    except InvalidPatternError as error:
+        raise invalid_pattern(error) from error
+
+
 def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a new pattern.
 
@@ -117,7 +130,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
         moment: when.
 
     Raises:
-        ProblemError: the text is no pattern, or there is no such engine.
+        ProblemError: the text is no pattern, or has a window of edges, or there is no such engine.
     """
     text = wish.text or ""
     pattern = read(text)
@@ -133,7 +146,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             created_at=moment.now,
             updated_at=moment.now,
             etag="",
-            reads=form_of(reads_of(pattern)),
+            reads=_reads(pattern),
             limits=wish.limits or LimitsForm(),
             options=options,
             start=moment.ends.get(pattern.stream),
@@ -146,7 +159,7 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
     """Return the record with a wish fulfilled; `version` is the next one, for a new text.
 
     Raises:
-        ProblemError: the text is no pattern, or one of another name, or there is no such engine.
+        ProblemError: the text is no pattern, or one of another name, or has a window of edges, or there is no such engine.
     """
     new = record
     if wish.text is not None:
@@ -154,7 +167,7 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         if pattern.name != record.name:
             detail = f"the text is of pattern {pattern.name!r}, not of {record.name!r}"
             raise ProblemError(422, "name-differs", detail)
-        new = replace(new, reads=form_of(reads_of(pattern)))
+        new = replace(new, reads=_reads(pattern))
         if wish.text != record.text:
             new = replace(new, text=wish.text, stream=pattern.stream, version=version, start=moment.ends.get(pattern.stream))
     if wish.limits is not None:

@@ -114,7 +114,7 @@ class On:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`WINDOW amount unit`."""
+    """`WINDOW amount unit`; the unit is one of time, or edges."""
 
     amount: Constant
     unit: Name | None

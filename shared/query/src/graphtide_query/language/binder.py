@@ -15,6 +15,7 @@ from graphtide_core.pattern import OF_SIMULATION, Morphism, Report, SubgraphPatt
 from graphtide_core.predicate import conjuncts
 from graphtide_core.suggestion import did_you_mean
 from graphtide_core.time import DURATION_UNITS, Duration
+from graphtide_core.window import MOST_EDGES, EdgeCount
 
 from graphtide_query.language import ast
 from graphtide_query.language.expressions import bind_expression
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from graphtide_core.errors import Location
+    from graphtide_core.window import Window
 
 _C = TypeVar("_C", ast.Where, ast.Order, ast.Under, ast.Reporting, ast.On, ast.Window)
 
@@ -103,8 +105,10 @@ def _require_text(name: ast.Name) -> None:
         raise InvalidPatternError(message, name.location)
 
 
-def _bind_window(window: ast.Window) -> Duration:
+def _bind_window(window: ast.Window) -> Window:
     amount, location = window.amount.value, window.amount.location
+    if window.unit is not None and window.unit.text.upper() in ("EDGE", "EDGES"):
+        return _bind_edges(window.amount, window.unit)
     if not isinstance(amount, int):
         message = "a window is a whole number of some unit"
         raise InvalidPatternError(message, location, hint="take a smaller unit: 90s for 1.5m")
@@ -121,9 +125,29 @@ def _bind_window(window: ast.Window) -> Duration:
         return Duration(amount)
     if unit.text not in DURATION_UNITS:
         message = f"unknown unit of time {show(unit.text)}"
-        hint = "one of " + ", ".join(DURATION_UNITS) + "; without a unit, the stream's own"
+        hint = "one of " + ", ".join(DURATION_UNITS) + ", or EDGES; without a unit, the stream's own"
         raise InvalidPatternError(message, unit.location, hint=hint)
     return Duration(amount, unit.text)
+
+
+def _bind_edges(amount: ast.Constant, unit: ast.Name) -> EdgeCount:
+    number, location = amount.value, amount.location
+    if not isinstance(number, int):
+        message = "a window is a whole number of edges"
+        raise InvalidPatternError(message, location)
+    if number < 0:
+        message = "a window cannot be negative"
+        raise InvalidPatternError(message, location)
+    if number == 0:
+        message = "the window is empty: it must have at least one edge"
+        raise InvalidPatternError(message, location, hint="for example WINDOW 500 EDGES")
+    if number > MOST_EDGES:
+        message = f"a window has at most {MOST_EDGES:,} edges"
+        raise InvalidPatternError(message, location, hint="a window of time may have any length: WINDOW 10m")
+    if number > 1 and unit.text.upper() == "EDGE":
+        message = f"{number} edges are written EDGES"
+        raise InvalidPatternError(message, unit.location, hint=f"write WINDOW {EdgeCount(number)}")
+    return EdgeCount(number)
 
 
 def _bind_report(stated: ast.Reporting | None, morphism: Morphism) -> Report:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.plan import PhysicalPlan, Plan
     from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_core.window import Extent
 
     from graphtide_query.search.crowd import Company, Crowd
 
@@ -181,20 +182,22 @@ def considered(model: CostModel, physicals: Iterable[PhysicalPlan], crowd: Crowd
     return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))
 
 
-def is_worth_it(old: Plan, new: Plan, known: StatisticsSnapshot, ticks: int, margin: float, *, crowd: Crowd = ALONE) -> bool:
+def is_worth_it(
+    old: Plan, new: Plan, known: StatisticsSnapshot, extent: Extent, margin: float, *, crowd: Crowd = ALONE
+) -> bool:
     """Whether the new plan is estimated cheaper than the old one by the margin, on the stream as it is known now.
 
     Args:
         old: the plan that runs.
         new: the plan that would.
         known: statistics of the stream now.
-        ticks: the pattern's window in ticks.
+        extent: the pattern's window on the stream.
         margin: share of the old cost that the new one must stay below.
         crowd: the company of each of the two.
     """
     if new.physical == old.physical:
         return False
-    model = CostModel(old.pattern, known, ticks)
+    model = CostModel(old.pattern, known, extent)
     stream = _Stream.of(model)
     then, now = (_cost(stream, each.physical, crowd.by(each.engine)).nanoseconds for each in (old, new))
     return now < margin * then

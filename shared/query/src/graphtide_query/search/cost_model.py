@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import variables
 from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.window import EdgeCount
 
 from graphtide_query.search.budget import PlanningBudget, Work
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
+    from graphtide_core.window import Extent
 
 PREDICATE_SHARE = 0.3
 EDGE_LABEL_SHARE = 0.2
@@ -45,7 +47,6 @@ class CostModel:
     Attributes:
         pattern: the pattern.
         statistics: what is known of the stream; empty if nothing is.
-        ticks: the pattern's window in the stream's ticks.
         vertices: distinct vertices that edges are spread over.
         edges_in_window: edges of any kind alive at once, if the stream goes on as it is known.
         closing: how much likelier than elsewhere an edge is between two vertices that others join already.
@@ -58,15 +59,21 @@ class CostModel:
         self,
         pattern: SubgraphPattern,
         statistics: StatisticsSnapshot = StatisticsSnapshot(),  # noqa: B008 - frozen, so one instance serves all
-        ticks: int = 0,
+        extent: Extent = 0,
         budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen as well
     ) -> None:
-        """Take what is known; nothing is estimated yet. Complexity: O(edges^2 + terms of the predicates)."""
+        """Take what is known; nothing is estimated yet. Complexity: O(edges^2 + terms of the predicates).
+
+        Args:
+            pattern: the pattern.
+            statistics: what is known of the stream.
+            extent: the pattern's window on the stream; 0 ticks take all that is known of it for one window.
+            budget: how much work planning may do.
+        """
         self.pattern = pattern
         self.statistics = statistics
-        self.ticks = ticks
         self.vertices = max(1, statistics.vertices or DEFAULT_VERTICES)
-        self.edges_in_window = _edges_in_window(statistics, ticks)
+        self.edges_in_window = _edges_in_window(statistics, extent)
         likelier = CLOSING_SHARE * self.vertices**2 / self.edges_in_window
         self.closing = max(1.0, likelier) if statistics.edges else 1.0
         self.has_counted_meetings = bool(statistics.edges and statistics.paths)
@@ -266,12 +273,14 @@ class CostModel:
         return {end for edge in edges for end in self._ends[edge]}
 
 
-def _edges_in_window(known: StatisticsSnapshot, ticks: int) -> float:
+def _edges_in_window(known: StatisticsSnapshot, extent: Extent) -> float:
+    if isinstance(extent, EdgeCount):
+        return float(extent.edges)
     if known.edges == 0:
         return DEFAULT_EDGES_IN_WINDOW
-    if known.span <= 0 or ticks <= 0:
+    if known.span <= 0 or extent <= 0:
         return float(known.edges)
-    return max(1.0, known.edges * ticks / known.span)
+    return max(1.0, known.edges * extent / known.span)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -51,8 +51,11 @@ def bind(pattern: SubgraphPattern, images: Sequence[Edge]) -> dict[str, VertexId
     return bound
 
 
-def is_match(pattern: SubgraphPattern, images: Sequence[Edge], window: Fraction) -> bool:
-    """Whether `images`, distinct records in the order of the query edges, satisfy every condition of the pattern."""
+def is_match(pattern: SubgraphPattern, images: Sequence[Edge], instants: Sequence[int], window: Fraction) -> bool:
+    """Whether `images`, distinct records in the order of the query edges, satisfy every condition of the pattern.
+
+    `instants` are when they came on the clock of the window, which is that long.
+    """
     bound = bind(pattern, images)
     if bound is None:
         return False
@@ -63,8 +66,7 @@ def is_match(pattern: SubgraphPattern, images: Sequence[Edge], window: Fraction)
     of = {query.name: edge for query, edge in zip(pattern.edges, images, strict=True)}
     if not all(of[a].ts < of[b].ts for a, b in pattern.order.before):
         return False
-    times = [edge.ts for edge in images]
-    if max(times) - min(times) >= window:
+    if max(instants) - min(instants) >= window:
         return False
     return all(evaluate(predicate, lambda read: look_up(read, of, bound)) is True for predicate in pattern.predicates)
 

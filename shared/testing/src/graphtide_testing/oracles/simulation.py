@@ -3,7 +3,7 @@
 A pair of a query edge and a data edge stands for one being a match of the other. All pairs are taken at first that labels,
 keys and predicates allow; then those are removed that break the definition, until none does. What is left is the greatest set
 that keeps it, whatever the order of removal, for nothing that is removed could be of use to what stays.
-Invariant: before a record is matched, the live edges are the inserts, not deleted since, with ts >= now - window.
+Invariant: before a record is matched, the live edges are the inserts, not deleted since, of its window.
 Cost: O(pairs) rounds of O(pairs ^ 3) at worst. Reference: paper 000, Definitions 1 and 2.
 """
 
@@ -20,6 +20,7 @@ from graphtide_core.predicate import attributes
 from graphtide_core.time import TimeUnit
 
 from graphtide_testing.oracles.conditions import look_up
+from graphtide_testing.oracles.instants import Instants
 from graphtide_testing.oracles.predicates import evaluate
 
 if TYPE_CHECKING:
@@ -81,10 +82,11 @@ class SimulationOracle:
     def __init__(self, query: SubgraphPattern, unit: TimeUnit = TimeUnit.MILLISECOND) -> None:
         """Start with an empty window; `unit` is what a tick counts."""
         self._query = query
-        self._window = int(query.window.ticks(unit))
+        self._instants = Instants.of(query, unit)
         self._tells_changes = query.report is Report.CHANGES
         self._consumes = query.report is Report.INSTANCES
         self._edges: list[Edge] = []
+        self._came: list[int] = []
         self._inside: list[int] = []
         self._consumed = -1
 
@@ -95,17 +97,20 @@ class SimulationOracle:
 
     def push(self, edge: Edge) -> list[Component]:
         """Take one record; return what is told of the time that has passed, and then of the record."""
-        alive = [number for number in self._inside if self._edges[number].ts >= edge.ts - self._window]
+        now = self._instants.of_record(edge)
+        alive = [number for number in self._inside if self._instants.is_within(self._came[number], now)]
         same = next((number for number in alive if self._edges[number].shares_id(edge)), None)
         if edge.operation is Operation.DELETE:
-            told = self._expire(edge.ts)
+            told = self._expire(now, edge.ts)
             return told if same is None else told + self._delete(same, edge.ts)
         if same is not None:
             return []
-        told = self._expire(edge.ts)
+        told = self._expire(now, edge.ts)
         before = self._graph()
         self._inside.append(len(self._edges))
         self._edges.append(edge)
+        self._came.append(now)
+        self._instants.take()
         if self._tells_changes:
             return told + self._entered(before, self._graph(), edge.ts)
         part = next((part for part in self._graph() if any(of == self._inside[-1] for _, of in part)), None)
@@ -120,28 +125,33 @@ class SimulationOracle:
         self._consumed = -1
         alive = self._inside
         for place, last in enumerate(alive):
-            self._inside = [each for each in alive[: place + 1] if self._edges[each].ts >= self._edges[last].ts - self._window]
+            now = self._came[last]
+            self._inside = [each for each in alive[: place + 1] if self._instants.is_within(self._came[each], now)]
             for part in self._graph():
                 if any(number == last for _, number in part):
                     self._consume(part)
         self._inside = alive
 
     def finish(self) -> list[Component]:
-        """Take the end of the stream; return what is told of the time that passes."""
-        return self._expire(2**63)
+        """Take the end of the stream; return what is told of the time that passes. No edge comes, so none leaves for others."""
+        return [] if self._instants.counted is not None else self._expire(2**64, 2**64)
 
     def _consume(self, part: _Part) -> None:
         if self._consumes:
             self._consumed = self._oldest(part)
 
-    def _expire(self, now: int) -> list[Component]:
-        """Let the edges of one time after the other leave the window: each is of use up to its own time and the window."""
+    def _expire(self, now: int, ts: int) -> list[Component]:
+        """Let the edges of one instant after the other leave the window of a record.
+
+        In a window of time each is of use up to its own time and the window, and then that is told; else the record tells.
+        """
         told: list[Component] = []
-        while self._inside and (first := self._edges[self._inside[0]].ts) < now - self._window:
+        while self._inside and not self._instants.is_within(first := self._came[self._inside[0]], now):
             before = self._graph()
-            self._inside = [number for number in self._inside if self._edges[number].ts > first]
+            self._inside = [number for number in self._inside if self._came[number] > first]
+            last = first + int(self._instants.length) - 1 if self._instants.counted is None else ts
             if self._tells_changes:
-                told += self._left(before, self._graph(), first + self._window)
+                told += self._left(before, self._graph(), last)
         return told
 
     def _delete(self, number: int, now: int) -> list[Component]:

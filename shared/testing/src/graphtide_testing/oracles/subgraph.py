@@ -1,6 +1,6 @@
 """The oracle of the isomorphism family: brute force over the live edges, once for every record.
 
-Invariant: before a record is matched, the live edges are the inserts, not deleted since, with ts > now - window. Backtracking
+Invariant: before a record is matched, the live edges are the inserts, not deleted since, of its window. Backtracking
 assigns query edges in the order of the text; all that prunes it is what one edge shows and what two edges share. Every
 condition is checked again on the complete assignment.
 Cost: O(edges * live ^ (edges - 1)) a record. Reference: docs/reference/semantics.md; paper 004, Definition 5.
@@ -17,6 +17,7 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_testing.found import Found, key
 from graphtide_testing.oracles.conditions import bind, fits_alone, is_match, report
+from graphtide_testing.oracles.instants import Instants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Live:
-    """An insert in the window. Equal to itself alone: two records may carry one id at different times."""
+    """An insert in the window, and when it came. Equal to itself alone: two records may carry one id at different times."""
 
     edge: Edge
+    instant: int
 
 
 class SubgraphOracle:
@@ -39,7 +41,7 @@ class SubgraphOracle:
     def __init__(self, pattern: SubgraphPattern, unit: TimeUnit = TimeUnit.MILLISECOND) -> None:
         """Start with an empty window; `unit` is what one tick of the stream counts."""
         self._pattern = pattern
-        self._window = pattern.window.ticks(unit)
+        self._instants = Instants.of(pattern, unit)
         self._now: EventTime | None = None
         self._live: list[_Live] = []
         self._reported: list[tuple[_Live, ...]] = []
@@ -54,12 +56,15 @@ class SubgraphOracle:
             message = f"records must come in order: {edge.ts} after {self._now}"
             raise ValueError(message)
         self._now = edge.ts
-        self._expire(edge.ts)
+        now = self._instants.of_record(edge)
+        alive = [live for live in self._live if self._instants.is_within(live.instant, now)]
+        if edge.operation is Operation.INSERT and any(live.edge.shares_id(edge) for live in alive):
+            return frozenset()
+        self._live = alive
+        self._reported = [match for match in self._reported if set(alive).issuperset(match)]
         if edge.operation is Operation.DELETE:
             return self._delete(edge)
-        if any(live.edge.shares_id(edge) for live in self._live):
-            return frozenset()
-        return self._insert(edge)
+        return self._insert(edge, now)
 
     def run(self, edges: Iterable[Edge]) -> frozenset[Found]:
         """Push every record and return all that was reported.
@@ -72,19 +77,15 @@ class SubgraphOracle:
             found |= self.push(edge)
         return frozenset(found)
 
-    def _expire(self, now: EventTime) -> None:
-        self._live = [live for live in self._live if live.edge.ts > now - self._window]
-        alive = set(self._live)
-        self._reported = [match for match in self._reported if alive.issuperset(match)]
-
-    def _insert(self, edge: Edge) -> frozenset[Found]:
-        arrived = _Live(edge)
+    def _insert(self, edge: Edge, now: int) -> frozenset[Found]:
+        arrived = _Live(edge, now)
+        self._instants.take()
         self._live.append(arrived)
         new = [
             match
             for position in range(len(self._pattern.edges))
             for match in self._complete((), position, arrived)
-            if is_match(self._pattern, [live.edge for live in match], self._window)
+            if self._is_match(match)
         ]
         self._reported += new
         return self._found(new, MatchKind.MATCH, edge.ts)
@@ -108,6 +109,10 @@ class SubgraphOracle:
             extended = (*chosen, candidate)
             if fits_alone(self._pattern, query, candidate.edge) and self._agree(extended, position, arrived):
                 yield from self._complete(extended, position, arrived)
+
+    def _is_match(self, match: tuple[_Live, ...]) -> bool:
+        edges, instants = [live.edge for live in match], [live.instant for live in match]
+        return is_match(self._pattern, edges, instants, self._instants.length)
 
     def _agree(self, chosen: tuple[_Live, ...], position: int, arrived: _Live) -> bool:
         """Whether the chosen edges agree about the vertices they share, also with `arrived` where it is to stand."""

@@ -10,6 +10,7 @@ from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
 from graphtide_core.predicate import variables
 from graphtide_core.time import Duration
+from graphtide_core.window import EdgeCount
 from hypothesis import strategies as st
 
 from graphtide_testing.strategies.choices import DrawnChoices, RandomChoices
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from graphtide_core.predicate import Expression
+    from graphtide_core.window import Window
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from graphtide_testing.strategies.choices import Choices
@@ -30,12 +32,13 @@ class PatternShape:
     """What may occur in a generated pattern; the defaults allow everything.
 
     Labels, vertex ids and attributes are those of `stream`, so that patterns meet streams of the same shape. Windows are 1 to
-    `max_window` ticks.
+    `max_window` ticks, or 1 to `max_counted` edges where that is not 0.
     """
 
     min_edges: int = 1
     max_edges: int = 5
     max_window: int = 16
+    max_counted: int = 0
     stream: StreamShape = field(default_factory=StreamShape)
     self_loops: bool = True
     parallel_edges: bool = True
@@ -70,13 +73,19 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
         name=PatternName("generated"),
         vertices=tuple(_vertex(choices, shape, name) for name in names),
         edges=tuple(edges),
-        window=Duration(choices.integer(1, shape.max_window)),
+        window=_window(choices, shape),
         stream=StreamName("generated"),
         order=_order(choices, [edge.name for edge in edges]) if shape.order else TimingOrder(),
         predicates=_predicates_of(choices, shape, edges, names) if shape.predicates else (),
         morphism=_morphism(shape, can_coincide=can_coincide),
         report=shape.report,
     )
+
+
+def _window(choices: Choices, shape: PatternShape) -> Window:
+    if shape.max_counted:
+        return EdgeCount(choices.integer(1, shape.max_counted))
+    return Duration(choices.integer(1, shape.max_window))
 
 
 def _morphism(shape: PatternShape, *, can_coincide: bool) -> Morphism:
