@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import LimitExceededError
+from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
 from graphtide_native.sampling import sample
@@ -184,8 +185,8 @@ class Pipeline:
         plans = list(self.plans)
         for number, old in enumerate(plans):
             new = self._planned(old.pattern, known)
-            ticks = old.pattern.reach(self._options.time_unit)
-            if not is_worth_it(old, new, known, ticks, self._options.adaptation.margin, crowd=Crowd.of(len(self.patterns))):
+            extent = old.pattern.extent(self._options.time_unit)
+            if not is_worth_it(old, new, known, extent, self._options.adaptation.margin, crowd=Crowd.of(len(self.patterns))):
                 continue
             if self.matcher.replan(number, new):
                 plans[number] = new
@@ -250,8 +251,7 @@ class Pipeline:
         has_ids = reader is not None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
-            window = max(pattern.reach(options.time_unit) for pattern in self.patterns)
-            self._duplicates = Duplicates(min(window, 2**63 - 1))
+            self._duplicates = Duplicates(*longest(pattern.extent(options.time_unit) for pattern in self.patterns))
         if options.statistics is None and batch is not None:
             options = replace(options, statistics=sample(batch, self.symbols))
         self.plans = tuple(self._planned(pattern, options.statistics) for pattern in self.patterns)

@@ -135,7 +135,7 @@ class NearMiss:
         edges: id and time of its edges, by their names in the pattern.
         vertices: its vertices, by their names in the pattern.
         waited_for: names of the query edges that it was to be extended by.
-        expired_at: the first time at which its oldest edge is not in the window.
+        expired_at: the first time at which its oldest edge is not in the window; None where later edges pushed it out.
         searched_at: when the search ended that bound it; None for engines that store partial matches. An edge that it lacked
             then may have come later.
         refused: what it was tried with in vain, by reason: edges in the window, or stored partial matches in it.
@@ -145,7 +145,7 @@ class NearMiss:
     edges: Mapping[str, tuple[EdgeId, EventTime]]
     vertices: Mapping[str, VertexId]
     waited_for: tuple[str, ...]
-    expired_at: EventTime
+    expired_at: EventTime | None
     searched_at: EventTime | None
     refused: Mapping[Reason, int]
 

@@ -142,10 +142,10 @@ class Decoder:
 class Duplicates:
     """Drops insertions whose id was let through less than `window` ticks before; a deletion releases its id.
 
-    Takes batches in order of time.
+    With `edges`, also those whose id is one of the last so many insertions let through, the new one among them. Takes batches in order of time.
     """
 
-    def __new__(cls, window: int) -> Duplicates: ...
+    def __new__(cls, window: int, edges: int = 0) -> Duplicates: ...
     def filter(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the batch without its duplicates: the same object if there are none."""
 

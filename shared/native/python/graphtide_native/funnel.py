@@ -21,7 +21,7 @@ class _NativeMiss(TypedDict):
     edges: list[tuple[int, str, int]]
     vertices: list[tuple[int, str]]
     waits_for: list[int]
-    expired_at: int
+    expired_at: int | None
     searched_at: int | None
     refused: dict[str, int]
 
@@ -92,7 +92,7 @@ def _near_miss(native: _NativeMiss, pattern: SubgraphPattern) -> NearMiss:
         edges={pattern.edges[place].name: (EdgeId(found), EventTime(ts)) for place, found, ts in native["edges"]},
         vertices={pattern.vertices[place].name: VertexId(found) for place, found in native["vertices"]},
         waited_for=tuple(pattern.edges[place].name for place in native["waits_for"]),
-        expired_at=EventTime(native["expired_at"]),
+        expired_at=_time(native["expired_at"]),
         searched_at=_time(native["searched_at"]),
         refused=_reasons(native["refused"]),
     )

@@ -12,6 +12,8 @@ import msgspec
 from graphtide_core import predicate as p
 from graphtide_core.pattern import Morphism
 from graphtide_core.plan import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
+from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plan import Plan
     from graphtide_core.time import TimeUnit
+    from graphtide_core.window import Extent
 
 _LABEL_COLUMNS = {"label": 2**16 - 1, "src_label": 2**16 - 2, "dst_label": 2**16 - 3}
 
@@ -102,7 +105,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         ],
         "order": sorted((edges[a], edges[b]) for a, b in pattern.order.before),
         "predicates": [writer.write(predicate) for predicate in pattern.predicates],
-        "window": min(pattern.reach(unit), 2**63 - 1),
+        **_window(pattern.extent(unit)),
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
         "report": pattern.report.value if pattern.is_simulation else None,
         "plan": _plan(plan, concurrency),
@@ -113,6 +116,12 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
             "policy": limits.policy,
         },
     }
+
+
+def _window(extent: Extent) -> dict[str, object]:
+    if isinstance(extent, EdgeCount):
+        return {"window": extent.edges, "clock": "edges"}
+    return {"window": min(extent, MAX_EVENT_TIME), "clock": "time"}
 
 
 def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:

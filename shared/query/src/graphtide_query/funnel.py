@@ -235,10 +235,14 @@ def _miss_lines(miss: NearMiss, edges: int, unit: TimeUnit) -> list[str]:
         searched = iso_time(miss.searched_at, unit)
         ended = f"search at {searched} found no {waited} at {miss.node}: {looked}; it may have come later"
     return [
-        f"{len(miss.edges)} of {edges} edges, expired at {iso_time(miss.expired_at, unit)}",
+        f"{len(miss.edges)} of {edges} edges, {_end(miss, unit)}",
         *(f"  {line}" for line in _edge_lines(miss, unit)),
         f"  {ended}",
     ]
+
+
+def _end(miss: NearMiss, unit: TimeUnit) -> str:
+    return "pushed out by later edges" if miss.expired_at is None else f"expired at {iso_time(miss.expired_at, unit)}"
 
 
 def _edge_lines(miss: NearMiss, unit: TimeUnit) -> Sequence[str]:

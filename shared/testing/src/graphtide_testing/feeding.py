@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.time import TimeUnit
+from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import columns
@@ -56,7 +57,7 @@ class Feed:
             concurrency=concurrency,
         )
         self._decoder = JsonLinesDecoder(symbols, projected, {})
-        self._duplicates = Duplicates(max(pattern.reach(TimeUnit.MILLISECOND) for pattern in patterns))
+        self._duplicates = Duplicates(*longest(pattern.extent(TimeUnit.MILLISECOND) for pattern in patterns))
 
     def push(self, *edges: Edge) -> list[Found]:
         """Take edges as one batch; return what was reported, sorted; a match reported twice stands there twice."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import CutShortError
 from graphtide_core.time import TimeUnit
+from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Sequencer, Symbols, take_dead_letters
 from graphtide_native.spec import Limits, columns
@@ -83,8 +84,7 @@ def simulate(
     ordered = sequencer.finish()
     if ordered is None:
         return Simulated([], {}, letters, truncated=False)
-    window = max(pattern.reach(unit) for pattern in patterns)
-    ordered = Duplicates(min(window, 2**63 - 1)).filter(ordered)
+    ordered = Duplicates(*longest(pattern.extent(unit) for pattern in patterns)).filter(ordered)
     known = StreamStatistics(symbols)
     known.push(ordered)
     plans = [plan(each, engine, unit=unit, statistics=known.snapshot(), crowd=Crowd.of(len(patterns))) for each in patterns]

@@ -1,10 +1,11 @@
 //! Drops records whose id was seen within the window.
 //!
-//! An insertion is a duplicate if an insertion of the same id was let through at `first > now - window` and not deleted since.
-//! Deletions always pass and release their id. Records come in order of time.
+//! An insertion is a duplicate if an insertion of the same id was let through at `first > now - window` and not deleted since, or
+//! would be among the last so many edges, itself the newest. Deletions always pass and release their id. Records come in order of
+//! time.
 //!
-//! Invariant: after a batch that ends at `now`, exactly the ids let through after `now - window` and not released are known, and
-//! within it an id is told from one that has left the window. Identity is the id itself, never a hash of it. An id that was made
+//! Invariant: after a batch, exactly the ids let through within one of the two windows and not released are known, and within it an
+//! id is told from one that has left them. Identity is the id itself, never a hash of it. An id that was made
 //! cannot come again, and no deletion names it: such records pass, and are forgotten.
 //! Cost: O(1) a record, memory for the insertions with an id within the window. The table is larger than the cache, so records are
 //! taken a few at a time: first all their ids are hashed, then all their places looked at, and only then is one decided after the
@@ -44,7 +45,12 @@ const NUMBER: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Duplicates<S = FxBuildHasher> {
     window: Time,
+    /// The window of edges; 0 is none.
+    edges: u64,
     now: Time,
+    /// Insertions let through, with an id or without; those of `passed` by number, if a window counts edges.
+    counted: u64,
+    counted_with: VecDeque<u64>,
     /// The ids let through, in order of time; those released since are still there.
     passed: VecDeque<Passed>,
     /// Number of the first of them, counted around: a window holds at most 2^31.
@@ -59,15 +65,23 @@ pub struct Duplicates<S = FxBuildHasher> {
 impl Duplicates {
     /// Makes a filter that remembers ids for `window` ticks; a window of 0 or less remembers nothing.
     pub fn new(window: Time) -> Self {
-        Self::with_hasher(window, FxBuildHasher)
+        Self::counting(window, 0)
+    }
+
+    /// Makes a filter that remembers ids for `window` ticks, and those of the last edges, so many.
+    pub fn counting(window: Time, edges: u64) -> Self {
+        Self::with_hasher((window, edges), FxBuildHasher)
     }
 }
 
 impl<S: BuildHasher> Duplicates<S> {
-    fn with_hasher(window: Time, hasher: S) -> Self {
+    fn with_hasher((window, edges): (Time, u64), hasher: S) -> Self {
         Self {
             window: window.max(0),
+            edges,
             now: Time::MIN,
+            counted: 0,
+            counted_with: VecDeque::new(),
             passed: VecDeque::new(),
             first: 0,
             texts: TextQueue::default(),
@@ -111,6 +125,8 @@ impl<S: BuildHasher> Duplicates<S> {
                 && !self.passes(id, tag, batch.operations()[row])
             {
                 repeated.push(row);
+            } else if batch.operations()[row] == Operation::Insert {
+                self.counted += 1;
             }
         }
         self.expire();
@@ -124,7 +140,7 @@ impl<S: BuildHasher> Duplicates<S> {
             (Operation::Delete, None) => {}
             (Operation::Insert, Some(place)) => {
                 let number = *self.known.number(place);
-                if self.oldest().is_none_or(|oldest| self.passed(number).ts > oldest) {
+                if !self.has_left(number.wrapping_sub(self.first) as usize) {
                     return false;
                 }
                 *self.known.number(place) = self.push(id, tag);
@@ -137,10 +153,12 @@ impl<S: BuildHasher> Duplicates<S> {
         true
     }
 
-    /// The last time that is out of the window.
+    /// Whether what was let through has left the windows of the insertion to come; `place` is one of those kept.
     #[inline]
-    fn oldest(&self) -> Option<Time> {
-        self.now.checked_sub(self.window)
+    fn has_left(&self, place: usize) -> bool {
+        let oldest = self.now.checked_sub(self.window);
+        oldest.is_some_and(|oldest| self.passed[place].ts <= oldest)
+            && (self.edges == 0 || self.counted + 1 - self.counted_with[place] >= self.edges)
     }
 
     #[inline]
@@ -161,17 +179,23 @@ impl<S: BuildHasher> Duplicates<S> {
             KeyRef::Text(text) => (self.texts.push(text), text.len() as u32),
         };
         self.passed.push_back(Passed { ts: self.now, id, length, tag });
+        if self.edges > 0 {
+            self.counted_with.push_back(self.counted + 1);
+        }
         number
     }
 
-    /// Forgets what has left the window.
+    /// Forgets what has left the windows.
     fn expire(&mut self) {
-        let Some(oldest) = self.oldest() else { return };
         loop {
-            let old = self.passed.iter().take(AT_A_TIME).take_while(|passed| passed.ts <= oldest);
-            self.known.warm(old.map(|passed| passed.tag));
-            for _ in 0..AT_A_TIME {
-                let Some(passed) = self.passed.pop_front_if(|passed| passed.ts <= oldest) else { return };
+            let left = (0..self.passed.len().min(AT_A_TIME)).take_while(|&place| self.has_left(place)).count();
+            if left == 0 {
+                return;
+            }
+            self.known.warm(self.passed.iter().take(left).map(|passed| passed.tag));
+            for _ in 0..left {
+                let Some(passed) = self.passed.pop_front() else { return };
+                self.counted_with.pop_front();
                 // An id released and let through again has a number of its own, further back.
                 let first = self.first;
                 if let Some(place) = self.known.find(passed.tag, |number| number == first) {
@@ -218,22 +242,28 @@ mod tests {
         batch
     }
 
-    fn oracle(records: &[(Time, Option<&str>, Operation)], window: Time) -> Vec<u64> {
-        let mut passed: Vec<(Time, &str, bool)> = Vec::new();
-        let mut kept = Vec::new();
+    fn oracle(records: &[(Time, Option<&str>, Operation)], (window, edges): (Time, u64)) -> Vec<u64> {
+        let mut passed: Vec<((Time, u64), &str, bool)> = Vec::new();
+        let (mut kept, mut counted) = (Vec::new(), 0);
         for (ordinal, &(ts, id, operation)) in (0..).zip(records) {
             let Some(id) = id else {
                 kept.push(ordinal);
+                counted += 1;
                 continue;
+            };
+            let is_within = |first: Time, before: u64| {
+                ts.checked_sub(window).is_none_or(|oldest| first > oldest) || counted + 1 - before < edges
             };
             if operation == Operation::Delete {
                 passed.iter_mut().filter(|(_, other, _)| *other == id).for_each(|(_, _, released)| *released = true);
-            } else if passed.iter().any(|(first, other, released)| {
-                *other == id && ts.checked_sub(window).is_none_or(|oldest| *first > oldest) && !released
-            }) {
+            } else if passed
+                .iter()
+                .any(|((first, before), other, released)| *other == id && is_within(*first, *before) && !released)
+            {
                 continue;
             } else {
-                passed.push((ts, id, false));
+                counted += 1;
+                passed.push(((ts, counted), id, false));
             }
             kept.push(ordinal);
         }
@@ -322,17 +352,19 @@ mod tests {
                 })
                 .collect();
             let window = [0, 1, 2, 3, 8, 40, Time::MAX][random(7) as usize];
+            let edges = if random(2) == 0 { 0 } else { [1, 2, 3, 8, 100][random(5) as usize] };
+            let windows = (window, edges);
             let sizes: Vec<usize> = (0..3).map(|_| 1 + random(150) as usize).collect();
-            let expected = oracle(&records, window);
-            let mut plain = Duplicates::new(window);
-            assert_eq!(filtered(&mut plain, &records, &sizes), expected, "case {case}: {records:?}, window {window}");
+            let expected = oracle(&records, windows);
+            let mut plain = Duplicates::counting(window, edges);
+            assert_eq!(filtered(&mut plain, &records, &sizes), expected, "case {case}: {records:?}, windows {windows:?}");
             assert_eq!(plain.dropped() as usize, records.len() - expected.len());
             for hashes in [1, 3] {
-                let mut colliding = Duplicates::with_hasher(window, Few(hashes));
+                let mut colliding = Duplicates::with_hasher(windows, Few(hashes));
                 let kept = filtered(&mut colliding, &records, &sizes);
-                assert_eq!(kept, expected, "case {case}, {hashes} hashes: {records:?}, window {window}");
+                assert_eq!(kept, expected, "case {case}, {hashes} hashes: {records:?}, windows {windows:?}");
             }
-            if window < 100 && ts > Time::MIN + 1_000 {
+            if window < 100 && edges == 0 && ts > Time::MIN + 1_000 {
                 assert_bounded(&plain, &records, window);
             }
         }
@@ -361,13 +393,23 @@ mod tests {
             let number = if hasher.0 == 1 { 500 } else { 5_000 };
             let ids: Vec<String> = (0..number).map(|id| format!("{id:x}-{id}")).collect();
             let records: Vec<_> = ids.iter().map(|id| (0, Some(id.as_str()), Operation::Insert)).collect();
-            let mut duplicates = Duplicates::with_hasher(10, hasher);
+            let mut duplicates = Duplicates::with_hasher((10, 0), hasher);
             assert_eq!(filtered(&mut duplicates, &records, &[1_000]).len(), number);
             assert_eq!(duplicates.known.len(), number);
             assert_eq!(filtered(&mut duplicates, &records, &[1_000]), [0_u64; 0]);
             filtered(&mut duplicates, &[(10, None, Operation::Insert)], &[1]);
             assert_eq!((duplicates.passed.len(), duplicates.known.len(), duplicates.texts.len()), (0, 0, 0));
         }
+    }
+
+    #[test]
+    fn a_window_of_edges_remembers_so_many_less_one_whatever_their_times() {
+        let mut duplicates = Duplicates::counting(0, 3);
+        let insert = |id| (5, id, Operation::Insert);
+        let records = [insert(Some("a")), insert(None), insert(Some("a")), insert(Some("b")), insert(Some("a"))];
+        // The second `a` would be the third edge, with the first; the third comes when two edges have come since.
+        assert_eq!(filtered(&mut duplicates, &records, &[1]), [0, 1, 3, 4]);
+        assert_eq!((duplicates.passed.len(), duplicates.known.len(), duplicates.counted), (2, 2, 4));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Nothing here knows of patterns, and nothing of Python.
 
 pub mod batch;
+pub mod clock;
 pub mod duplicates;
 pub mod key;
 pub mod sequencer;

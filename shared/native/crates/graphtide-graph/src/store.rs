@@ -1,7 +1,8 @@
 //! The edges of the window, in stream order.
 //!
 //! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low bits of its sequence number,
-//! so a window holds at most 2^30 edges. Edges of the window that nobody wanted when they came lie apart ([`late`]).
+//! so a window holds at most 2^30 edges. Edges of the window that nobody wanted when they came lie apart ([`late`]); they are not
+//! counted. How many edges came before one is kept where a window counts them, and costs nothing elsewhere.
 //! Cost: O(1) to append and to read, O(expired) to expire.
 
 mod late;
@@ -12,6 +13,7 @@ use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
 use crate::Time;
+use crate::clock::{Clock, Now};
 use crate::key::{IdRef, KeyRef};
 use crate::text_queue::TextQueue;
 use crate::value::{OwnedValue, ValueRef};
@@ -89,6 +91,8 @@ pub struct EdgeStore {
     first: u64,
     width: usize,
     attributes: VecDeque<OwnedValue>,
+    /// How many edges had come with each, if that is kept.
+    counted: Option<VecDeque<i64>>,
     texts: TextQueue,
     /// Deleted edges still held: few, or none.
     deleted: HashSet<u32, FxBuildHasher>,
@@ -101,11 +105,16 @@ impl EdgeStore {
         Self { width, ..Self::default() }
     }
 
-    /// Appends an edge; its time is not before that of any stored edge.
+    /// Keeps from now on how many edges had come with each. Those held already count as having come before all.
+    pub fn count(&mut self) {
+        self.counted.get_or_insert_with(|| std::iter::repeat_n(i64::MIN, self.edges.len()).collect());
+    }
+
+    /// Appends an edge; it comes not before any stored edge.
     #[inline]
     pub fn push<'v>(
         &mut self,
-        (ts, class): (Time, u32),
+        (now, class): (Now, u32),
         (source, target): (Vertex, Vertex),
         id: IdRef<'_>,
         attributes: impl IntoIterator<Item = ValueRef<'v>>,
@@ -115,7 +124,10 @@ impl EdgeStore {
             IdRef::Made(number) => (number, MADE),
             IdRef::Given(KeyRef::Text(text)) => (self.texts.push(text), text.len() as u32),
         };
-        self.edges.push_back(StoredEdge { ts, source, target, class, id, id_length });
+        self.edges.push_back(StoredEdge { ts: now.ts, source, target, class, id, id_length });
+        if let Some(counted) = &mut self.counted {
+            counted.push_back(now.edges);
+        }
         if self.width > 0 {
             self.attributes.extend(attributes.into_iter().take(self.width).map(OwnedValue::new));
         }
@@ -184,6 +196,9 @@ impl EdgeStore {
                 self.texts.pop_back(edge.id, edge.id_length);
             }
             self.attributes.truncate(self.edges.len() * self.width);
+            if let Some(counted) = &mut self.counted {
+                counted.pop_back();
+            }
         }
     }
 
@@ -252,6 +267,9 @@ impl EdgeStore {
             self.deleted.remove(&(self.first as u32 & !LATE));
         }
         self.first += 1;
+        if let Some(counted) = &mut self.counted {
+            counted.pop_front();
+        }
         self.attributes.drain(..self.width);
         if edge.has_text() {
             self.texts.pop_front(edge.id, edge.id_length);
@@ -273,6 +291,25 @@ impl EdgeStore {
     #[inline]
     pub fn get(&self, edge: EdgeRef) -> &StoredEdge {
         if edge.is_late() { &self.late.get(edge).stored } else { &self.edges[self.place(edge)] }
+    }
+
+    /// When an edge of the window came, on a clock.
+    #[inline]
+    pub fn came(&self, edge: EdgeRef, clock: Clock) -> i64 {
+        match clock {
+            Clock::Time => self.get(edge).ts,
+            Clock::Edges => self.born(edge).edges,
+        }
+    }
+
+    /// When an edge of the window came, on both clocks.
+    #[inline]
+    pub fn born(&self, edge: EdgeRef) -> Now {
+        let edges = match &self.counted {
+            Some(counted) if !edge.is_late() => counted[self.place(edge)],
+            _ => i64::MIN,
+        };
+        Now { ts: self.get(edge).ts, edges }
     }
 
     /// Returns the id of an edge of the window.
@@ -338,7 +375,9 @@ impl EdgeStore {
     /// Bytes that the edges held take, texts of attributes apart.
     pub fn bytes(&self) -> usize {
         let late = self.late.bytes();
-        self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>()) + self.texts.len() + late
+        let counted = self.counted.as_ref().map_or(0, |counted| counted.len() * size_of::<i64>());
+        let edges = self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>());
+        edges + counted + self.texts.len() + late
     }
 }
 
@@ -347,7 +386,7 @@ mod tests {
     use super::*;
 
     fn push(store: &mut EdgeStore, ts: Time, id: &str) -> EdgeRef {
-        store.push((ts, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::parse(id)), [])
+        store.push((Now::uncounted(ts), 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::parse(id)), [])
     }
 
     #[test]
@@ -365,6 +404,22 @@ mod tests {
     }
 
     #[test]
+    fn edges_are_counted_from_when_someone_asks_and_those_before_lie_before_all() {
+        let mut store = EdgeStore::default();
+        let before = push(&mut store, 1, "a");
+        store.count();
+        let at = |edges| (Now { ts: 1, edges }, 0);
+        let edges: Vec<EdgeRef> = [7, 9].map(|edges| store.push(at(edges), (Vertex(0), Vertex(1)), IdRef::Made(0), [])).into();
+        let came = |store: &EdgeStore, edge| (store.came(edge, Clock::Time), store.came(edge, Clock::Edges));
+        assert_eq!([before, edges[0], edges[1]].map(|edge| came(&store, edge)), [(1, i64::MIN), (1, 7), (1, 9)]);
+        store.pop_oldest();
+        store.pop_back();
+        assert_eq!(came(&store, edges[0]), (1, 7));
+        let late = store.push_late((1, 0), (Vertex(0), Vertex(1)), IdRef::Made(0), []);
+        assert_eq!(came(&store, late), (1, i64::MIN), "nobody counted it when it came");
+    }
+
+    #[test]
     fn a_deletion_is_remembered_until_its_edge_expires() {
         let mut store = EdgeStore::default();
         let (one, other) = (push(&mut store, 1, "a"), push(&mut store, 2, "b"));
@@ -379,7 +434,8 @@ mod tests {
         let mut store = EdgeStore::new(1);
         let given = |text| IdRef::Given(KeyRef::parse(text));
         let ends = (Vertex(0), Vertex(1));
-        let edges: Vec<EdgeRef> = [1, 3, 3, 5].map(|ts| store.push((ts, 7), ends, IdRef::Made(7), [ValueRef::Int(ts)])).into();
+        let mut push = |ts| store.push((Now::uncounted(ts), 7), ends, IdRef::Made(7), [ValueRef::Int(ts)]);
+        let edges: Vec<EdgeRef> = [1, 3, 3, 5].map(&mut push).into();
         let late: Vec<EdgeRef> = [(3, "x"), (1, "9"), (4, "y")]
             .map(|(ts, id)| store.push_late((ts, 8), ends, given(id), [ValueRef::Text(id)]))
             .into();
@@ -411,10 +467,12 @@ mod tests {
     #[test]
     fn taking_back_the_last_edge_leaves_no_trace() {
         let mut store = EdgeStore::new(1);
-        let kept = store.push((1, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("kept")), [ValueRef::Int(1)]);
-        store.push((2, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("gone")), [ValueRef::Int(2)]);
+        let kept =
+            store.push((Now::uncounted(1), 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("kept")), [ValueRef::Int(1)]);
+        store.push((Now::uncounted(2), 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("gone")), [ValueRef::Int(2)]);
         store.pop_back();
-        let next = store.push((2, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("next")), [ValueRef::Int(3)]);
+        let next =
+            store.push((Now::uncounted(2), 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("next")), [ValueRef::Int(3)]);
         assert_eq!((store.id(kept), store.id(next)), (IdRef::Given(KeyRef::Text("kept")), IdRef::Given(KeyRef::Text("next"))));
         assert_eq!((store.attribute(kept, 0), store.attribute(next, 0)), (ValueRef::Int(1), ValueRef::Int(3)));
     }

@@ -2,6 +2,7 @@
 //!
 //! Everything is by position: vertices, edges and attribute columns are indexes; names are there for the output alone.
 
+use graphtide_graph::clock::Clock;
 use graphtide_simulation::Variant;
 use serde::Deserialize;
 
@@ -27,8 +28,11 @@ pub struct PatternSpec {
     pub order: Vec<(u8, u8)>,
     /// Conjuncts that must all be true.
     pub predicates: Vec<Expression>,
-    /// Window length in ticks: `max(ts) - min(ts) < window`.
+    /// Window length in what its clock counts: the newest and the oldest edge of a match lie less than it apart.
     pub window: i64,
+    /// What the window counts.
+    #[serde(default, with = "ClockSpec")]
+    pub clock: Clock,
     /// Whether two query vertices may be the same data vertex.
     pub vertices_may_coincide: bool,
     /// What is reported under dual simulation; none for patterns under isomorphism.
@@ -39,6 +43,14 @@ pub struct PatternSpec {
     /// Bounds on state and work.
     #[serde(default)]
     pub limits: Limits,
+}
+
+/// A [`Clock`] as it is written.
+#[derive(Deserialize)]
+#[serde(remote = "Clock", rename_all = "kebab-case")]
+enum ClockSpec {
+    Time,
+    Edges,
 }
 
 /// A query vertex.
@@ -243,7 +255,7 @@ impl PatternSpec {
             return Some("the order names an edge that is not there");
         }
         if self.window < 1 {
-            return Some("the window must be at least one tick");
+            return Some("the window must be at least one tick or edge");
         }
         match &self.plan {
             PlanSpec::Timing { subqueries, threads, .. } => {

@@ -1,11 +1,16 @@
 //! A pattern compiled: what every engine asks of it, as bit sets and lists.
+//!
+//! Engines know one clock, that of the pattern's window, and take the timing order for one of its instants. Where the window counts
+//! edges, an edge that comes earlier need not have an earlier time: then `ts(a) < ts(b)` is a predicate over each pair of the order
+//! that no other pairs imply.
 
+use graphtide_graph::clock::Clock;
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
-use crate::expression::{Bindings, Expression};
+use crate::expression::{Bindings, Comparison, Expression};
 use crate::plan::PatternSpec;
 use graphtide_engine::meter::Meter;
 
@@ -40,8 +45,10 @@ pub struct Shape {
     pub vertices: usize,
     /// Whether two query vertices may be the same data vertex.
     pub vertices_may_coincide: bool,
-    /// Window in ticks.
+    /// Length of the window on its clock.
     pub window: i64,
+    /// The clock of the window and of all instants.
+    pub clock: Clock,
     /// Predicates that no single edge decides.
     pub across: Vec<Across>,
     /// Labels and loops of every edge: two edges of different kinds never take the same data edge.
@@ -58,8 +65,10 @@ impl Shape {
         }
         let label = |vertex: u8| spec.vertices[usize::from(vertex)].label.clone();
         let kinds = spec.edges.iter().map(|edge| (label(edge.source), edge.label.clone(), label(edge.target))).collect();
+        let ties = if spec.clock == Clock::Edges { earlier_times(&before) } else { Vec::new() };
         let across = across
             .into_iter()
+            .chain(ties)
             .map(|predicate| {
                 let (edges, vertices) = predicate.reads();
                 Across { steps: predicate.steps(), predicate, edges, vertices }
@@ -71,6 +80,7 @@ impl Shape {
             vertices: spec.vertices.len(),
             vertices_may_coincide: spec.vertices_may_coincide,
             window: spec.window,
+            clock: spec.clock,
             across,
             kinds,
         }
@@ -101,6 +111,7 @@ impl Shape {
             vertices: self.vertices,
             vertices_may_coincide: self.vertices_may_coincide,
             window: self.window,
+            clock: self.clock,
             across: across.collect(),
             kinds: edges.iter().map(|&edge| self.kinds[usize::from(edge)].clone()).collect(),
         }
@@ -179,6 +190,19 @@ impl Shape {
         let across = &self.across[index];
         across.edges & !edges == 0 && across.vertices & !self.vertices_of(edges) == 0
     }
+}
+
+/// What an order over times asks beside one over instants of another clock: pairs of the transitive reduction.
+fn earlier_times(before: &[u64]) -> Vec<Expression> {
+    let is_direct = |earlier: usize, later: usize| bits(before[later]).all(|middle| before[middle] >> earlier & 1 == 0);
+    let pairs = (0..before.len()).flat_map(|later| bits(before[later]).map(move |earlier| (earlier, later)));
+    pairs
+        .filter(|&(earlier, later)| is_direct(earlier, later))
+        .map(|(earlier, later)| {
+            let times = (Expression::Ts(earlier as u8), Expression::Ts(later as u8));
+            Expression::Compare(Comparison::Less, Box::new(times))
+        })
+        .collect()
 }
 
 /// Where each value of a permutation stands.

@@ -5,6 +5,7 @@
 
 use graphtide_engine::meter::Meter;
 use graphtide_graph::Time;
+use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_simulation::{
     Arrival, Course, Found, Frontier, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
@@ -39,6 +40,7 @@ pub struct Simulated {
     signatures: Vec<SignatureId>,
     bounds: Bounds,
     report: Report,
+    clock: Clock,
     /// Whether its matches do not count yet.
     waits: bool,
     found: Found,
@@ -58,6 +60,7 @@ impl Simulated {
             waits: false,
             report: query.report,
             filters: variant != Variant::Baseline,
+            clock: spec.clock,
             engine: Simulation::new(&query, variant, limits)?,
             signatures: signatures.to_vec(),
             bounds: Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) },
@@ -90,12 +93,12 @@ impl Simulated {
         let taken = Arrival {
             edge: arrival.edge,
             ts: arrival.ts,
-            at: arrival.ts,
+            at: arrival.at,
             source: arrival.source,
             target: arrival.target,
             fits: fits << query_edge,
         };
-        self.advance(arrival.ts, rows, meter);
+        self.advance(arrival.at, arrival.ts, rows, meter);
         let before = self.inquiries.is_some().then(|| self.engine.funnel());
         let outcome = self.engine.insert(&taken, &mut self.found, meter);
         if let (Some(inquiries), Some(before), Outcome::Kept | Outcome::Matched) = (&mut self.inquiries, before, outcome) {
@@ -115,25 +118,31 @@ impl Simulated {
         }
     }
 
-    /// Lets edges of the past expire, each at its own time.
-    pub fn advance(&mut self, now: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
+    /// Lets edges of the past expire up to an instant of the window's clock, when the time is `ts`.
+    ///
+    /// Time passes by itself: in a window of time each edge expires at its own. Edges that are counted expire by another that comes.
+    pub fn advance(&mut self, now: i64, ts: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
         while let Some(at) = self.engine.next_expiry()
             && at <= now
         {
-            // It was of use up to the bound, and is not beyond.
-            self.engine.advance(at, at.saturating_sub(1), &mut self.found, meter);
+            let detected_at = match self.clock {
+                // It was of use up to the bound, and is not beyond.
+                Clock::Time => at.saturating_sub(1),
+                Clock::Edges => ts,
+            };
+            self.engine.advance(at, detected_at, &mut self.found, meter);
         }
-        self.engine.advance(now, now, &mut self.found, meter);
+        self.engine.advance(now, ts, &mut self.found, meter);
         self.hand_over(rows);
-        self.close(now, End::Expired);
+        self.close(ts, End::Expired);
     }
 
     /// Lets a deleted edge take no further part.
-    pub fn delete(&mut self, edge: EdgeRef, now: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
-        self.advance(now, rows, meter);
-        self.engine.delete(edge, now, &mut self.found, meter);
+    pub fn delete(&mut self, edge: EdgeRef, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
+        self.advance(now.on(self.clock), now.ts, rows, meter);
+        self.engine.delete(edge, now.ts, &mut self.found, meter);
         self.hand_over(rows);
-        self.close(now, End::Deleted);
+        self.close(now.ts, End::Deleted);
     }
 
     /// Whether it tells what changes, also when edges expire.
@@ -141,8 +150,8 @@ impl Simulated {
         self.report == Report::Changes
     }
 
-    /// When there is something to be told though no edge comes; none where expiry is not told.
-    pub fn next_expiry(&self) -> Option<Time> {
+    /// When there is something to be told though no edge comes for it, on the window's clock; none where expiry is not told.
+    pub fn next_expiry(&self) -> Option<i64> {
         self.engine.next_expiry()
     }
 
@@ -174,9 +183,9 @@ impl Simulated {
 
     /// Lets its matches count from the next record on. If nothing is known of what it consumed, it consumes as it would have if
     /// the edges of the window were the first.
-    pub fn begin(&mut self, now: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
+    pub fn begin(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
         if std::mem::take(&mut self.waits) {
-            self.advance(now, rows, meter);
+            self.advance(now.on(self.clock), now.ts, rows, meter);
             if self.engine.frontier().is_none() {
                 self.engine.warm(meter);
             }
@@ -199,7 +208,11 @@ impl Simulated {
 
     /// Says of the edge that comes next how many of its time came before it.
     pub fn count_from(&mut self, ts: Time, before: u32) {
-        self.engine.count_from(Frontier { at: ts, ties: before });
+        match self.clock {
+            Clock::Time => self.engine.count_from(Frontier { at: ts, ties: before }),
+            // Each edge has a place of its own.
+            Clock::Edges => {}
+        }
     }
 
     /// Takes edges for new ones again.

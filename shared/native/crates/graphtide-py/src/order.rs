@@ -127,8 +127,9 @@ pub(crate) struct PyDuplicates {
 #[pymethods]
 impl PyDuplicates {
     #[new]
-    fn new(window: i64) -> Self {
-        Self { inner: Duplicates::new(window) }
+    #[pyo3(signature = (window, edges = 0))]
+    fn new(window: i64, edges: u64) -> Self {
+        Self { inner: Duplicates::counting(window, edges) }
     }
 
     fn filter(&mut self, py: Python<'_>, batch: Py<PyEdgeBatch>) -> PyResult<Py<PyEdgeBatch>> {

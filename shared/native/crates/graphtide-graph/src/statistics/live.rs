@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use crate::Time;
+use crate::clock::Now;
 use crate::key::IdRef;
 use crate::store::{EdgeRef, EdgeStore, StoredEdge};
 use crate::vertex::Vertex;
@@ -43,10 +44,10 @@ impl LiveEdges {
     #[inline]
     pub(super) fn push(&mut self, ts: Time, code: u32, ends: (Vertex, Vertex), id: IdRef<'_>) {
         if self.by_id.is_none() {
-            self.store.push((ts, code), ends, IdRef::Made(0), []);
+            self.store.push((Now::uncounted(ts), code), ends, IdRef::Made(0), []);
             return;
         }
-        let edge = self.store.push((ts, code), ends, id, []);
+        let edge = self.store.push((Now::uncounted(ts), code), ends, id, []);
         self.name(edge);
     }
 
@@ -133,7 +134,7 @@ impl LiveEdges {
             if stored.class == DELETED {
                 continue;
             }
-            let moved = swept.store.push((stored.ts, stored.class), (stored.source, stored.target), id, []);
+            let moved = swept.store.push((Now::uncounted(stored.ts), stored.class), (stored.source, stored.target), id, []);
             // An edge that lost its id to a later one does not get it back.
             if self.by_id.as_ref().is_some_and(|by_id| by_id.find(hash(id), |other| *other == edge).is_some()) {
                 swept.name(moved);

@@ -23,6 +23,8 @@ pub struct SharedEdge {
     pub number: u64,
     /// Event time.
     pub ts: Time,
+    /// When it came, on the clock of the window.
+    pub at: i64,
     /// Source vertex.
     pub source: Vertex,
     /// Target vertex.
@@ -52,8 +54,8 @@ impl Facts {
 
 impl SharedEdge {
     /// Makes an edge.
-    pub fn new(number: u64, ts: Time, ends: (Vertex, Vertex), edge: EdgeRef, facts: Option<Facts>) -> Self {
-        Self { number, ts, source: ends.0, target: ends.1, edge, facts, deleted: AtomicBool::new(false) }
+    pub fn new(number: u64, (ts, at): (Time, i64), ends: (Vertex, Vertex), edge: EdgeRef, facts: Option<Facts>) -> Self {
+        Self { number, ts, at, source: ends.0, target: ends.1, edge, facts, deleted: AtomicBool::new(false) }
     }
 
     /// Marks the edge as deleted; no transaction is under way.

@@ -17,7 +17,6 @@ pub mod wait_list;
 
 use std::collections::VecDeque;
 
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::value::OwnedValue;
 
@@ -82,7 +81,7 @@ impl Concurrent {
 
     /// Queues the insertion of an edge as one query edge, after the expiry of what left the window.
     pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, meter: &mut Meter<'_>) {
-        self.expire(arrival.ts.saturating_sub(self.window - 1), meter);
+        self.expire(arrival.at.saturating_sub(self.window - 1), meter);
         let edge = self.hold(arrival);
         let (subquery, depth) = self.lists.plan.positions[usize::from(query_edge)];
         if depth == 0
@@ -108,15 +107,15 @@ impl Concurrent {
             ],
         });
         let ends = (arrival.source, arrival.target);
-        let edge = Arc::new(SharedEdge::new(self.next_edge, arrival.ts, ends, arrival.edge, facts));
+        let edge = Arc::new(SharedEdge::new(self.next_edge, (arrival.ts, arrival.at), ends, arrival.edge, facts));
         self.next_edge += 1;
         self.held.push_back(Held { edge: Arc::clone(&edge), begins: Vec::new() });
         edge
     }
 
     /// Queues the deletion of every edge from before `alive_from`.
-    pub fn expire(&mut self, alive_from: Time, meter: &mut Meter<'_>) {
-        while self.held.front().is_some_and(|held| held.edge.ts < alive_from) {
+    pub fn expire(&mut self, alive_from: i64, meter: &mut Meter<'_>) {
+        while self.held.front().is_some_and(|held| held.edge.at < alive_from) {
             let Some(held) = self.held.pop_front() else { return };
             if !held.begins.is_empty() {
                 self.pool.submit(Work::Delete { oldest: held.edge.number, begins: held.begins }, meter);
@@ -155,7 +154,7 @@ impl Concurrent {
 
     /// Drops all state.
     pub fn clear(&mut self, meter: &mut Meter<'_>) {
-        self.expire(Time::MAX, meter);
+        self.expire(i64::MAX, meter);
         self.held.clear();
         self.pool.wait(meter);
     }

@@ -295,7 +295,7 @@ impl Lists {
             let alive = self.load_branch(subquery, depth - 1, &node, &mut binding);
             let taken = |vertex: Vertex| extension.differ.iter().any(|&other| binding.vertices[usize::from(other)] == vertex);
             let fits = alive
-                && binding.edges[last].as_ref().is_some_and(|last| last.ts < edge.ts)
+                && binding.edges[last].as_ref().is_some_and(|last| last.at < edge.at)
                 && (extension.bound.0 || !taken(edge.source))
                 && (extension.bound.1 || !taken(edge.target));
             if fits {
@@ -446,7 +446,7 @@ impl Lists {
             let on_right = self.plan.positions[usize::from(edge)].0 == level;
             if on_right { right.edges[usize::from(edge)].as_ref() } else { left.edges[usize::from(edge)].as_ref() }
         };
-        let before = |a: u8, b: u8| edge(a).zip(edge(b)).is_some_and(|(a, b)| a.ts < b.ts);
+        let before = |a: u8, b: u8| edge(a).zip(edge(b)).is_some_and(|(a, b)| a.at < b.at);
         let distinct = |a: u8, b: u8| edge(a).zip(edge(b)).is_some_and(|(a, b)| a.number != b.number);
         join.equal.iter().all(|&vertex| left.vertices[usize::from(vertex)] == right.vertices[usize::from(vertex)])
             && join.differ.iter().all(|&(a, b)| left.vertices[usize::from(a)] != right.vertices[usize::from(b)])

@@ -50,7 +50,7 @@ pub fn parts(
     let all = (0..shape.ends.len()).fold(0_u64, |set, edge| set | 1 << edge);
     let mut parts: Vec<Part> = (0..shape.ends.len())
         .map(|edge| Part {
-            ring: postings.whole(signatures[edge]),
+            ring: postings.whole(signatures[edge], shape.clock),
             ends: shape.ends[edge],
             before: shape.before[edge],
             after: bits(all).filter(|&other| shape.precedes(edge, other)).fold(0, |set, other| set | 1 << other),
@@ -76,7 +76,7 @@ pub fn parts(
     for edge in earliest_first {
         if parts[edge].read.contains(&true) && !has_wider(&parts, signatures, edge) {
             let gates = gates(shape, &parts, edge, reader, postings);
-            parts[edge].ring = postings.narrow(signatures[edge], gates);
+            parts[edge].ring = postings.narrow(signatures[edge], shape.clock, gates);
         }
         let Part { ring, read, .. } = parts[edge];
         for access in ACCESSES {

@@ -10,7 +10,6 @@
 
 mod candidates;
 
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -37,7 +36,7 @@ pub struct Filtering {
     incident: Vec<Vec<Link>>,
     all: u64,
     edges: Vec<EdgeRef>,
-    times: Vec<Time>,
+    times: Vec<i64>,
     /// [`Vertex::NONE`] while open.
     vertices: Vec<Vertex>,
     /// Newest candidate by query edge and access; good while the vertices that the access names are bound.
@@ -129,7 +128,7 @@ impl Filtering {
         self.vertices[usize::from(source)] = arrival.source;
         self.vertices[usize::from(target)] = arrival.target;
         self.edges[number] = arrival.edge;
-        self.times[number] = arrival.ts;
+        self.times[number] = arrival.at;
         let mut run = Run {
             pattern: self.pattern,
             start: query_edge,
@@ -147,7 +146,7 @@ impl Filtering {
             rows,
             tracer,
             meter,
-            alive_from: arrival.ts.saturating_sub(self.shape.window - 1),
+            alive_from: arrival.at.saturating_sub(self.shape.window - 1),
         };
         let bound = 1 << number;
         let started = run.node(number).arrival(query_edge);
@@ -195,8 +194,8 @@ fn links(parts: &[Part], vertex: u8) -> Vec<Link> {
 struct Choice {
     edge: usize,
     access: Access,
-    earliest: Time,
-    latest: Time,
+    earliest: i64,
+    latest: i64,
 }
 
 struct Run<'r, 'a, 'p, T> {
@@ -208,7 +207,7 @@ struct Run<'r, 'a, 'p, T> {
     incident: &'r [Vec<Link>],
     all: u64,
     edges: &'r mut [EdgeRef],
-    times: &'r mut [Time],
+    times: &'r mut [i64],
     vertices: &'r mut [Vertex],
     newest: &'r mut [Option<Entry>],
     arrival: &'r Arrival<'a>,
@@ -216,7 +215,7 @@ struct Run<'r, 'a, 'p, T> {
     rows: &'r mut Rows,
     tracer: T,
     meter: &'r mut Meter<'p>,
-    alive_from: Time,
+    alive_from: i64,
 }
 
 impl<T: Tracer> Run<'_, '_, '_, T> {
@@ -282,7 +281,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             let Some(access) = (if both { Some(Access::Both) } else { link.alone }) else { continue };
             let (source, target) = (self.vertex(link.ends.0), self.vertex(link.ends.1));
             match self.postings.newest(link.ring, access, source, target) {
-                Some(entry) if entry.ts >= self.alive_from => {
+                Some(entry) if entry.at >= self.alive_from => {
                     self.newest[usize::from(link.edge) * 3 + access as usize] = Some(*entry);
                 }
                 newest => {
@@ -296,8 +295,8 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
 
     /// The times that the bound edges and the window leave to a query edge.
     #[inline]
-    fn range(&self, part: &Part, bound: u64) -> Option<(Time, Time)> {
-        let (mut earliest, mut latest) = (self.alive_from, Time::MAX);
+    fn range(&self, part: &Part, bound: u64) -> Option<(i64, i64)> {
+        let (mut earliest, mut latest) = (self.alive_from, i64::MAX);
         for edge in bits(part.before & bound) {
             earliest = earliest.max(self.times[edge].checked_add(1)?);
         }
@@ -324,7 +323,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 self.ends_before(edge, bound, Some(Reason::Order));
                 return None;
             };
-            if newest.ts < earliest {
+            if newest.at < earliest {
                 self.ends_before(edge, bound, Some(too_old(&newest, self.alive_from)));
                 return None;
             }
@@ -332,7 +331,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 continue;
             }
             is_single = !self.postings.has_older(part.ring, access, &newest);
-            if is_single && newest.ts > latest {
+            if is_single && newest.at > latest {
                 self.ends_before(edge, bound, Some(Reason::Order));
                 return None;
             }
@@ -346,7 +345,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     fn descend(&mut self, bound: u64) {
         if bound == self.all {
             self.meter.tick(MATCH);
-            self.tracer.matched(self.arrival.ts, self.edges);
+            self.tracer.matched(self.arrival.at, self.edges);
             self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
             return;
         }
@@ -368,7 +367,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         let part = &parts[edge];
         let kept = (self.vertex(part.ends.0), self.vertex(part.ends.1));
         let bound = bound | 1 << edge;
-        let mut next = if newest.ts > latest {
+        let mut next = if newest.at > latest {
             postings.older_until(part.ring, access, &newest, latest, self.meter)
         } else {
             Some(&newest)
@@ -378,7 +377,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 return;
             }
             self.tracer.look(told);
-            if entry.ts < earliest {
+            if entry.at < earliest {
                 self.tracer.refuse(told, too_old(entry, self.alive_from), None);
                 return;
             }
@@ -388,7 +387,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 continue;
             }
             self.edges[edge] = entry.edge;
-            self.times[edge] = entry.ts;
+            self.times[edge] = entry.at;
             self.vertices[usize::from(part.ends.0)] = entry.source;
             self.vertices[usize::from(part.ends.1)] = entry.target;
             let is_open = if kept.0 == Vertex::NONE {

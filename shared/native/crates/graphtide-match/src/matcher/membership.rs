@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::clock::Clock;
 use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
@@ -21,6 +22,7 @@ use smallvec::SmallVec;
 
 use super::allowances::Allowances;
 use super::warming::{Recalled, Warm};
+use super::windows::Windows;
 use super::{Counts, Matcher, Registered, engine, hash, split_predicates};
 use crate::dispatch::{NO_CLASS, Record, SignatureId};
 use crate::expression::{Expression, is_label};
@@ -69,6 +71,12 @@ impl Matcher {
     pub fn add(&mut self, spec: PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<u32, InvalidPlan> {
         self.check_changeable(&spec.name)?;
         spec.check()?;
+        if spec.clock == Clock::Edges && past.untold.iter().chain(past.told).any(|batch| !batch.is_empty()) {
+            return Err(InvalidPlan::new(
+                &spec,
+                "a window of edges begins with the pattern: how many came before is not known",
+            ));
+        }
         let number = self.blueprints.vacant.pop().unwrap_or(self.patterns.len() as u32);
         if self.allowances.is_none() && spec.limits.work.is_some() {
             self.allowances = Some(Allowances::unbounded(self.patterns.len()));
@@ -113,7 +121,7 @@ impl Matcher {
         }
         self.occupied.retain(|&other| other as usize != number);
         self.told.forget(number);
-        self.timers.set(number as u32, None);
+        self.timers.set(number as u32, removed.clock, None);
         self.blueprints.specs[number] = None;
         self.blueprints.vacant.push(number as u32);
         self.settle_without(&removed);
@@ -146,6 +154,9 @@ impl Matcher {
         self.postings.grow(self.dispatch.len());
         self.hits.resize(self.dispatch.len(), 0);
         let pattern = self.with_engine(number as usize, &spec, across, signatures)?;
+        if spec.clock == Clock::Edges {
+            self.store.count();
+        }
         if self.satisfied.is_some() {
             self.blueprints.put(number as usize, spec);
         }
@@ -170,11 +181,12 @@ impl Matcher {
             });
         }
         self.store.widen(self.kept_columns.len());
-        let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature)).collect();
+        let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
         let mut pattern = Registered {
             names: Arc::new(PatternNames::new(spec)),
             engine: engine(number as u32, spec, across, &signatures, &rings)?,
             window: spec.window,
+            clock: spec.clock,
             hits_before: signatures.iter().map(|&signature| self.hits[signature as usize]).collect(),
             signatures,
             reader: 0,
@@ -207,9 +219,9 @@ impl Matcher {
     /// Settles what follows from all patterns, now that one came.
     pub(super) fn settle_with(&mut self, number: usize) {
         let pattern = &self.patterns[number];
-        self.timers.set(number as u32, pattern.next_expiry());
+        self.timers.set(number as u32, pattern.clock, pattern.next_expiry());
         self.has_timers |= pattern.has_times();
-        self.window = self.window.max(pattern.window);
+        self.windows.widen(pattern);
         self.has_threads |= pattern.has_threads();
         self.live += pattern.live();
         self.names = self.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
@@ -217,8 +229,8 @@ impl Matcher {
 
     /// Settles what follows from all patterns, now that one went.
     pub(super) fn settle_without(&mut self, removed: &Registered) {
-        if removed.window == self.window {
-            self.window = self.patterns.iter().map(|pattern| pattern.window).max().unwrap_or(1);
+        if removed.window == self.windows.on(removed.clock) {
+            self.windows = Windows::of(&self.patterns);
         }
         if removed.has_threads() {
             self.has_threads = self.patterns.iter().any(Registered::has_threads);
@@ -256,6 +268,7 @@ impl Matcher {
         }
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        // A window of edges has no past.
         let alive_from = self.now.saturating_sub(self.patterns[number].window - 1);
         let in_arrival_order = self.patterns[number].simulated().is_some();
         let mut stored = Stored::default();
@@ -388,6 +401,7 @@ fn nothing() -> PatternSpec {
         order: Vec::new(),
         predicates: Vec::new(),
         window: 1,
+        clock: Clock::Time,
         vertices_may_coincide: false,
         report: None,
         plan: PlanSpec::ReSearch { orders: Vec::new() },

@@ -2,7 +2,7 @@
 //!
 //! For each record: dispatch by labels, test the signatures, give the vertices numbers, let every pattern that wants the edge have
 //! it, then list it for later searches. What no pattern kept is taken back at once.
-//! Invariant: the store holds the kept edges of the longest window, and at least until the rows that name them are handed over.
+//! Invariant: the store holds the kept edges of the longest windows, and at least until the rows that name them are handed over.
 //! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
 //! Work is counted on a meter, which may pause it anywhere, and end it: then the patterns that were not done with the record say so
 //! as under `shed`. A pattern's work may be bounded ([`allowances`]).
@@ -18,14 +18,16 @@ mod satisfied;
 mod timers;
 mod traced;
 mod warming;
+mod windows;
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::key::IdRef;
-use graphtide_graph::store::{EdgeRef, EdgeStore, StoredEdge};
+use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::vertex::VertexTable;
 use graphtide_simulation::Variant;
@@ -58,6 +60,7 @@ use satisfied::Satisfied;
 use timers::Timers;
 use traced::Asked;
 pub use traced::{Answer, Funnel, FunnelStep};
+use windows::Windows;
 
 /// Records between two hand-overs of rows and expiries of the store.
 const CHUNK: usize = 4096;
@@ -140,9 +143,11 @@ pub struct Matcher {
     ids: Option<HashTable<EdgeRef>>,
     reported: Option<Reported>,
     rows: Rows,
-    window: i64,
+    windows: Windows,
     now: Time,
-    swept: Time,
+    /// Records that were deletions.
+    deleting: u64,
+    swept: Now,
     live: usize,
     totals: Totals,
     /// How often an edge could have made a pattern's state grow since the bytes of all were looked at.
@@ -175,7 +180,7 @@ impl Matcher {
         let mut matcher = Self {
             symbols: symbols.clone(),
             labels: None,
-            window: 1,
+            windows: Windows::default(),
             names: Arc::default(),
             store: EdgeStore::new(0),
             dispatch: Dispatch::default(),
@@ -188,7 +193,8 @@ impl Matcher {
             reported: deletions.then(Reported::default),
             rows: Rows::default(),
             now: Time::MIN,
-            swept: Time::MIN,
+            deleting: 0,
+            swept: Now::uncounted(Time::MIN),
             live: 0,
             totals: Totals::default(),
             grown: 0,
@@ -207,7 +213,7 @@ impl Matcher {
         for (number, spec) in (0..).zip(specs) {
             let trace = traced.map(|misses| {
                 let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
-                Box::new(Trace::new(spec.window, ends, misses))
+                Box::new(Trace::new((spec.window, spec.clock), ends, misses))
             });
             let pattern = matcher.register(number, spec)?;
             let mut pattern = Registered { trace, ..pattern };
@@ -217,7 +223,7 @@ impl Matcher {
         matcher.postings.begin();
         matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
         matcher.dispatch.seal();
-        matcher.window = matcher.patterns.iter().map(|pattern| pattern.window).max().unwrap_or(1);
+        matcher.windows = Windows::of(&matcher.patterns);
         matcher.names = matcher.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
         matcher.has_threads = matcher.patterns.iter().any(Registered::has_threads);
         matcher.has_timers = matcher.patterns.iter().any(Registered::has_times);
@@ -245,7 +251,7 @@ impl Matcher {
     /// What does not follow from time alone stays as it is: partial matches of the window are alive.
     pub fn finish(&mut self, meter: &mut Meter<'_>) -> Progress {
         let mut progress = Progress::default();
-        self.tell_expiry(Time::MAX, meter);
+        self.tell_expiry(Now { ts: Time::MAX, ..self.now() }, meter);
         self.hand_over(&mut progress.matches, meter);
         progress.ended = meter.ended();
         progress.work = meter.taken();
@@ -309,10 +315,13 @@ impl Matcher {
         self.totals.records += 1;
         let ts = batch.ts()[row];
         self.now = self.now.max(ts);
-        if self.timers.are_due(self.now) {
-            self.tell_expiry(self.now, meter);
+        if self.timers.may_be_due(self.now) {
+            let is_deletion = batch.operations()[row] == Operation::Delete;
+            let now = self.now();
+            self.tell_expiry(Now { edges: now.edges - i64::from(is_deletion), ..now }, meter);
         }
         if batch.operations()[row] == Operation::Delete {
+            self.deleting += 1;
             self.delete(batch.id(row), ts, out, meter);
             return Next::Record;
         }
@@ -338,14 +347,14 @@ impl Matcher {
         satisfied: &[SignatureId],
         meter: &mut Meter<'_>,
     ) -> Next {
-        let ts = batch.ts()[row];
+        let (ts, now) = (batch.ts()[row], Now { ts: batch.ts()[row], ..self.now() });
         let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
         let kept = self.kept_columns.iter().map(|&column| record.value(column));
         let mark = self.satisfied.as_mut().map_or(class, |sets| sets.acquire(satisfied));
-        let edge = self.store.push((ts, mark), ends, batch.id(row), kept);
+        let edge = self.store.push((now, mark), ends, batch.id(row), kept);
         let arrival =
-            Arrival { ts, source: ends.0, target: ends.1, edge, satisfied, store: &self.store, names: &self.vertices };
+            Arrival { ts, at: ts, source: ends.0, target: ends.1, edge, satisfied, store: &self.store, names: &self.vertices };
         let mut held = false;
         let mut next = Next::Record;
         'patterns: for &signature in satisfied {
@@ -364,15 +373,23 @@ impl Matcher {
                     pattern.is_occupied = true;
                     self.occupied.push(target.pattern);
                 }
+                let counted;
+                let arrival = match pattern.clock {
+                    Clock::Time => &arrival,
+                    Clock::Edges => {
+                        counted = Arrival { at: now.edges, ..arrival };
+                        &counted
+                    }
+                };
                 let before = pattern.live();
                 let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
                     allowances.take_record(self.totals.records);
                     begin(allowances, target.pattern, meter)
                 });
                 let mut inserted = if TRACED {
-                    pattern.insert_traced(&arrival, target.edge, &self.postings, &mut self.rows, meter)
+                    pattern.insert_traced(arrival, target.edge, &self.postings, &mut self.rows, meter)
                 } else {
-                    pattern.insert(&arrival, target.edge, &self.postings, &mut self.rows, Untraced, meter)
+                    pattern.insert(arrival, target.edge, &self.postings, &mut self.rows, Untraced, meter)
                 };
                 let refusal = if BOUNDED || meter.is_refused() { meter.end() } else { None };
                 if let (Some(allowances), Some((taken, _))) = (&mut self.allowances, lent) {
@@ -385,7 +402,7 @@ impl Matcher {
                     inserted = inserted.and(pattern.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
                 }
                 if self.has_timers {
-                    self.timers.set(target.pattern, pattern.next_expiry());
+                    self.timers.set(target.pattern, pattern.clock, pattern.next_expiry());
                 }
                 // Patterns on other threads are counted when they are drained.
                 if !self.has_threads {
@@ -404,7 +421,7 @@ impl Matcher {
         }
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(self.live as u64);
         for &signature in satisfied {
-            held |= self.postings.add(signature, ts, ends, edge, meter);
+            held |= self.postings.add(signature, now, ends, edge, meter);
         }
         if TRACED {
             self.patterns.iter_mut().for_each(|pattern| pattern.trace_kept(satisfied, edge, &self.postings));
@@ -436,7 +453,9 @@ impl Matcher {
         let Some(ids) = &mut self.ids else { return };
         let Ok(entry) = ids.find_entry(hash(id), |&edge| self.store.id(edge) == id) else { return };
         let (edge, _) = entry.remove();
-        if self.store.get(edge).ts < ts.saturating_sub(self.window - 1) {
+        let (born, now) = (self.store.born(edge), Now { ts, ..self.now() });
+        let alive_from = self.windows.alive_from(now);
+        if born.ts < alive_from.ts && born.edges < alive_from.edges {
             return;
         }
         self.totals.deletions += 1;
@@ -445,7 +464,7 @@ impl Matcher {
             self.expire_traces();
         }
         self.store.delete(edge);
-        let StoredEdge { class: mark, ts: born, .. } = *self.store.get(edge);
+        let mark = self.store.get(edge).class;
         let mut signatures: SmallVec<[SignatureId; 16]> = SmallVec::new();
         match &self.satisfied {
             Some(sets) => signatures.extend_from_slice(sets.get(&mark)),
@@ -456,9 +475,9 @@ impl Matcher {
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
                 let pattern = &mut self.patterns[target.pattern as usize];
-                pattern.delete((born, edge), ts, &mut self.rows, meter);
+                pattern.delete((born, edge), now, &mut self.rows, meter);
                 if self.has_timers {
-                    self.timers.set(target.pattern, pattern.next_expiry());
+                    self.timers.set(target.pattern, pattern.clock, pattern.next_expiry());
                 }
             }
         }
@@ -469,7 +488,7 @@ impl Matcher {
         reported.retract(edge, meter, |found| {
             let pattern = &mut self.patterns[found.pattern as usize];
             // What the window of the pattern has passed may be another edge's place in the store by now.
-            if found.first < ts.saturating_sub(pattern.window - 1) {
+            if found.first < now.alive_from(pattern.clock, pattern.window) {
                 return false;
             }
             let times = found.edges.iter().map(|&edge| self.store.get(edge).ts);
@@ -515,26 +534,32 @@ impl Matcher {
         outcomes.into_iter().collect()
     }
 
-    /// Lets patterns tell what follows from the time alone.
+    /// What both clocks show, once a record is taken.
+    #[inline]
+    fn now(&self) -> Now {
+        Now { ts: self.now, edges: (self.totals.records - self.deleting).cast_signed() }
+    }
+
+    /// Lets patterns tell what follows from the time alone, or from how many edges came.
     #[cold]
-    fn tell_expiry(&mut self, now: Time, meter: &mut Meter<'_>) {
+    fn tell_expiry(&mut self, now: Now, meter: &mut Meter<'_>) {
         while let Some(number) = self.timers.next_due(now) {
             let pattern = &mut self.patterns[number as usize];
             meter.tick(1);
             let before = pattern.live();
             pattern.expire(now, &mut self.rows, meter);
             self.live = self.live + pattern.live() - before;
-            self.timers.set(number, pattern.next_expiry());
+            self.timers.set(number, pattern.clock, pattern.next_expiry());
         }
     }
 
     /// Turns the rows found into matches that own their texts.
     fn hand_over(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        let patterns = &mut self.patterns;
+        let (now, patterns) = (self.now(), &mut self.patterns);
         let mut reported = self.reported.as_mut();
         let mut matches = 0;
         self.rows.each(&self.names, |pattern, detected_at, found| {
-            let counts = &mut patterns[pattern as usize].counts;
+            let Registered { counts, clock, .. } = &mut patterns[pattern as usize];
             match found.kind() {
                 Kind::Match => {
                     matches += 1;
@@ -545,7 +570,8 @@ impl Matcher {
             }
             // Other layouts are retracted by their engines.
             if let (Some(reported), FoundRow::Assignment { edges, vertices }) = (&mut reported, found) {
-                reported.keep(pattern, detected_at, edges, vertices, &self.store);
+                let kept = Now { ts: detected_at, ..now };
+                reported.keep((pattern, *clock), kept, (edges, vertices), &self.store);
             }
         });
         self.totals.matches += matches;
@@ -553,14 +579,15 @@ impl Matcher {
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices, meter);
     }
 
-    /// Lets go of what left the longest window, and looks at the bytes that patterns take.
+    /// Lets go of what left the longest windows, and looks at the bytes that patterns take.
     fn end_chunk(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         let mut outcome = Ok(());
-        let alive_from = self.now.saturating_sub(self.window - 1);
+        let alive_from = self.windows.alive_from(self.now());
         if self.seen.is_some() {
             self.expire_traces();
         }
-        if self.swept < alive_from {
+        let is_due = |clock| self.windows.on(clock) > 0 && self.swept.on(clock) < alive_from.on(clock);
+        if is_due(Clock::Time) || is_due(Clock::Edges) {
             self.sweep(meter);
         }
         if self.patterns.len() <= FEW || self.grown >= self.patterns.len() {
@@ -571,15 +598,20 @@ impl Matcher {
         }
         loop {
             meter.tick(1);
+            if let Some((edge, _)) = self.store.oldest()
+                && self.store.came(edge, Clock::Edges) >= alive_from.edges
+            {
+                break;
+            }
             // The id is read while the store still has the edge.
             if let Some(ids) = &mut self.ids
                 && let Some((edge, stored)) = self.store.oldest()
-                && stored.ts < alive_from
+                && stored.ts < alive_from.ts
                 && let Ok(entry) = ids.find_entry(hash(self.store.id(edge)), |&other| other == edge)
             {
                 entry.remove();
             }
-            let Some(edge) = self.store.pop_expired(alive_from) else { break };
+            let Some(edge) = self.store.pop_expired(alive_from.ts) else { break };
             if let Some(sets) = &mut self.satisfied {
                 sets.release(edge.class);
             }
@@ -595,17 +627,18 @@ impl Matcher {
 
     /// Expires what no edge has touched for a window, so that quiet patterns hold nothing for ever.
     fn sweep(&mut self, meter: &mut Meter<'_>) {
-        self.swept = self.now;
+        let now = self.now();
+        self.swept = now;
         self.live = 0;
         self.occupied.retain(|&number| {
             let pattern = &mut self.patterns[number as usize];
             meter.tick(1);
-            pattern.expire(self.now, &mut self.rows, meter);
+            pattern.expire(now, &mut self.rows, meter);
             self.live += pattern.live();
             pattern.is_occupied = pattern.holds();
             pattern.is_occupied
         });
-        self.postings.advance(self.now, meter);
+        self.postings.advance(now, meter);
     }
 
     /// Bytes of state alive, shared and of every pattern.

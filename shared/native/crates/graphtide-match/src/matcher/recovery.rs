@@ -51,7 +51,7 @@ impl Matcher {
         if let Some(reported) = &mut self.reported {
             reported.forget(number as u32);
         }
-        let (now, rows) = (self.now, &mut self.rows);
+        let (now, rows) = (self.now(), &mut self.rows);
         let Some(pattern) = self.patterns.get_mut(number) else { return };
         let (work, records) = (pattern.limits.work, SAVED.saturating_add(pattern.live() as u64));
         let before = pattern.live();
@@ -74,7 +74,7 @@ impl Matcher {
     pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) -> Progress {
         self.now = self.now.max(now);
         let mut progress = Progress::default();
-        self.tell_expiry(self.now, meter);
+        self.tell_expiry(self.now(), meter);
         self.hand_over(&mut progress.matches, meter);
         progress.ended = meter.ended();
         progress.work = meter.taken();

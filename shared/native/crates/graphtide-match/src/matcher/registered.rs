@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphtide_graph::Time;
+use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_simulation::Frontier;
 
@@ -63,8 +63,10 @@ pub struct Registered {
     pub names: Arc<PatternNames>,
     /// What matches it.
     pub engine: Engine,
-    /// Window in ticks.
+    /// Length of its window.
     pub window: i64,
+    /// What the window counts.
+    pub clock: Clock,
     /// Signatures of its edges, by position.
     pub signatures: Vec<SignatureId>,
     /// How many records satisfied each of them before it was added.
@@ -156,7 +158,7 @@ impl Registered {
         let Some(mut trace) = self.trace.take() else {
             return self.insert(arrival, query_edge, postings, rows, Untraced, meter);
         };
-        trace.expire(arrival.ts, arrival.store, arrival.names);
+        trace.expire(arrival.at, arrival.store, arrival.names);
         let (discarded, was_paused) = (self.counts.discarded, self.paused);
         let inserted = self.insert(arrival, query_edge, postings, rows, &mut *trace, meter);
         let is_remembered = trace.arrived(arrival.store);
@@ -360,21 +362,21 @@ impl Registered {
     }
 
     /// Drops the state that left the window; what is to be told of that goes to the rows.
-    pub fn expire(&mut self, now: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
-        let alive_from = now.saturating_sub(self.window - 1);
+    pub fn expire(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
+        let alive_from = now.alive_from(self.clock, self.window);
         match &mut self.engine {
             Engine::Timing(timing) => timing.expire(alive_from, meter),
             Engine::Concurrent(lists) => lists.expire(alive_from, meter),
             Engine::SjTree(tree) => tree.expire(alive_from, meter),
-            Engine::Simulation(simulated) => simulated.advance(now, rows, meter),
+            Engine::Simulation(simulated) => simulated.advance(now.on(self.clock), now.ts, rows, meter),
             Engine::Search(_) | Engine::Filtering(_) => {}
         }
     }
 
-    /// Lets a deleted edge of a time take no further part; what the engine itself tells of that goes to the rows.
-    pub fn delete(&mut self, (born, edge): (Time, EdgeRef), now: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
+    /// Lets a deleted edge take no further part, which came at `born`; what the engine itself tells of that goes to the rows.
+    pub fn delete(&mut self, (born, edge): (Now, EdgeRef), now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
         match &mut self.engine {
-            Engine::Timing(timing) => timing.delete(born, edge),
+            Engine::Timing(timing) => timing.delete(born.on(self.clock), edge),
             Engine::Concurrent(lists) => lists.delete(edge, meter),
             Engine::Simulation(simulated) => simulated.delete(edge, now, rows, meter),
             // They read the marks of the store and of the postings.
@@ -423,9 +425,9 @@ impl Registered {
         }
     }
 
-    /// When it has something to tell though no edge comes.
+    /// When it has something to tell though no edge comes for it, on the clock of its window.
     #[inline]
-    pub fn next_expiry(&self) -> Option<Time> {
+    pub fn next_expiry(&self) -> Option<i64> {
         match &self.engine {
             Engine::Simulation(simulated) => simulated.next_expiry(),
             Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,

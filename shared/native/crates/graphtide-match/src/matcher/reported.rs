@@ -1,12 +1,12 @@
 //! Matches reported within the window, kept so that a deletion can retract them.
 //!
-//! Kept only where the stream may delete. A match leaves once every edge it could hold has left the longest window, and what was
+//! Kept only where the stream may delete. A match leaves once every edge it could hold has left the longest windows, and what was
 //! kept before it.
 //! Cost: O(edges of the match) to keep, O(matches of the edge) to retract.
 
 use std::collections::VecDeque;
 
-use graphtide_graph::Time;
+use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::Vertex;
 use hashbrown::HashMap;
@@ -24,9 +24,10 @@ pub struct ReportedMatch {
     pub edges: SmallVec<[EdgeRef; 6]>,
     /// Data vertices by query position.
     pub vertices: SmallVec<[Vertex; 6]>,
-    /// Time of its oldest edge.
-    pub first: Time,
-    detected_at: Time,
+    /// When its oldest edge came, on the clock of the pattern's window.
+    pub first: i64,
+    /// When it was kept, which is not before its newest edge.
+    kept: Now,
     retracted: bool,
 }
 
@@ -39,8 +40,9 @@ pub struct Reported {
 }
 
 impl Reported {
-    /// Keeps a match of edges that the store has.
-    pub fn keep(&mut self, pattern: u32, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex], store: &EdgeStore) {
+    /// Keeps a match of edges that the store has, of a pattern whose window is by that clock.
+    pub fn keep(&mut self, (pattern, clock): (u32, Clock), kept: Now, parts: (&[EdgeRef], &[Vertex]), store: &EdgeStore) {
+        let (edges, vertices) = parts;
         let number = self.first + self.matches.len() as u64;
         for edge in edges {
             let numbers = self.by_edge.entry(edge.0).or_default();
@@ -50,9 +52,9 @@ impl Reported {
             }
             numbers.push(number);
         }
-        let first = edges.iter().map(|&edge| store.get(edge).ts).min().unwrap_or(detected_at);
+        let first = edges.iter().map(|&edge| store.came(edge, clock)).min().unwrap_or_default();
         let (edges, vertices) = (edges.into(), vertices.into());
-        self.matches.push_back(ReportedMatch { pattern, edges, vertices, first, detected_at, retracted: false });
+        self.matches.push_back(ReportedMatch { pattern, edges, vertices, first, kept, retracted: false });
     }
 
     /// Calls `f` with every match that holds the edge and was not retracted yet, oldest first; `f` says whether it is now.
@@ -74,9 +76,10 @@ impl Reported {
         }
     }
 
-    /// Forgets the matches detected before `alive_from`.
-    pub fn expire(&mut self, alive_from: Time, meter: &mut Meter<'_>) {
-        while self.matches.front().is_some_and(|found| found.detected_at < alive_from) {
+    /// Forgets the matches that were kept before both instants.
+    pub fn expire(&mut self, alive_from: Now, meter: &mut Meter<'_>) {
+        let is_past = |kept: Now| kept.ts < alive_from.ts && kept.edges < alive_from.edges;
+        while self.matches.front().is_some_and(|found| is_past(found.kept)) {
             let Some(found) = self.matches.pop_front() else { return };
             meter.tick(found.edges.len() as u32);
             for edge in &found.edges {

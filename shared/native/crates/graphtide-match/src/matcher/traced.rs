@@ -119,8 +119,11 @@ impl Matcher {
 
     /// Lets go of the partial matches that the window has passed, while the store still has the edges that traces name.
     pub(super) fn expire_traces(&mut self) {
-        for trace in self.patterns.iter_mut().filter_map(|pattern| pattern.trace.as_mut()) {
-            trace.expire(self.now, &self.store, &self.vertices);
+        let now = self.now();
+        for pattern in &mut self.patterns {
+            if let Some(trace) = &mut pattern.trace {
+                trace.expire(now.on(pattern.clock), &self.store, &self.vertices);
+            }
         }
     }
 

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use graphtide_graph::Time;
+use graphtide_graph::clock::Now;
 use graphtide_graph::store::EdgeRef;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
@@ -19,7 +20,6 @@ use super::allowances::{Bounded, SAVED};
 use super::{Matcher, Registered};
 use crate::dispatch::SignatureId;
 use crate::output::Rows;
-use crate::search::postings::Entry;
 use crate::timing::Arrival;
 use crate::trace::Untraced;
 use graphtide_engine::meter::Meter;
@@ -73,10 +73,10 @@ impl Matcher {
     pub(super) fn edges_of(&self, number: usize) -> Vec<EdgeRef> {
         let Some(sets) = &self.satisfied else { return Vec::new() };
         let pattern = &self.patterns[number];
-        let alive_from = self.now.saturating_sub(pattern.window - 1);
+        let alive_from = self.now().alive_from(pattern.clock, pattern.window);
         let is_its = |&edge: &EdgeRef| {
             let stored = self.store.get(edge);
-            stored.ts >= alive_from
+            self.store.came(edge, pattern.clock) >= alive_from
                 && sets.get(&stored.class).iter().any(|signature| pattern.signatures.contains(signature))
                 && !self.store.is_deleted(edge)
         };
@@ -92,13 +92,14 @@ impl Matcher {
         let mut signatures: Vec<SignatureId> = pattern.signatures.clone();
         signatures.sort_unstable();
         signatures.dedup();
-        let names = Arc::clone(&pattern.names);
+        let (names, clock) = (Arc::clone(&pattern.names), pattern.clock);
         let mut found = Rows::default();
         let mut keep = |found: &mut Rows| {
             if let Some(reported) = reported.as_mut() {
                 found.each_of(&names, |detected_at, edges, vertices| {
                     if edges.iter().any(|edge| told.contains(edge)) {
-                        reported.keep(number as u32, detected_at, edges, vertices, store);
+                        // A window of edges has no past.
+                        reported.keep((number as u32, clock), Now::uncounted(detected_at), (edges, vertices), store);
                     }
                 });
             }
@@ -114,7 +115,9 @@ impl Matcher {
             meter.tick(1);
             let its = sets.get(&stored.class);
             let (source, target) = (stored.source, stored.target);
-            let arrival = Arrival { ts: stored.ts, source, target, edge, satisfied: its, store, names: vertices };
+            let born = store.born(edge);
+            let arrival =
+                Arrival { ts: born.ts, at: born.on(clock), source, target, edge, satisfied: its, store, names: vertices };
             if let (Some(simulated), Some(&before)) = (pattern.simulated_mut(), before.get(place)) {
                 simulated.count_from(stored.ts, before);
             }
@@ -135,9 +138,8 @@ impl Matcher {
             if outcome == Warm::Limited {
                 break;
             }
-            let entry = Entry::new(stored.ts, (stored.source, stored.target), edge);
             for &signature in signatures.iter().filter(|signature| its.contains(signature)) {
-                postings.relist(&aside, signature, &entry, meter);
+                postings.relist(&aside, signature, born, ((source, target), edge), meter);
             }
             keep(&mut found);
         }

@@ -2,7 +2,6 @@
 //!
 //! Invariant: a closed gate proves that no match comes of the edge; an open one proves nothing. Cost: one look-up.
 
-use graphtide_graph::Time;
 use graphtide_graph::vertex::Vertex;
 
 use crate::search::postings::{Access, Postings, RingId};
@@ -52,10 +51,10 @@ impl Gate {
         postings.has_any(self.ring, self.access, source, target)
     }
 
-    /// Whether the list has an entry from that time on.
+    /// Whether the list has an entry from that instant on, on its clock.
     #[inline]
-    pub fn is_open_since(self, earliest: Time, postings: &Postings, source: Vertex, target: Vertex) -> bool {
+    pub fn is_open_since(self, earliest: i64, postings: &Postings, source: Vertex, target: Vertex) -> bool {
         let (source, target) = self.ends(source, target);
-        postings.newest(self.ring, self.access, source, target).is_some_and(|entry| entry.ts >= earliest)
+        postings.newest(self.ring, self.access, source, target).is_some_and(|entry| entry.at >= earliest)
     }
 }

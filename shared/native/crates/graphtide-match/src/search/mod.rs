@@ -11,7 +11,6 @@ mod jumps;
 pub mod postings;
 pub mod step;
 
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -31,7 +30,8 @@ pub struct Search {
     pattern: u32,
     steps: Vec<Vec<Step>>,
     edges: Vec<EdgeRef>,
-    times: Vec<Time>,
+    /// When they came.
+    times: Vec<i64>,
     vertices: Vec<Vertex>,
 }
 
@@ -81,7 +81,7 @@ impl Search {
         self.vertices[usize::from(source)] = arrival.source;
         self.vertices[usize::from(target)] = arrival.target;
         self.edges[usize::from(query_edge)] = arrival.edge;
-        self.times[usize::from(query_edge)] = arrival.ts;
+        self.times[usize::from(query_edge)] = arrival.at;
         let mut run = Run {
             pattern: self.pattern,
             start: query_edge,
@@ -95,7 +95,7 @@ impl Search {
             rows,
             tracer,
             meter,
-            alive_from: arrival.ts.saturating_sub(self.shape.window - 1),
+            alive_from: arrival.at.saturating_sub(self.shape.window - 1),
         };
         let started = run.node(query_edge).arrival(query_edge);
         run.tracer.look(started);
@@ -120,14 +120,14 @@ struct Run<'r, 'a, 'p, T> {
     shape: &'r Shape,
     steps: &'r [Step],
     edges: &'r mut [EdgeRef],
-    times: &'r mut [Time],
+    times: &'r mut [i64],
     vertices: &'r mut [Vertex],
     arrival: &'r Arrival<'a>,
     postings: &'r Postings,
     rows: &'r mut Rows,
     tracer: T,
     meter: &'r mut Meter<'p>,
-    alive_from: Time,
+    alive_from: i64,
 }
 
 impl<T: Tracer> Run<'_, '_, '_, T> {
@@ -140,7 +140,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         let steps = self.steps;
         let Some(step) = steps.get(depth) else {
             self.meter.tick(MATCH);
-            self.tracer.matched(self.arrival.ts, self.edges);
+            self.tracer.matched(self.arrival.at, self.edges);
             self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
             return;
         };
@@ -166,7 +166,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 return;
             }
             self.tracer.look(told);
-            if entry.ts < earliest {
+            if entry.at < earliest {
                 self.tracer.refuse(told, too_old(entry, self.alive_from), None);
                 return;
             }
@@ -176,7 +176,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 continue;
             }
             self.edges[usize::from(step.edge)] = entry.edge;
-            self.times[usize::from(step.edge)] = entry.ts;
+            self.times[usize::from(step.edge)] = entry.at;
             let kept = (self.vertices[source], self.vertices[target]);
             self.vertices[source] = entry.source;
             self.vertices[target] = entry.target;

@@ -4,7 +4,6 @@
 //! sub-pattern over them and the step's edge.
 //! Cost: O(1) a candidate for patterns of bounded size.
 
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -67,16 +66,16 @@ impl Step {
         }
     }
 
-    /// Earliest and latest time that the window and the order allow; none if no time is left.
+    /// Earliest and latest instant that the window and the order allow; none if none is left. `at` says when bound edges came.
     #[inline]
-    pub fn range(&self, alive_from: Time, time: impl Fn(u8) -> Time) -> Option<(Time, Time)> {
+    pub fn range(&self, alive_from: i64, at: impl Fn(u8) -> i64) -> Option<(i64, i64)> {
         let mut earliest = alive_from;
         for &edge in &self.after {
-            earliest = earliest.max(time(edge).checked_add(1)?);
+            earliest = earliest.max(at(edge).checked_add(1)?);
         }
-        let mut latest = Time::MAX;
+        let mut latest = i64::MAX;
         for &edge in &self.before {
-            latest = latest.min(time(edge).checked_sub(1)?);
+            latest = latest.min(at(edge).checked_sub(1)?);
         }
         (earliest <= latest).then_some((earliest, latest))
     }
@@ -86,8 +85,8 @@ impl Step {
     // Compiled with tracing and without, it would else be a call in both.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub fn misfit(&self, entry: &Entry, latest: Time, edges: &[EdgeRef], vertices: &[Vertex]) -> Option<Reason> {
-        if entry.ts > latest {
+    pub fn misfit(&self, entry: &Entry, latest: i64, edges: &[EdgeRef], vertices: &[Vertex]) -> Option<Reason> {
+        if entry.at > latest {
             return Some(Reason::Order);
         }
         if entry.deleted {
@@ -106,6 +105,6 @@ impl Step {
 
 /// Why an edge of a list is too old: for the window, or else for the order.
 #[inline]
-pub fn too_old(entry: &Entry, alive_from: Time) -> Reason {
-    if entry.ts < alive_from { Reason::Window } else { Reason::Order }
+pub fn too_old(entry: &Entry, alive_from: i64) -> Reason {
+    if entry.at < alive_from { Reason::Window } else { Reason::Order }
 }

@@ -6,7 +6,7 @@
 //! the edges that arrived before it by a search backwards in time. So a lazy leaf needs no table: the window's lists of edges,
 //! which patterns share, are it.
 //!
-//! Invariant: before an edge of time t is matched, every union of the first leaves whose edges lie within `(t - window, t]` is stored
+//! Invariant: before an edge that comes at t is matched, every union of the first leaves whose edges lie within `(t - window, t]` is stored
 //! once, unless the timing order says that no match of the next leaf can come later; without Lazy Search the same holds for the
 //! matches of each leaf. A union or a match is made by its newest edge and no other: its other parts are then stored or listed, and
 //! an edge is listed only after all query edges have seen it.
@@ -24,7 +24,6 @@ mod enabled;
 mod run;
 mod wheel;
 
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -145,7 +144,7 @@ impl SjTree {
         if matches!(arrives, Arrives::Later) {
             return Outcome::Discarded;
         }
-        let alive_from = arrival.ts.saturating_sub(self.shape.window - 1);
+        let alive_from = arrival.at.saturating_sub(self.shape.window - 1);
         self.state.expire(&self.plan, alive_from, meter);
         self.state.limited = false;
         let (source, target) = self.shape.ends[edge];
@@ -177,13 +176,13 @@ impl SjTree {
     }
 
     /// Removes the partial matches with an edge from before `alive_from`.
-    pub fn expire(&mut self, alive_from: Time, meter: &mut Meter<'_>) {
+    pub fn expire(&mut self, alive_from: i64, meter: &mut Meter<'_>) {
         self.state.expire(&self.plan, alive_from, meter);
     }
 
     /// Drops all state.
     pub fn clear(&mut self, meter: &mut Meter<'_>) {
-        self.state.expire(&self.plan, Time::MAX, meter);
+        self.state.expire(&self.plan, i64::MAX, meter);
     }
 
     /// Partial matches stored.
@@ -238,7 +237,7 @@ fn steps(plan: &Compiled) -> impl Iterator<Item = &Step> {
 
 impl State {
     #[inline]
-    fn expire(&mut self, plan: &Compiled, alive_from: Time, meter: &mut Meter<'_>) {
+    fn expire(&mut self, plan: &Compiled, alive_from: i64, meter: &mut Meter<'_>) {
         while let Some(mut chain) = self.wheel.pop_expired(alive_from) {
             while chain != NIL {
                 meter.tick(1);
@@ -261,7 +260,7 @@ impl State {
 
     /// Stores a row at its oldest edge; returns it with its table in one word, none at the limit.
     #[inline]
-    fn store(&mut self, table: TableId, key: u64, oldest: Time, parts: impl Iterator<Item = u32>) -> Option<u32> {
+    fn store(&mut self, table: TableId, key: u64, oldest: i64, parts: impl Iterator<Item = u32>) -> Option<u32> {
         let bytes = self.row_bytes + self.tables[table].node_bytes();
         let fixed = self.wheel.bytes() + self.enabled.bytes();
         if self.live as u64 >= self.bounds.partial_matches || (bytes + fixed) as u64 > self.bounds.bytes {
@@ -280,11 +279,11 @@ impl State {
 }
 
 #[inline]
-fn words(time: Time) -> [u32; 2] {
+fn words(time: i64) -> [u32; 2] {
     [time.cast_unsigned() as u32, (time >> 32).cast_unsigned() as u32]
 }
 
 #[inline]
-fn time(row: &[u32]) -> Time {
-    Time::from(row[1].cast_signed()) << 32 | Time::from(row[0])
+fn time(row: &[u32]) -> i64 {
+    i64::from(row[1].cast_signed()) << 32 | i64::from(row[0])
 }

@@ -4,7 +4,6 @@
 //! and the union it joins is read in before it, the cut's vertices being equal in both.
 //! Reference: paper 003, Algorithm 2 (`leaf_found`, `union_found`) and Algorithm 3 (`arrived`, `search_backward`).
 
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -41,7 +40,7 @@ pub struct Run<'r, 'a, 'p, T> {
     pub rows: &'r mut Rows,
     pub tracer: T,
     pub meter: &'r mut Meter<'p>,
-    pub alive_from: Time,
+    pub alive_from: i64,
     pub has_deleted: bool,
     /// Whether something was stored or reported.
     pub used: bool,
@@ -58,14 +57,14 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             Arrives::Alone => {
                 self.tracer.look(step);
                 self.tracer.pass(step);
-                self.leaf_found(level, self.arrival.ts);
+                self.leaf_found(level, self.arrival.at);
             }
             Arrives::With(guard, other) => {
                 self.tracer.look(step);
                 if self.passes(level, guard) {
                     self.tracer.pass(step);
                     self.tracer.seek();
-                    self.look_up(level, other, |run, ts| run.leaf_found(level, ts));
+                    self.look_up(level, other, |run, at| run.leaf_found(level, at));
                     let bound = std::iter::once((query_edge, self.arrival.edge));
                     self.tracer.sought(leaf(level), self.plan.query_edge(other.edge), bound, self.arrival.ts);
                 } else {
@@ -90,11 +89,11 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
 
     /// Binds each older edge that the step of leaf `level` allows, newest first, and calls `f` with its time.
     #[inline]
-    fn look_up(&mut self, level: usize, step: &Step, mut f: impl FnMut(&mut Self, Time)) {
+    fn look_up(&mut self, level: usize, step: &Step, mut f: impl FnMut(&mut Self, i64)) {
         let told = leaf(level).look_up(self.plan.query_edge(step.edge));
-        let store = self.arrival.store;
+        let (store, clock) = (self.arrival.store, self.shape.clock);
         let edges = &self.binding.edges;
-        let Some((earliest, latest)) = step.range(self.alive_from, |edge| store.get(edges[usize::from(edge)]).ts) else {
+        let Some((earliest, latest)) = step.range(self.alive_from, |edge| store.came(edges[usize::from(edge)], clock)) else {
             return;
         };
         let lists = self.postings;
@@ -105,7 +104,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 return;
             }
             self.tracer.look(told);
-            if entry.ts < earliest {
+            if entry.at < earliest {
                 self.tracer.refuse(told, too_old(entry, self.alive_from), None);
                 return;
             }
@@ -119,7 +118,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             self.binding.vertices[target] = entry.target;
             if self.predicates_hold(&step.predicates) {
                 self.tracer.pass(told);
-                f(self, entry.ts);
+                f(self, entry.at);
             } else {
                 self.tracer.refuse(told, Reason::Predicate, None);
             }
@@ -137,7 +136,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
 
     /// A match of leaf `level` is bound: stores it, and joins it with the unions before it.
     #[inline]
-    fn leaf_found(&mut self, level: usize, oldest: Time) {
+    fn leaf_found(&mut self, level: usize, oldest: i64) {
         let Some(before) = level.checked_sub(1) else {
             self.union_found(0, oldest);
             return;
@@ -230,11 +229,11 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     /// Whether an edge stands on both sides, or two are not in the timing order.
     #[inline]
     fn disorder(&self, join: &Join, edge: impl Fn(u8) -> EdgeRef) -> Option<Reason> {
-        let ts = |place: u8| self.arrival.store.get(edge(place)).ts;
+        let at = |place: u8| self.arrival.store.came(edge(place), self.shape.clock);
         if !join.distinct.iter().all(|&(a, b)| edge(a) != edge(b)) {
             return Some(Reason::Distinct);
         }
-        (!join.order.iter().all(|&(earlier, later)| ts(earlier) < ts(later))).then_some(Reason::Order)
+        (!join.order.iter().all(|&(earlier, later)| at(earlier) < at(later))).then_some(Reason::Order)
     }
 
     #[inline]
@@ -254,7 +253,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     }
 
     /// The union of the leaves up to `level` is bound: reports it, or stores it and joins it with the next leaf.
-    fn union_found(&mut self, level: usize, oldest: Time) {
+    fn union_found(&mut self, level: usize, oldest: i64) {
         let Some(join) = self.plan.joins.get(level) else {
             self.report();
             return;
@@ -286,7 +285,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
 
     /// Joins the union that is bound with the stored matches of the leaf after `level`.
     #[inline]
-    fn join_leaves(&mut self, level: usize, right: TableId, oldest: Time) {
+    fn join_leaves(&mut self, level: usize, right: TableId, oldest: i64) {
         let join = &self.plan.joins[level];
         let step = union(level + 1).step();
         let own = self.plan.leaves[level + 1].edges.len();
@@ -315,7 +314,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     }
 
     /// Lazy Search: looks for the matches of the leaf after `level` that arrived before the union bound.
-    fn search_backward(&mut self, level: usize, steps: &[Step], oldest: Time) {
+    fn search_backward(&mut self, level: usize, steps: &[Step], oldest: i64) {
         let Some((step, rest)) = steps.split_first() else {
             let joined = union(level + 1).step();
             self.tracer.look(joined);
@@ -324,7 +323,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             return;
         };
         self.tracer.seek();
-        self.look_up(level + 1, step, |run, ts| run.search_backward(level, rest, oldest.min(ts)));
+        self.look_up(level + 1, step, |run, at| run.search_backward(level, rest, oldest.min(at)));
         if T::ON {
             let (join, plan) = (&self.plan.joins[level], self.plan);
             let before = join.backward[..join.backward.len() - steps.len()].iter().map(|step| usize::from(step.edge));
@@ -343,7 +342,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         for (vertex, &place) in self.found.vertices.iter_mut().zip(&self.plan.vertex_places) {
             *vertex = self.binding.vertices[usize::from(place)];
         }
-        self.tracer.matched(self.arrival.ts, &self.found.edges);
+        self.tracer.matched(self.arrival.at, &self.found.edges);
         self.rows.push(self.pattern, self.arrival.ts, &self.found.edges, &self.found.vertices);
     }
 }

@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 
-use graphtide_graph::Time;
 use graphtide_graph::store::{EdgeRef, find_in_order};
 use graphtide_graph::vertex::Vertex;
 
@@ -18,8 +17,8 @@ pub struct LocalEdge(pub u32);
 /// What partial matches ask of an edge.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldEdge {
-    /// Event time.
-    pub ts: Time,
+    /// When it came, on the clock of the window.
+    pub at: i64,
     /// Source; [`Vertex::NONE`] once the edge was deleted.
     pub source: Vertex,
     /// Target.
@@ -40,10 +39,10 @@ pub struct HeldEdges {
 impl HeldEdges {
     /// Appends an edge, or finds it if it was appended last; says which.
     #[inline]
-    pub fn hold(&mut self, ts: Time, source: Vertex, target: Vertex, edge: EdgeRef) -> (LocalEdge, bool) {
+    pub fn hold(&mut self, at: i64, source: Vertex, target: Vertex, edge: EdgeRef) -> (LocalEdge, bool) {
         let fresh = self.edges.back().is_none_or(|last| last.edge != edge);
         if fresh {
-            self.edges.push_back(HeldEdge { ts, source, target, edge, chain: NIL });
+            self.edges.push_back(HeldEdge { at, source, target, edge, chain: NIL });
         }
         (LocalEdge(self.first.wrapping_add(self.edges.len() as u32 - 1)), fresh)
     }
@@ -54,11 +53,11 @@ impl HeldEdges {
         self.edges.pop_back();
     }
 
-    /// Removes the oldest edge if its time is before `alive_from`; returns its chain.
+    /// Removes the oldest edge if it came before `alive_from`; returns its chain.
     #[inline]
-    pub fn pop_expired(&mut self, alive_from: Time) -> Option<u32> {
+    pub fn pop_expired(&mut self, alive_from: i64) -> Option<u32> {
         let edge = self.edges.front()?;
-        if edge.ts >= alive_from {
+        if edge.at >= alive_from {
             return None;
         }
         let chain = edge.chain;
@@ -86,9 +85,9 @@ impl HeldEdges {
         &mut self.edges[place].chain
     }
 
-    /// Marks an edge of a time as deleted, if it is held.
-    pub fn delete(&mut self, ts: Time, edge: EdgeRef) {
-        if let Some(place) = find_in_order(&self.edges, ts, edge, |held| (held.ts, held.edge)) {
+    /// Marks an edge that came then as deleted, if it is held.
+    pub fn delete(&mut self, at: i64, edge: EdgeRef) {
+        if let Some(place) = find_in_order(&self.edges, at, edge, |held| (held.at, held.edge)) {
             self.edges[place].source = Vertex::NONE;
         }
     }

@@ -1,6 +1,6 @@
 //! The `timing` engine: expansion lists over a TC decomposition, stored as rows, match-store trees or a match-store DAG.
 //!
-//! Invariant: before an edge of time t is matched, every partial match alive lies within `(t - window, t]` and is the
+//! Invariant: before an edge that comes at t is matched, every partial match alive lies within `(t - window, t]` and is the
 //! time-constrained match of its prefix or union; a complete match is reported by the edge that completes it and not stored.
 //! Cost: an arriving edge costs one probe by join vertices for every query edge it can match, and work for each node found and
 //! made; expiry costs O(expired); a deleted edge is marked, its partial matches are passed over and leave with the window.
@@ -36,6 +36,8 @@ use run::Run;
 pub struct Arrival<'a> {
     /// Event time.
     pub ts: Time,
+    /// When it came, on the clock of the pattern's window.
+    pub at: i64,
     /// Source vertex.
     pub source: Vertex,
     /// Target vertex.
@@ -189,9 +191,9 @@ impl Timing {
         meter: &mut Meter<'_>,
     ) -> Outcome {
         let Some(mut scratch) = self.scratch.take() else { return Outcome::Discarded };
-        self.expire(arrival.ts.saturating_sub(self.shape.window - 1), meter);
+        self.expire(arrival.at.saturating_sub(self.shape.window - 1), meter);
         self.limited = false;
-        let (local, fresh) = self.edges.hold(arrival.ts, arrival.source, arrival.target, arrival.edge);
+        let (local, fresh) = self.edges.hold(arrival.at, arrival.source, arrival.target, arrival.edge);
         let mut run = Run { engine: self, arrival, rows, tracer, meter, local, used: false };
         run.insert(query_edge, &mut scratch);
         let used = run.used;
@@ -208,7 +210,7 @@ impl Timing {
 
     /// Removes every partial match with an edge from before `alive_from`.
     #[inline]
-    pub fn expire(&mut self, alive_from: Time, meter: &mut Meter<'_>) {
+    pub fn expire(&mut self, alive_from: i64, meter: &mut Meter<'_>) {
         while let Some(mut chain) = self.edges.pop_expired(alive_from) {
             while chain != NIL {
                 meter.tick(1);
@@ -220,13 +222,13 @@ impl Timing {
     }
 
     /// Marks an edge of a time as deleted: partial matches with it are passed over.
-    pub fn delete(&mut self, ts: Time, edge: EdgeRef) {
-        self.edges.delete(ts, edge);
+    pub fn delete(&mut self, at: i64, edge: EdgeRef) {
+        self.edges.delete(at, edge);
     }
 
     /// Drops all state.
     pub fn clear(&mut self, meter: &mut Meter<'_>) {
-        self.expire(Time::MAX, meter);
+        self.expire(i64::MAX, meter);
         self.edges = HeldEdges::default();
     }
 

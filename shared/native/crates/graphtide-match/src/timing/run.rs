@@ -88,7 +88,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     #[inline]
     fn misfit(&self, query_edge: u8, subquery: usize, depth: usize, prefix: &Binding) -> Option<Reason> {
         let last = self.engine.plan.subqueries[subquery][depth - 1];
-        if self.engine.edges.get(prefix.edges[usize::from(last)]).ts >= self.arrival.ts {
+        if self.engine.edges.get(prefix.edges[usize::from(last)]).at >= self.arrival.at {
             return Some(Reason::Order);
         }
         let extension = self.engine.extension(query_edge);
@@ -252,9 +252,9 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     #[inline]
     fn incompatible(&self, level: usize, left: &Binding, right: &Binding) -> Option<Reason> {
         let join: &Join = &self.engine.plan.joins[level - 1];
-        let ts = |edge: u8, is_right: bool| {
+        let at = |edge: u8, is_right: bool| {
             let binding = if is_right { right } else { left };
-            self.engine.edges.get(binding.edges[usize::from(edge)]).ts
+            self.engine.edges.get(binding.edges[usize::from(edge)]).at
         };
         let on_right = |edge: u8| self.engine.plan.positions[usize::from(edge)].0 == level;
         if !join.equal.iter().all(|&vertex| left.vertices[usize::from(vertex)] == right.vertices[usize::from(vertex)]) {
@@ -263,7 +263,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         if !join.differ.iter().all(|&(a, b)| left.vertices[usize::from(a)] != right.vertices[usize::from(b)]) {
             return Some(Reason::Distinct);
         }
-        if !join.order.iter().all(|&(earlier, later)| ts(earlier, on_right(earlier)) < ts(later, on_right(later))) {
+        if !join.order.iter().all(|&(earlier, later)| at(earlier, on_right(earlier)) < at(later, on_right(later))) {
             return Some(Reason::Order);
         }
         let are_distinct = join.distinct.iter().all(|&(a, b)| left.edges[usize::from(a)] != right.edges[usize::from(b)]);
@@ -273,7 +273,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     fn report(&mut self, binding: &Binding) {
         self.used = true;
         self.meter.tick(MATCH);
-        self.tracer.matched(self.arrival.ts, &binding.stored);
+        self.tracer.matched(self.arrival.at, &binding.stored);
         self.rows.push(self.engine.pattern, self.arrival.ts, &binding.stored, &binding.vertices);
     }
 }

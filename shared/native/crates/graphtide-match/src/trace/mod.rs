@@ -12,6 +12,7 @@ mod tally;
 use std::collections::BTreeMap;
 
 use graphtide_graph::Time;
+use graphtide_graph::clock::Clock;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::VertexTable;
 
@@ -149,9 +150,9 @@ pub trait Tracer {
     #[inline]
     fn sought(&mut self, _node: Node, _edge: u8, _bound: impl Iterator<Item = (u8, EdgeRef)>, _now: Time) {}
 
-    /// A match was reported.
+    /// A match was reported, at that instant of the window's clock.
     #[inline]
-    fn matched(&mut self, _detected_at: Time, _edges: &[EdgeRef]) {}
+    fn matched(&mut self, _at: i64, _edges: &[EdgeRef]) {}
 }
 
 /// Nobody listens.
@@ -164,6 +165,7 @@ impl Tracer for Untraced {}
 #[derive(Debug)]
 pub struct Trace {
     window: i64,
+    clock: Clock,
     steps: BTreeMap<Step, Tally>,
     discarded: Vec<u64>,
     partials: Partials,
@@ -184,13 +186,14 @@ enum Trying {
 }
 
 impl Trace {
-    /// Makes a trace for a pattern of so many edges that remembers so many near misses.
-    pub fn new(window: i64, edges: Vec<(u8, u8)>, misses: usize) -> Self {
+    /// Makes a trace for a pattern with that window and those edges that remembers so many near misses.
+    pub fn new((window, clock): (i64, Clock), edges: Vec<(u8, u8)>, misses: usize) -> Self {
         Self {
             window,
+            clock,
             steps: BTreeMap::new(),
             discarded: vec![0; edges.len()],
-            partials: Partials::new(edges, misses),
+            partials: Partials::new(clock, edges, misses),
             trying: Vec::new(),
             dead_end: None,
         }
@@ -223,8 +226,8 @@ impl Trace {
         }
     }
 
-    /// Lets go of the partial matches that the window has passed at time `now`. The store still has their edges.
-    pub fn expire(&mut self, now: Time, store: &EdgeStore, names: &VertexTable) {
+    /// Lets go of the partial matches that the window has passed at the instant `now`. The store still has their edges.
+    pub fn expire(&mut self, now: i64, store: &EdgeStore, names: &VertexTable) {
         self.partials.expire((now.saturating_sub(self.window - 1), self.window), store, names);
     }
 
@@ -289,7 +292,7 @@ impl Tracer for &mut Trace {
     }
 
     fn created(&mut self, node: Node, key: u32, bound: impl Iterator<Item = (u8, EdgeRef)>, store: &EdgeStore) {
-        self.partials.store(key, Partial::new(node, bound, store));
+        self.partials.store(key, Partial::new(node, bound, (store, self.clock)));
     }
 
     fn enter(&mut self, key: Option<u32>) {
@@ -312,7 +315,7 @@ impl Tracer for &mut Trace {
         }
     }
 
-    fn matched(&mut self, detected_at: Time, edges: &[EdgeRef]) {
-        self.partials.matched(detected_at, edges);
+    fn matched(&mut self, at: i64, edges: &[EdgeRef]) {
+        self.partials.matched(at, edges);
     }
 }

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use graphtide_graph::Time;
+use graphtide_graph::clock::Clock;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::VertexTable;
 use hashbrown::HashMap;
@@ -30,8 +31,9 @@ type Bound = SmallVec<[(u8, EdgeRef); 4]>;
 pub struct Partial {
     node: Node,
     pub(super) bound: Bound,
-    oldest: Time,
-    newest: Time,
+    /// When its oldest and its newest edge came, on the clock of the window.
+    oldest: i64,
+    newest: i64,
     refused: Refused,
     dead_end: Option<DeadEnd>,
 }
@@ -47,9 +49,9 @@ pub struct DeadEnd {
 
 impl Partial {
     /// A partial match that a node stores.
-    pub fn new(node: Node, bound: impl Iterator<Item = (u8, EdgeRef)>, store: &EdgeStore) -> Self {
+    pub fn new(node: Node, bound: impl Iterator<Item = (u8, EdgeRef)>, of: (&EdgeStore, Clock)) -> Self {
         let mut new = Self { node, bound: bound.collect(), oldest: 0, newest: 0, refused: Refused::default(), dead_end: None };
-        new.date(store);
+        new.date(of);
         new
     }
 
@@ -58,8 +60,8 @@ impl Partial {
         Self { node, bound: bound.collect(), oldest: 0, newest: 0, refused, dead_end: Some(dead_end) }
     }
 
-    fn date(&mut self, store: &EdgeStore) {
-        let times = || self.bound.iter().map(|&(_, edge)| store.get(edge).ts);
+    fn date(&mut self, (store, clock): (&EdgeStore, Clock)) {
+        let times = || self.bound.iter().map(|&(_, edge)| store.came(edge, clock));
         (self.oldest, self.newest) = (times().min().unwrap_or_default(), times().max().unwrap_or_default());
     }
 
@@ -73,7 +75,7 @@ impl Partial {
 }
 
 /// What makes a near miss nearer: more edges, then newer ones.
-type Rank = (usize, Time, Time);
+type Rank = (usize, i64, i64);
 
 /// What became of the partial matches of one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,8 +103,8 @@ pub struct NearMiss {
     pub edges: Vec<(u8, String, Time)>,
     /// Query vertices with the names of their data vertices.
     pub vertices: Vec<(u8, String)>,
-    /// First time at which its oldest edge is not in the window.
-    pub expired_at: Time,
+    /// First time at which its oldest edge is not in the window; none if the window counts edges.
+    pub expired_at: Option<Time>,
     /// What it was tried with, or the search looked at, in vain.
     pub refused: Refused,
     /// Where the search ended, if it was one.
@@ -114,13 +116,14 @@ pub struct NearMiss {
 /// What a trace knows of partial matches.
 #[derive(Debug)]
 pub struct Partials {
+    clock: Clock,
     ends: Vec<(u8, u8)>,
     /// Stored ones by key, dead ends above all keys.
     held: HashMap<u64, Partial, FxBuildHasher>,
-    by_oldest: BTreeMap<Time, Vec<u64>>,
+    by_oldest: BTreeMap<i64, Vec<u64>>,
     next_dead_end: u64,
     fates: BTreeMap<Node, Fates>,
-    matches: BTreeMap<Time, Vec<Arc<[EdgeRef]>>>,
+    matches: BTreeMap<i64, Vec<Arc<[EdgeRef]>>>,
     matches_of: HashMap<u32, Vec<Arc<[EdgeRef]>>, FxBuildHasher>,
     shown: usize,
     most: usize,
@@ -128,9 +131,10 @@ pub struct Partials {
 }
 
 impl Partials {
-    /// Holds nothing yet; `ends` are the vertices of every query edge.
-    pub fn new(ends: Vec<(u8, u8)>, most: usize) -> Self {
+    /// Holds nothing yet; `ends` are the vertices of every query edge, `clock` that of the window.
+    pub fn new(clock: Clock, ends: Vec<(u8, u8)>, most: usize) -> Self {
         Self {
+            clock,
             ends,
             held: HashMap::default(),
             by_oldest: BTreeMap::new(),
@@ -152,7 +156,7 @@ impl Partials {
 
     /// Holds a dead end, if it may turn out a near miss; says whether.
     pub fn remember(&mut self, mut dead_end: Partial, store: &EdgeStore) -> bool {
-        dead_end.date(store);
+        dead_end.date((store, self.clock));
         let is_near = self.may_be_near(dead_end.rank());
         if is_near {
             self.hold(self.next_dead_end, dead_end);
@@ -174,16 +178,16 @@ impl Partials {
     }
 
     /// Notes a match.
-    pub fn matched(&mut self, detected_at: Time, edges: &[EdgeRef]) {
+    pub fn matched(&mut self, at: i64, edges: &[EdgeRef]) {
         let found: Arc<[EdgeRef]> = edges.into();
         for edge in edges {
             self.matches_of.entry(edge.0).or_default().push(Arc::clone(&found));
         }
-        self.matches.entry(detected_at).or_default().push(found);
+        self.matches.entry(at).or_default().push(found);
     }
 
     /// Lets go of what has an edge from before `alive_from`.
-    pub fn expire(&mut self, (alive_from, window): (Time, i64), store: &EdgeStore, names: &VertexTable) {
+    pub fn expire(&mut self, (alive_from, window): (i64, i64), store: &EdgeStore, names: &VertexTable) {
         while let Some(entry) = self.by_oldest.first_entry()
             && *entry.key() < alive_from
         {
@@ -238,7 +242,7 @@ impl Partials {
             node: partial.node,
             edges,
             vertices: vertices.into_iter().collect(),
-            expired_at: partial.oldest.saturating_add(window),
+            expired_at: (self.clock == Clock::Time).then(|| partial.oldest.saturating_add(window)),
             refused: partial.refused,
             dead_end: partial.dead_end,
             rank,
