@@ -132,7 +132,7 @@ def test_a_near_miss_expired_is_in_no_match_and_in_no_other(
         # An id that was deleted and came again is another edge of a match of the same ids.
         if len({record.id for record in edges}) == len(edges):
             assert not any(parts.items() <= match.items() for match in matches)
-        assert miss.expired_at == min(ts for _, ts in miss.edges.values()) + pattern.window.amount <= edges[-1].ts
+        assert miss.expired_at == min(ts for _, ts in miss.edges.values()) + pattern.duration.amount <= edges[-1].ts
         assert set(miss.waited_for).isdisjoint(parts)
         assert miss.waited_for
         for name, (found, ts) in miss.edges.items():

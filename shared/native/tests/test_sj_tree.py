@@ -34,7 +34,7 @@ class Engine:
         symbols = Symbols()
         self.matcher = Matcher([planned], symbols, projected, deletions=True, limits=limits)
         self._decoder = JsonLinesDecoder(symbols, projected, {})
-        self._duplicates = Duplicates(planned.pattern.window.amount)
+        self._duplicates = Duplicates(planned.pattern.duration.amount)
 
     def push(self, *records: Edge) -> list[SubgraphMatch]:
         batch = self._duplicates.filter(self._decoder.decode(to_json_lines(records)))

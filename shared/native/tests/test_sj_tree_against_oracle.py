@@ -42,7 +42,7 @@ class Engine:
         symbols = Symbols()
         self._matcher = Matcher([planned], symbols, projected, deletions=True)
         self._decoder = JsonLinesDecoder(symbols, projected, {})
-        self._duplicates = Duplicates(planned.pattern.window.amount)
+        self._duplicates = Duplicates(planned.pattern.duration.amount)
 
     def push(self, record: Edge) -> list[Found]:
         batch = self._duplicates.filter(self._decoder.decode(to_json_lines([record])))
@@ -97,7 +97,7 @@ def test_any_tree(case: tuple[SubgraphPattern, Leaves], records: tuple[Edge, ...
 @given(case=decomposed(replace(SHAPE, min_edges=2, keys=False)), records=edge_streams(STREAM))
 def test_windows_too_long_for_exact_slots(case: tuple[SubgraphPattern, Leaves], records: tuple[Edge, ...]) -> None:
     query, leaves = case
-    query = replace(query, window=Duration(query.window.amount * 997))
+    query = replace(query, window=Duration(query.duration.amount * 997))
     records = tuple(replace(record, ts=EventTime(record.ts * 997)) for record in records)
     strategies = (SjTreeStrategy.PATH, SjTreeStrategy.PATH_LAZY)
     assert_equal_to_the_oracle(query, records, [Plan(query, SjTreePlan(leaves, strategy)) for strategy in strategies])

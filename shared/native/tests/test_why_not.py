@@ -44,7 +44,9 @@ class Lives:
         self.matched_at: dict[EdgeId, int] = {}
         self.left: dict[EdgeId, Left] = {}
         for record in records:
-            consumed, there = oracle._consumed, {n for n in oracle._inside if self.edges[n].ts >= record.ts - oracle._window}  # noqa: SLF001 - what the oracle holds is not told
+            now = oracle._instants.of_record(record)  # noqa: SLF001 - what the oracle holds is not told
+            inside = (number for number in oracle._inside if oracle._instants.is_within(oracle._came[number], now))  # noqa: SLF001
+            consumed, there = oracle._consumed, set(inside)  # noqa: SLF001
             if record.operation is Operation.INSERT:
                 self.edges.append(record)
                 self.shared.append(set())
@@ -80,7 +82,7 @@ def assert_true(pattern: SubgraphPattern, lives: Lives, answer: Answer) -> str:
         assert answer.left is not None
         assert answer.left[0] is gone
     elif answer.left is not None:
-        assert answer.left == (Left.EXPIRED, edge.ts + pattern.window.amount + 1)
+        assert answer.left == (Left.EXPIRED, edge.ts + pattern.duration.amount + 1)
     if answer.matched_at is not None:
         assert not answer.lacks
         return "matched"

@@ -85,7 +85,7 @@ class Pass:
         projected = columns([plan.pattern for plan in plans])
         self.matcher = Matcher(plans, symbols, projected, unit=TimeUnit.MILLISECOND, **options)  # type: ignore[arg-type]  # passed on
         self._decoder = JsonLinesDecoder(symbols, projected, {})
-        window = max(plan.pattern.window.ticks_at_least(TimeUnit.MILLISECOND) for plan in plans)
+        window = max(plan.pattern.duration.ticks_at_least(TimeUnit.MILLISECOND) for plan in plans)
         self._duplicates = Duplicates(window)
 
     def batch(self, edges: Iterable[Edge]) -> EdgeBatch:

@@ -46,7 +46,7 @@ def test_streams_are_in_order_of_time(stream: tuple[Edge, ...]) -> None:
 @settings(deadline=None)
 def test_patterns_are_valid_and_small(pattern: SubgraphPattern) -> None:
     assert 1 <= len(pattern.edges) <= 5
-    assert pattern.window.unit is None
+    assert pattern.duration.unit is None
 
 
 def test_equal_seeds_give_equal_streams_and_patterns() -> None:
