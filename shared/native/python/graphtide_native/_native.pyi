@@ -142,7 +142,8 @@ class Decoder:
 class Duplicates:
     """Drops insertions whose id was let through less than `window` ticks before; a deletion releases its id.
 
-    With `edges`, also those whose id is one of the last so many insertions let through, the new one among them. Takes batches in order of time.
+    With `edges`, also those whose id is one of the last so many insertions let through, the new one among them. Takes batches
+    in order of time.
     """
 
     def __new__(cls, window: int, edges: int = 0) -> Duplicates: ...
