@@ -131,7 +131,7 @@ def vf2_anew(pattern: SubgraphPattern, records: Iterable[LabelledEdge]) -> Itera
     graph, query = nx.MultiDiGraph(), _as_graph(nx.MultiDiGraph(), pattern)
     window: deque[tuple[int, int, LabelledEdge]] = deque()
     for ordinal, record in enumerate(records):
-        while window and window[0][1] <= record.ts - pattern.window.amount:
+        while window and window[0][1] <= record.ts - pattern.duration.amount:
             _remove(graph, *window.popleft())
         _add(graph, ordinal, record)
         window.append((ordinal, record.ts, record))

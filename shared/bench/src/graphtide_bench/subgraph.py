@@ -106,7 +106,7 @@ def _measure(case: Case, way: Way, source: str, concurrency: Concurrency, *, rep
     passes = run_repeatedly([way.plan], case.stream, repeats, source=source, concurrency=concurrency)
     return Measurement(
         workload=case.workload.name,
-        window=case.pattern.window.amount,
+        window=case.pattern.duration.amount,
         drawn_from=case.drawn_from,
         pattern=case.pattern.name,
         engine=way.engine,
