@@ -33,7 +33,8 @@ class Life:
     def __init__(self, asked: Sequence[SubgraphPattern], engine: str) -> None:
         self.symbols = Symbols()
         self.names = columns(asked)
-        self.matcher = Matcher([plan(pattern, engine) for pattern in asked], self.symbols, self.names, deletions=True)
+        plans = [plan(pattern, engine) for pattern in asked]
+        self.matcher = Matcher(plans, self.symbols, self.names, deletions=True, adaptive=True)
 
     def decoded(self, edges: Sequence[Edge]) -> EdgeBatch:
         return JsonLinesDecoder(self.symbols, self.names, {}).decode(to_json_lines(edges))
@@ -42,7 +43,10 @@ class Life:
         return keys(found for matches in self.matcher.push(batch) for found in matches)
 
     def kept(self, edges: Sequence[Edge]) -> bytes:
-        return self.matcher.select(self.decoded(edges)).to_arrow()
+        """Take edges, and return what is to be kept of them."""
+        batch = self.decoded(edges)
+        self.push(batch)
+        return self.matcher.selected(batch).to_arrow()
 
     def restored(self, kept: bytes) -> Life:
         self.push(ArrowDecoder(self.symbols, self.names, {}).decode(kept))
@@ -61,8 +65,6 @@ def test_a_new_matcher_goes_on_where_the_old_one_was_stopped(
 ) -> None:
     stop = data.draw(st.integers(0, len(stream)))
     old = Life(asked, before)
-    old.push(old.decoded(stream[:stop]))
-
     new = Life(asked, after).restored(old.kept(stream[:stop]))
 
     for edge in stream[stop:]:

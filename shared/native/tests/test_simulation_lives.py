@@ -118,8 +118,10 @@ class Life:
         return decoder.decode(to_json_lines(self._edges[start:stop]))
 
     def _selected(self, start: int, stop: int) -> EdgeBatch:
-        kept = self._matcher.select(self._decoded(start, stop)).to_arrow()
-        return ArrowDecoder(self._symbols, self._names, {}).decode(kept)
+        other, batch = self._made(self._pattern, OTHER), self._decoded(start, stop)
+        for _ in other.push(batch):
+            pass
+        return ArrowDecoder(self._symbols, self._names, {}).decode(other.selected(batch).to_arrow())
 
     def _take(self, batch: EdgeBatch) -> list[Told]:
         found = (match for matches in self._matcher.push(batch) for match in matches if match.query == self._pattern.name)

@@ -352,11 +352,8 @@ class Matcher:
     def shed(self) -> list[int]:
         """Return the numbers of the patterns whose matches may be incomplete."""
 
-    def select(self, batch: EdgeBatch) -> bool:
-        """Begin to select the records that the patterns' state can depend on; say whether that is done."""
-
-    def selected(self, batch: EdgeBatch) -> EdgeBatch | None:
-        """Return the records selected from the batch, if that is done."""
+    def selected(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the records of the batch that was pushed last that the patterns' state can depend on."""
 
     def wait(self, number: int, residue: tuple[int, int] | None) -> None:
         """Let a pattern's matches not count until it begins; it had consumed so much, if it consumes and that is known."""

@@ -358,15 +358,13 @@ class Matcher:
         # Batches of matches keep the plans that they were found by.
         self._plans = (*self._plans[:number], plan, *self._plans[number + 1 :])
 
-    def select(self, batch: EdgeBatch) -> EdgeBatch:
-        """Return the records of a batch that the patterns' state can depend on: edges that some query edge could be, deletions.
+    def selected(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the records of the batch pushed last that the patterns' state can depend on: edges of use, and deletions.
 
         Another matcher of the same patterns, whatever their plans, that takes these records in place of the stream has the same
-        state. The batch itself is not taken.
+        state. The matcher is adaptive, and the iterator of the `push` exhausted.
         """
-        if not self._native.select(batch):
-            self._finish()
-        return self._native.selected(batch) or batch
+        return self._native.selected(batch)
 
     def wait(self, number: int, residue: Frontier | None = None) -> None:
         """Let a pattern wait for `begin`: what it finds until then counts for nothing. Call it before the first `push`.

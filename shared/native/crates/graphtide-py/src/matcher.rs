@@ -7,7 +7,6 @@ use std::thread::LocalKey;
 use std::time::Duration;
 
 use graphtide_engine::meter::Meter;
-use graphtide_graph::batch::EdgeBatch;
 use graphtide_match::matcher::{Matcher, Options, Past, Progress, Registered};
 use graphtide_match::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
 use graphtide_match::plan::{InvalidPlan, PatternSpec};
@@ -46,7 +45,6 @@ enum Answer {
     Pushed(Progress),
     Replanned(Result<bool, InvalidPlan>),
     Added(Result<u32, InvalidPlan>),
-    Selected(EdgeBatch),
     Begun,
 }
 
@@ -113,7 +111,7 @@ impl PyMatcher {
     fn replanned(&mut self) -> PyResult<bool> {
         match self.answer.take() {
             Some(Answer::Replanned(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
-            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::Selected(_) | Answer::Begun) | None => Ok(false),
+            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::Begun) | None => Ok(false),
         }
     }
 
@@ -142,7 +140,7 @@ impl PyMatcher {
     fn added(&mut self) -> PyResult<u32> {
         match self.answer.take() {
             Some(Answer::Added(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
-            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Selected(_) | Answer::Begun) | None => {
+            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Begun) | None => {
                 Err(PyRuntimeError::new_err("no pattern was added"))
             }
         }
@@ -152,16 +150,8 @@ impl PyMatcher {
         self.ready_mut()?.remove(number).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    fn select(&mut self, py: Python<'_>, batch: &PyEdgeBatch) -> PyResult<bool> {
-        let records = Arc::clone(&batch.inner);
-        self.start(py, None, move |matcher, meter| Answer::Selected(matcher.select(&records, meter)))
-    }
-
-    fn selected(&mut self, batch: &PyEdgeBatch) -> Option<PyEdgeBatch> {
-        match self.answer.take() {
-            Some(Answer::Selected(records)) => Some(batch.with(records)),
-            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Added(_) | Answer::Begun) | None => None,
-        }
+    fn selected(&self, batch: &PyEdgeBatch) -> PyResult<PyEdgeBatch> {
+        Ok(batch.with(self.ready()?.selected(&batch.inner)))
     }
 
     fn go_on(&mut self, py: Python<'_>) -> PyResult<bool> {

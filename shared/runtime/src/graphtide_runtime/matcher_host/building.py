@@ -70,8 +70,9 @@ class Built:
         of = self.stream_pass
         if of.starts_at(record.offset):
             self.recorder.cut()
-        self.recorder.add(of.select(batch), record.offset)
-        return [match for part in of.push(batch, record.offset) for match in part]
+        matches = [match for part in of.push(batch, record.offset) for match in part]
+        self.recorder.add(of.selected(batch), record.offset)
+        return matches
 
 
 class Builder:

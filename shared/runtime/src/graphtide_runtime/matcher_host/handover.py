@@ -114,7 +114,7 @@ class Handover:
             return None
         to.position = self.position = frame.last + 1
         to.newest = frame.newest
-        return Taken(frame.first, frame.last, to.select(edges))
+        return Taken(frame.first, frame.last, edges)
 
     def _read(self) -> Iterator[Frame]:
         """Yield the frames that are in the window."""

@@ -122,7 +122,7 @@ class StreamPass:
 
     @property
     def forms(self) -> Mapping[str, int]:
-        """Canonical forms of the query edges that its plans have, and from which time on `select` gave all such edges.
+        """Canonical forms of the query edges that its plans have, and from which time on `selected` gave all such edges.
 
         It is the same object until plans come or go.
         """
@@ -132,7 +132,7 @@ class StreamPass:
 
     @property
     def attributes_since(self) -> dict[str, int]:
-        """From which time on the edges that `select` gave have its attributes."""
+        """From which time on the edges that `selected` gave have its attributes."""
         return {each: self._attributes_since.get(each, ALWAYS) for each in self.attributes}
 
     @property
@@ -285,7 +285,7 @@ class StreamPass:
                 pass
 
     def restore(self, selected: bytes, first: int) -> EdgeBatch:
-        """Take edges that `select` gave earlier, here or elsewhere, of records from an offset on; return them.
+        """Take edges that `selected` gave earlier, here or elsewhere, of records from an offset on; return those it gives now.
 
         No plan starts between two of them.
 
@@ -297,11 +297,11 @@ class StreamPass:
         self._pass_starts(first)
         for _ in self._matcher.push(batch):
             pass
-        return batch
+        return self.selected(batch)
 
-    def select(self, batch: EdgeBatch) -> EdgeBatch:
-        """Return the edges of a batch that the pass's state can depend on."""
-        return self._matcher.select(batch)
+    def selected(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the edges of the batch pushed last that the pass's state can depend on."""
+        return self._matcher.selected(batch)
 
     def replan(self, running: Running) -> bool:
         """Give a pattern another plan from the next record on, or another end; says whether it has it."""
@@ -331,7 +331,7 @@ class StreamPass:
     def _take(
         self, running: Running, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch], since: int, *, has_begun: bool
     ) -> None:
-        """Match a plan more, which wants edges that `select` gives from a time on only."""
+        """Match a plan more, which wants edges that `selected` gives from a time on only."""
         assignment = running.assignment
         place = self._matcher.add(
             assignment.plan,

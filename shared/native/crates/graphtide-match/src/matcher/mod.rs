@@ -157,6 +157,8 @@ pub struct Matcher {
     told: Told,
     has_threads: bool,
     timers: Timers,
+    /// Records of the last batch that the patterns' state can depend on; where patterns may change.
+    selected: Vec<u32>,
     /// Whether some pattern may ever have a time.
     has_timers: bool,
     /// What the edges of the store satisfied, and what patterns were made from; where patterns may change.
@@ -202,6 +204,7 @@ impl Matcher {
             told: Told::default(),
             has_threads: false,
             timers: Timers::default(),
+            selected: Vec::new(),
             has_timers: false,
             satisfied: adaptive.then(Satisfied::default),
             blueprints: Blueprints::default(),
@@ -238,6 +241,9 @@ impl Matcher {
     /// Records come in order of time over all calls: the sequencer's work. What the meter ended was taken as far as `consumed` says,
     /// the last record perhaps in part; patterns that lost something by it say so from then on.
     pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize, meter: &mut Meter<'_>) -> Progress {
+        if from == 0 {
+            self.selected.clear();
+        }
         match (self.seen.is_some(), self.allowances.is_some()) {
             (false, false) => self.take_all::<false, false>(batch, from, most, meter),
             (false, true) => self.take_all::<false, true>(batch, from, most, meter),
@@ -322,6 +328,7 @@ impl Matcher {
         }
         if batch.operations()[row] == Operation::Delete {
             self.deleting += 1;
+            self.select(row);
             self.delete(batch.id(row), ts, out, meter);
             return Next::Record;
         }
@@ -336,7 +343,18 @@ impl Matcher {
         let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
         self.dispatch.satisfied(class, &record, meter, |signature| satisfied.push(signature));
-        if satisfied.is_empty() { Next::Record } else { self.insert::<TRACED, BOUNDED>(batch, row, class, &satisfied, meter) }
+        if satisfied.is_empty() {
+            return Next::Record;
+        }
+        self.select(row);
+        self.insert::<TRACED, BOUNDED>(batch, row, class, &satisfied, meter)
+    }
+
+    #[inline]
+    fn select(&mut self, row: usize) {
+        if self.satisfied.is_some() {
+            self.selected.push(row as u32);
+        }
     }
 
     fn insert<const TRACED: bool, const BOUNDED: bool>(

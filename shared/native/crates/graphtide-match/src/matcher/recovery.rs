@@ -5,36 +5,18 @@
 //! the old one, whichever plans the two have.
 
 use graphtide_graph::Time;
-use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::batch::EdgeBatch;
 use graphtide_simulation::Frontier;
 
 use super::allowances::{Bounded, SAVED};
-use super::{Matcher, NO_CLASS, Progress, Registered};
-use crate::dispatch::Record;
+use super::{Matcher, Progress, Registered};
 use graphtide_engine::meter::Meter;
 
 impl Matcher {
-    /// Returns the records of a batch that the patterns' state can depend on. Cost: that of dispatching the batch.
-    pub fn select(&mut self, batch: &EdgeBatch, meter: &mut Meter<'_>) -> EdgeBatch {
-        if let Some(labels) = &mut self.labels {
-            self.symbols.lock().copy_new_names(labels);
-        }
-        let mut selected = EdgeBatch::new(batch.width());
-        for row in 0..batch.len() {
-            let wanted = batch.operations()[row] == Operation::Delete || {
-                let class = self.dispatch.class(batch.labels()[row]);
-                let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
-                let mut found = false;
-                if class != NO_CLASS {
-                    self.dispatch.satisfied(class, &record, meter, |_| found = true);
-                }
-                found
-            };
-            if wanted {
-                selected.push_from(batch, row);
-            }
-        }
-        selected
+    /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges that
+    /// some query edge could be, and deletions.
+    pub fn selected(&self, batch: &EdgeBatch) -> EdgeBatch {
+        batch.at(self.selected.iter().map(|&row| row as usize))
     }
 
     /// Lets a pattern wait for [`Self::begin`]: what it finds until then counts for nothing. Call it before it takes anything.
