@@ -21,6 +21,9 @@ from graphtide_bench.many import ManyRun, by_number
 from graphtide_bench.measure import Measurement
 from graphtide_bench.memory import Resident, by_length
 from graphtide_bench.selectivity import RelativeSelectivities, SelectivityRun, gains, partial_matches, times
+from graphtide_bench.simulation.measure import SimulationRun
+from graphtide_bench.simulation.tables import by_experiment, by_stretch, by_weight
+from graphtide_bench.simulation.weights import fit
 from graphtide_bench.summary import by_pattern, by_storage, by_stream, by_threads, growth
 from graphtide_bench.table import Table
 
@@ -73,6 +76,7 @@ class Report:
         contrasts: of workloads that set engines apart.
         from_scratch: against VF2.
         counting: of statistics.
+        simulation: of dual simulation.
     """
 
     command: str
@@ -87,6 +91,7 @@ class Report:
     contrasts: tuple[ContrastRun, ...] = ()
     from_scratch: tuple[FromScratchRun, ...] = ()
     counting: tuple[CountingRun, ...] = ()
+    simulation: tuple[SimulationRun, ...] = ()
 
     def tables(self) -> tuple[Table, ...]:
         """Return the tables that say most about this command's results."""
@@ -105,6 +110,8 @@ class Report:
             found.append(against_scratch(self.from_scratch))
         if self.counting:
             found.append(counted_rates(self.counting))
+        if self.simulation:
+            found.extend((*by_experiment(self.simulation), by_stretch(self.simulation), by_weight(fit(self.simulation))))
         if self.measurements:
             match self.command:
                 case "memory":

@@ -93,7 +93,9 @@ def generate(options: RoadOptions) -> GeneratedStream:
 
 def _reports(rng: random.Random, options: RoadOptions) -> Iterator[Draft]:
     roads = _watched(rng, options)
-    leading_into = {road: [other for other in roads if other[1] == road[0] and other[0] != road[1]] for road in roads}
+    leading_to: dict[Junction, list[tuple[Junction, Junction]]] = {}
+    for road in roads:
+        leading_to.setdefault(road[1], []).append(road)
     jammed = dict.fromkeys(roads, (0, 0))
     for number in range(options.recipe.records):
         road = roads[number % len(roads)]
@@ -104,8 +106,8 @@ def _reports(rng: random.Random, options: RoadOptions) -> Iterator[Draft]:
             since, until = jammed[road] = (ts, ts + _lasting(rng, options))
         is_jammed = since <= ts < until
         if is_jammed:
-            for other in leading_into[road]:
-                if jammed[other][1] <= ts and rng.random() < options.spreads:
+            for other in leading_to.get(road[0], ()):
+                if other[0] != road[1] and jammed[other][1] <= ts and rng.random() < options.spreads:
                     begins = ts + int(rng.random() * _DELAY)
                     jammed[other] = (begins, begins + _lasting(rng, options))
         state = "bad" if is_jammed else "average" if rng.random() < 0.3 else "good"

@@ -1,10 +1,13 @@
 """Which engine of dual simulation is cheapest.
 
-`ddst-coloring` pays for each edge that can be a query edge, and looks at components of edges that could be whole.
-`ddst-signature` pays less for such an edge, and for a fixpoint over all alive where the signature cannot exclude a match;
-`ddst-baseline` pays for that always. The signature cannot exclude one where the window has, of each kind of query edge, as many
-edges as the query: numbers of edges are taken for Poisson's, and kinds for independent.
-Cost: O(n^2) for n query edges.
+All engines take an edge that can be a query edge, and verify those that they cannot exclude. `ddst-baseline` verifies each,
+over the whole window. `ddst-signature` verifies an edge whose ends have as many edges as the query asks for there, whatever
+their kinds, where the window has enough of each kind. `ddst-coloring` pays a little more for each edge, and verifies one
+whose ends have enough of each kind, where its component has all kinds. A verification of these two looks at a few times as
+many pairs as the query has with itself; that of the baseline begins with all in the window.
+
+Numbers of edges are taken for Poisson's, at a vertex around the mean that the cost model estimates for edges that meet there,
+and kinds for independent. Weights are what `graphtide bench simulation` prints as fitted. Cost: O(n^2) for n query edges.
 """
 
 from __future__ import annotations
@@ -15,19 +18,28 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.plan import BaselinePlan, Candidate, ColoringPlan, SignaturePlan
 
+from graphtide_query.search.cost_model import members
+
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from graphtide_core.pattern import QueryEdge
     from graphtide_core.plan import SimulationPlan
 
     from graphtide_query.search.cost_model import CostModel
 
-COLOR = 450.0
+COLOR = 530.0
 """Nanoseconds for an edge that can be a query edge, under `ddst-coloring`."""
-SIGN = 180.0
+SIGN = 490.0
 """The same under `ddst-signature`, the check of the signature with it."""
-TAKE = 60.0
+TAKE = 440.0
 """The same under `ddst-baseline`, without the fixpoint."""
-LOOK = 120.0
-"""Nanoseconds of a fixpoint for each edge that it begins with."""
+LOOK = 7.2
+"""Nanoseconds for a step of a verification."""
+STEPS = 8.0
+"""Steps of a verification for each pair of a query edge and an edge that could match it."""
+VICINITY = 4.0
+"""How many times the pairs of the query with itself a verification from an edge begins with."""
 _ALL: tuple[SimulationPlan, ...] = (ColoringPlan(), SignaturePlan(), BaselinePlan())
 
 
@@ -50,27 +62,103 @@ def held(model: CostModel) -> float:
 def nanoseconds(model: CostModel, physical: SimulationPlan) -> float:
     """Estimate what a plan costs for an edge of the stream."""
     relevant = sum(model.kinds())
-    fixpoint = LOOK * held(model)
     match physical:
         case ColoringPlan():
-            # A component that could be whole is no larger than what the query asks for, were it not for chance.
-            return relevant * (COLOR + whole(model) * LOOK * len(model.pattern.edges))
+            return relevant * COLOR + _verified(model, by_kind=True) * _vicinity(model) * STEPS * LOOK
         case SignaturePlan():
-            return relevant * (SIGN + whole(model) * fixpoint)
+            return relevant * SIGN + _verified(model, by_kind=False) * _vicinity(model) * STEPS * LOOK
         case BaselinePlan():
-            return relevant * (TAKE + fixpoint)
+            return relevant * (TAKE + _pairs(model) * STEPS * LOOK)
 
 
-def whole(model: CostModel) -> float:
-    """Estimate how likely the window has as many edges of each kind as the query."""
-    wanted: dict[object, int] = {}
-    shares: dict[object, float] = {}
-    for edge in model.pattern.edges:
-        ends = (model.pattern.vertex(edge.source), model.pattern.vertex(edge.target))
-        kind = (edge.label, *((end.label, end.key) for end in ends))
-        wanted[kind] = wanted.get(kind, 0) + 1
-        shares[kind] = model.share(edge)
-    return prod(_at_least(wanted[kind], shares[kind] * model.edges_in_window) for kind in wanted)
+def _pairs(model: CostModel) -> float:
+    """Estimate the pairs of a query edge and an edge of the window that could match it."""
+    return sum(map(model.alive, range(len(model.pattern.edges))))
+
+
+def _vicinity(model: CostModel) -> float:
+    """Estimate the pairs that a verification from an edge begins with: an edge could match all query edges of its kind."""
+    of = [_kind(model, edge) for edge in model.pattern.edges]
+    return min(_pairs(model), VICINITY * sum(of.count(kind) for kind in of))
+
+
+def _verified(model: CostModel, *, by_kind: bool) -> float:
+    """Estimate the share of the stream's edges that are verified: by kinds under coloring, by degrees under signatures."""
+    everywhere = range(len(model.pattern.edges))
+    last: dict[Hashable, float] = {}
+    for edge in everywhere:
+        if model.after(edge):
+            continue
+        ends = _whole_ends(model, edge, by_kind=by_kind)
+        beyond = _component(model, edge) if by_kind else _whole(model)
+        kind = _kind(model, model.pattern.edges[edge])
+        # An edge that could match several query edges is verified if it is excluded for none of them.
+        last[kind] = max(last.get(kind, 0.0), model.share(model.pattern.edges[edge]) * ends * beyond)
+    return sum(last.values())
+
+
+def _whole_ends(model: CostModel, edge: int, *, by_kind: bool) -> float:
+    """Estimate how likely both ends of an edge have the edges that the query asks for there."""
+    return prod(
+        _at_least_here(wanted, met)
+        for vertex in (model.pattern.edges[edge].source, model.pattern.edges[edge].target)
+        for wanted, met in _asked(model, edge, vertex, by_kind=by_kind)
+    )
+
+
+def _asked(model: CostModel, edge: int, vertex: str, *, by_kind: bool) -> Iterable[tuple[int, float]]:
+    """Yield how many edges the query asks for at an end of an edge besides it, and how many of them there are on average."""
+    groups: dict[Hashable, list[int]] = {}
+    for place, other in enumerate(model.pattern.edges):
+        for side, end in enumerate((other.source, other.target)):
+            if end == vertex:
+                groups.setdefault((side, _kind(model, other) if by_kind else None), []).append(place)
+    for group in groups.values():
+        others = [place for place in group if place != edge]
+        met = {_kind(model, model.pattern.edges[place]): model.alive(place) * model.meeting(edge, place) for place in others}
+        if others:
+            yield len(others), sum(met.values())
+
+
+def _component(model: CostModel, edge: int) -> float:
+    """Estimate how likely what is connected with an edge has all query edges that do not touch it."""
+    reached = {edge, *members(model.near((edge,)))}
+    found = 1.0
+    while len(reached) < len(model.pattern.edges):
+        further = members(model.near(reached))
+        if not further:
+            break
+        for place in further:
+            found *= max(
+                _at_least_here(1, model.alive(place) * model.meeting(near, place))
+                for near in reached
+                if model.ends((near,)) & model.ends((place,))
+            )
+        reached.update(further)
+    return found
+
+
+def _whole(model: CostModel) -> float:
+    """Estimate how likely the window has as many edges of each kind as a vertex of the query, or a chain of its order."""
+    wanted: dict[Hashable, int] = {}
+    alive: dict[Hashable, float] = {}
+    for place, edge in enumerate(model.pattern.edges):
+        kind = _kind(model, edge)
+        for leaves in (True, False):
+            end = edge.source if leaves else edge.target
+            beside = [
+                each
+                for each in model.pattern.edges
+                if (each.source if leaves else each.target) == end and _kind(model, each) == kind
+            ]
+            wanted[kind] = max(wanted.get(kind, 0), len(beside))
+        alive[kind] = model.alive(place)
+    return prod(_at_least(wanted[kind], alive[kind]) for kind in wanted)
+
+
+def _kind(model: CostModel, edge: QueryEdge) -> Hashable:
+    ends = (model.pattern.vertex(edge.source), model.pattern.vertex(edge.target))
+    return (edge.label, *((end.label, end.key) for end in ends))
 
 
 def _at_least(count: int, mean: float) -> float:
@@ -79,6 +167,14 @@ def _at_least(count: int, mean: float) -> float:
         return 1.0
     terms = accumulate(range(1, count), lambda term, number: term * mean / number, initial=exp(-mean))
     return max(0.0, 1.0 - sum(terms))
+
+
+def _at_least_here(count: int, mean: float) -> float:
+    """Return how likely a vertex has at least `count` edges that lie there `mean` times on average.
+
+    Edges come in bursts, and vertices differ: the number is taken as geometric, whose tail is heavier than Poisson's.
+    """
+    return (mean / (1.0 + mean)) ** count
 
 
 _MANY = 500.0
