@@ -1,4 +1,5 @@
-//! Times the three engines on synthetic streams of a road network, against the length of the window.
+//! Times the three engines on synthetic streams of a road network, against the length of the window; and, where the window is
+//! short, the oracle of the tests.
 //!
 //! Roads form a grid; a report says whether a road is congested. The query is that of the paper's Fig. 1: a congested road, and
 //! two ways of two roads each along which the congestion spreads. Counts of reports include those that fit no query edge, which
@@ -11,6 +12,13 @@ use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 use graphtide_simulation::{Arrival, Course, Found, Funnel, Limits, Query, QueryEdge, QueryError, Report, Simulation, Variant};
+
+#[path = "../tests/support/oracle.rs"]
+#[allow(clippy::unwrap_used, dead_code, reason = "it is a part of the tests")]
+mod oracle;
+
+/// Longest window in which the oracle is timed: its cost grows with the third power and more.
+const SHORT: i64 = 1_000;
 
 /// Longest time for which one engine is timed on one stream.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -162,6 +170,30 @@ fn run(query: &Query, variant: Variant, stream: &[Option<Arrival>]) -> std::resu
     Ok(Timed { read, time: start.elapsed(), before, after: simulation.funnel() })
 }
 
+/// Fills the window of the oracle, and times it on what follows; returns the reports read, the components found, and the time.
+fn run_oracle(query: &Query, stream: &[Option<Arrival>]) -> (usize, u64, Duration) {
+    let edge = |arrival: &Arrival| oracle::Edge {
+        id: arrival.edge.0,
+        ts: arrival.ts,
+        at: arrival.at,
+        source: arrival.source.0,
+        target: arrival.target.0,
+        fits: arrival.fits,
+    };
+    let mut oracle = oracle::Oracle::new(query.clone());
+    let (past, future) = stream.split_at(query.window.unsigned_abs() as usize);
+    oracle.fill(past.iter().flatten().map(edge));
+    let (start, mut read, mut matches) = (Instant::now(), 0, 0);
+    for arrival in future {
+        read += 1;
+        matches += arrival.as_ref().map_or(0, |arrival| oracle.insert(edge(arrival)).len() as u64);
+        if start.elapsed() > PATIENCE {
+            break;
+        }
+    }
+    (read, matches, start.elapsed())
+}
+
 fn main() -> Result<()> {
     let mut out = stdout().lock();
     writeln!(out, "stream          window  engine       edges/s   matches/10k  black %  red %  verified/10k  steps/edge")?;
@@ -171,6 +203,11 @@ fn main() -> Result<()> {
         let stream = stream(scenario, 1_000_000);
         for &window in scenario.windows {
             let query = query(scenario, window);
+            if window <= SHORT && only.as_deref().is_none_or(|only| only == "oracle") {
+                let (read, matches, time) = run_oracle(&query, &stream);
+                let (rate, density) = (read as f64 / time.as_secs_f64(), matches as f64 * 10_000.0 / read as f64);
+                writeln!(out, "{:14} {window:7}  oracle    {rate:10.0} {density:13.1}", scenario.name)?;
+            }
             let variants = [
                 ("baseline", Variant::Baseline),
                 ("signature", Variant::Signature { p: 997, seed: 1 }),

@@ -48,6 +48,14 @@ impl Oracle {
         self.live.len()
     }
 
+    /// Takes edges of the past, of which nothing is reported and nothing is consumed.
+    pub fn fill(&mut self, edges: impl Iterator<Item = Edge>) {
+        for edge in edges {
+            self.live.push(edge);
+            self.ends.insert(edge.id, (edge.source, edge.target));
+        }
+    }
+
     pub fn insert(&mut self, edge: Edge) -> Vec<Told> {
         let mut told = self.advance(edge.at, edge.ts);
         self.live.push(edge);
