@@ -114,10 +114,11 @@ def test_every_way_finds_the_same_and_what_it_did_adds_up(tmp_path: Path) -> Non
 def test_the_matches_are_the_oracles() -> None:
     chosen = replace(BY_NAME["rush"], cases=BY_NAME["rush"].cases[:1])
     (first, *_) = chosen.cases
-    runs = measure.run([chosen], records=1_000, repeats=1, patience=9.0)
+    runs = measure.run([chosen], records=700, repeats=1, patience=9.0)
     (pattern,) = parse(first.text)
     oracle = SimulationOracle(pattern)
-    told = [len(oracle.push(edge)) for edge in edges_of("rush", 1_000)]
+    # What the pattern does not ask for would only take the oracle's time.
+    told = [len(oracle.push(edge)) if edge.label == "bad" else 0 for edge in edges_of("rush", 700)]
     assert {each.matches for each in runs} == {sum(told[runs[0].window_edges :])}
     assert runs[0].matches > 0
 
