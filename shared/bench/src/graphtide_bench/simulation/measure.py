@@ -195,7 +195,7 @@ def _measure(experiment: Experiment, case: Case, edges: Sequence[Edge], repeats:
 def _load(text: str, edges: Sequence[Edge]) -> tuple[_Loaded, int]:
     """Read a pattern and the records; return also how many of them its window holds."""
     (pattern,) = parse(text)
-    last_before = edges[0].ts + pattern.window.ticks(TimeUnit.MILLISECOND) if edges else 0
+    last_before = edges[0].ts + pattern.duration.ticks(TimeUnit.MILLISECOND) if edges else 0
     window = bisect_left(edges, last_before, key=lambda edge: edge.ts)
     fill = min(window, int(_MOST_TO_FILL * len(edges)))
     options = ReaderOptions(keep_raw=False)

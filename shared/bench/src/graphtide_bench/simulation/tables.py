@@ -41,8 +41,9 @@ def by_experiment(runs: Sequence[SimulationRun]) -> tuple[Table, ...]:
 
 
 def by_stretch(runs: Sequence[SimulationRun]) -> Table:
-    """Return the steps an edge in each tenth of what was timed: they stay what they are, however long the stream."""
-    stretched = [each for each in runs if each.stretches]
+    """Return the steps an edge in each tenth of what was timed, for the last value of each experiment."""
+    last = {each.experiment: each.value for each in runs if each.stretches}
+    stretched = [each for each in runs if each.stretches and last[each.experiment] == each.value]
     width = max((len(each.stretches) for each in stretched), default=0)
     rows = tuple(
         (each.experiment, each.value, each.way, f"{each.edges:,}", *(f"{steps:.1f}" for steps in each.stretches))

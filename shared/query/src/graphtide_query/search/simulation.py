@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     from graphtide_query.search.cost_model import CostModel
 
-COLOR = 530.0
+COLOR = 540.0
 """Nanoseconds for an edge that can be a query edge, under `ddst-coloring`."""
 SIGN = 490.0
 """The same under `ddst-signature`, the check of the signature with it."""
-TAKE = 440.0
-"""The same under `ddst-baseline`, without the fixpoint."""
-LOOK = 7.2
+TAKE = 490.0
+"""The same under `ddst-baseline`, without the fixpoint: taken for as much, since it cannot be told from that."""
+LOOK = 7.7
 """Nanoseconds for a step of a verification."""
 STEPS = 8.0
 """Steps of a verification for each pair of a query edge and an edge that could match it."""
