@@ -191,10 +191,7 @@ impl Coloring {
     /// Whether a vertex has as many edges of each kind as a query vertex.
     fn has_all(&self, pattern: &Pattern, place: Place, vertex: u8) -> bool {
         let first = place as usize * self.kinds;
-        pattern.kinds.iter().enumerate().all(|(kind, edges)| {
-            let of = pattern.incident[usize::from(vertex)];
-            SIDES.into_iter().all(|side| self.counts[first + kind][side] >= (of[side] & edges).count_ones())
-        })
+        pattern.needs[usize::from(vertex)].iter().all(|need| self.counts[first + need.kind][need.side] >= need.edges)
     }
 
     /// Colours all edges at a vertex again.

@@ -245,8 +245,7 @@ impl Fixpoint {
                 let count = &mut self.counts[vertex as usize * pattern.edges() + query_edge][side];
                 *count -= 1;
                 let query_vertex = pattern.ends[query_edge][side];
-                let together = pattern.incident[usize::from(query_vertex)][side].count_ones();
-                if *count < together && self.candidates.is_closed(vertex) {
+                if *count < pattern.together[query_edge][side] && self.candidates.is_closed(vertex) {
                     self.doubtful.push((vertex, query_vertex));
                 }
             }

@@ -49,8 +49,9 @@ impl<T> Numbered<T> {
         if self.entries.is_empty() {
             self.first = number;
         }
-        let left_out = number - self.first - self.entries.len() as Number;
-        self.entries.extend((0..left_out).map(|_| Entry { value, gone: true }));
+        while self.first + (self.entries.len() as Number) < number {
+            self.entries.push_back(Entry { value, gone: true });
+        }
         self.entries.push_back(Entry { value, gone: false });
     }
 

@@ -30,6 +30,14 @@ pub(crate) struct Demand {
     pub edges: u32,
 }
 
+/// A query vertex needs so many edges of a kind that leave (enter) it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    pub kind: usize,
+    pub side: usize,
+    pub edges: u32,
+}
+
 /// A checked query.
 #[derive(Debug)]
 pub(crate) struct Pattern {
@@ -49,6 +57,10 @@ pub(crate) struct Pattern {
     pub kinds: Vec<u64>,
     /// By kind, for each side: the query vertices that need edges of it.
     pub demands: Vec<[SmallVec<[Demand; 2]>; 2]>,
+    /// By query edge and side: how many query edges leave (enter) its end there, itself included.
+    pub together: Vec<[u32; 2]>,
+    /// By query vertex: the kinds and sides of which it needs edges, and how many.
+    pub needs: Vec<SmallVec<[Need; 4]>>,
     pub window: i64,
 }
 
@@ -74,6 +86,9 @@ impl Pattern {
         let later: Vec<_> = (0..count).map(after).collect();
         let kinds = kinds(query);
         let demands = kinds.iter().map(|&kind| SIDES.map(|side| demands(&incident, kind, side))).collect();
+        let at = |vertices: &[u8; 2]| SIDES.map(|side| incident[usize::from(vertices[side])][side].count_ones());
+        let together = ends.iter().map(at).collect();
+        let needs = incident.iter().map(|edges| needs(&kinds, edges)).collect();
         Ok(Self {
             all: u64::MAX >> (MOST_EDGES - count),
             last: set((0..count).filter(|&edge| later[edge] == 0)),
@@ -83,6 +98,8 @@ impl Pattern {
             later,
             kinds,
             demands,
+            together,
+            needs,
             window: query.window,
         })
     }
@@ -148,4 +165,9 @@ fn kinds(query: &Query) -> Vec<u64> {
 fn demands(incident: &[[u64; 2]], kind: u64, side: usize) -> SmallVec<[Demand; 2]> {
     let of = incident.iter().enumerate().map(|(vertex, edges)| (vertex as u8, (edges[side] & kind).count_ones()));
     of.filter(|(_, edges)| *edges > 0).map(|(vertex, edges)| Demand { vertex, edges }).collect()
+}
+
+fn needs(kinds: &[u64], incident: &[u64; 2]) -> SmallVec<[Need; 4]> {
+    let of = |(kind, edges): (usize, &u64)| SIDES.map(|side| Need { kind, side, edges: (incident[side] & edges).count_ones() });
+    kinds.iter().enumerate().flat_map(of).filter(|need| need.edges > 0).collect()
 }
