@@ -31,6 +31,7 @@ from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_preprocess.settings import Settings as PreprocessSettings
 from graphtide_query import parse
 from graphtide_testing.documents.blocks import Block, blocks_of, codes_of, headings_of, links_of
+from graphtide_testing.documents.downloads import DOWNLOADS
 from graphtide_testing.documents.exchanges import Answer, Request, exchanges
 from graphtide_testing.documents.outputs import ANY, difference, is_shown, is_shown_json
 from graphtide_testing.documents.shells import Shell
@@ -49,6 +50,7 @@ pytestmark = pytest.mark.timeout(900)
 
 ROOT: Final = Path(__file__).parents[2]
 WRITTEN: Final = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+DATA: Final = ROOT.parent / "shared" / "data"
 PAGES: Final = {str(page.relative_to(ROOT)): page for page in WRITTEN}
 WRITES: Final = os.environ.get("GRAPHTIDE_WRITE_DOCUMENTS") == "1"
 DEMO: Final = "$ .venv/bin/graphtide demo\n"
@@ -62,6 +64,8 @@ LEFT_OUT: Final = {
     ("docs/benchmarks.md", "python services/backfill/bench/measure.py "): "takes an hour, on Spark",
     ("docs/reference/backfill.md", "graphtide backfill demo/exfiltration.gtp localhost:9092/"): "needs Kafka",
     ("docs/reference/preprocess.md", "make servers-up "): "needs Kafka, and runs until it is ended",
+    ("docs/tutorials/circles.md", "curl "): "downloads; what it would bring is made of the stream at hand",
+    ("docs/tutorials/flood.md", "curl "): "downloads; what it would bring is made of the stream at hand",
     ("docs/reference/preprocess.md", "from graphtide_preprocess import windows"): "needs a session of Spark; see the slow test",
 }
 """Blocks that are not run here, by their page and beginning, and why; they are checked without being run."""
@@ -278,6 +282,9 @@ def assert_can_be_run(block: Block) -> None:
         match words:
             case [program, *arguments] if program.endswith("graphtide"):
                 parsed(arguments)
+            case ["curl", option, address]:
+                assert option.startswith("--remote-name"), f"{block.place}: {line}"
+                assert address.startswith("https://"), f"{block.place}: {line}"
             case ["make", *targets]:
                 assert set(targets) <= made(), f"{block.place}: {line}"
             case ["python", script, *_]:
@@ -395,6 +402,16 @@ def test_windows_of_a_notebook_are_made_on_spark() -> None:
         spark.stop()
 
 
+def download(page: Path, folder: Path) -> None:
+    """Write what the page has its reader download; skip the page where the stream that it is made of is not at hand."""
+    name = str(page.relative_to(ROOT))
+    if name in DOWNLOADS:
+        stream, write = DOWNLOADS[name]
+        if not (DATA / stream).exists():
+            pytest.skip(f"{stream} is not at hand")
+        write(DATA / stream, folder)
+
+
 def tell(
     page: Path,
     folder: Path,
@@ -406,6 +423,7 @@ def tell(
     """Run the blocks of a page."""
     reader = folder / "reader"
     reader.mkdir()
+    download(page, reader)
     (reader / "demo").symlink_to(demo[0])
     monkeypatch.chdir(reader)
     story = Story(reader, demo[1], server, programs(reader, *program))

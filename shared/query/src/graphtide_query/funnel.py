@@ -264,16 +264,19 @@ def _answer_lines(answer: Answer, edges: int, unit: TimeUnit) -> list[str]:
     lacks: dict[Lack, list[str]] = {}
     for name, lack in answer.lacks.items():
         lacks.setdefault(lack, []).append(name)
+    refused: dict[Reason, list[str]] = {}
+    for name, reason in answer.refused.items():
+        refused.setdefault(reason, []).append(name)
     return [
         head + left,
-        *(f"  not {name}: {_words(reason.value)}" for name, reason in answer.refused.items()),
-        *(f"  as {', '.join(names)}: {_lack_of(lack, unit)}" for lack, names in lacks.items()),
+        *(f"  not {_named(names)}: {_words(reason.value)}" for reason, names in refused.items()),
+        *(f"  as {_named(names)}: {_lack_of(lack, unit)}" for lack, names in lacks.items()),
         *(["  not held: a limit was reached"] if answer.ends is None and len(answer.refused) < edges else []),
     ]
 
 
 def _lack_of(lack: Lack, unit: TimeUnit) -> str:
-    edges, there = ", ".join(lack.edges), _few(lack.there)
+    edges, there = _named(lack.edges), _few(lack.there)
     query, data = lack.vertex or ("", "")
     verb = "enter" if lack.enters else "leave"
     match lack.reason:
@@ -287,6 +290,18 @@ def _lack_of(lack: Lack, unit: TimeUnit) -> str:
             return f"nothing that it is connected with matches {edges}{after}"
         case _:
             return "what it needs never was there all at once"
+
+
+def _named(names: Sequence[str]) -> str:
+    """Name query edges; of parallel ones, which are numbered, the first and the last."""
+    runs: list[list[str]] = []
+    for name in names:
+        stem, _, number = name.rpartition("_")
+        if runs and number.isdigit() and runs[-1][-1] == f"{stem}_{int(number) - 1}":
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
 def _few(names: Sequence[str]) -> str:
