@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use graphtide_graph::Time;
+use graphtide_graph::clock::Clock;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 pub use graphtide_simulation::why_not::Lack;
@@ -74,8 +75,8 @@ pub struct Inquiry {
     pub chosen: Option<Came>,
     /// When it was first reported in a match.
     pub matched_at: Option<Time>,
-    /// How and when it left; none while it is held.
-    pub end: Option<(Time, End)>,
+    /// How and when it left; none while it is held by the engine.
+    end: Option<(Time, End)>,
     edge: EdgeRef,
     own: usize,
     companions: Vec<Companion>,
@@ -179,6 +180,7 @@ impl Inquiry {
 #[derive(Debug)]
 pub struct Inquiries {
     query: Query,
+    clock: Clock,
     asked: Vec<String>,
     /// Most edges to choose.
     most: usize,
@@ -189,8 +191,8 @@ pub struct Inquiries {
 
 impl Inquiries {
     /// Inquires into edges of these ids, and chooses so many others.
-    pub fn new(query: Query, asked: Vec<String>, most: usize) -> Self {
-        Self { query, asked, most, all: Vec::new(), now: Time::MIN }
+    pub fn new(query: Query, clock: Clock, asked: Vec<String>, most: usize) -> Self {
+        Self { query, clock, asked, most, all: Vec::new(), now: Time::MIN }
     }
 
     /// The query that the edges are held for.
@@ -236,10 +238,22 @@ impl Inquiries {
         self.now = now;
         for inquiry in &mut self.all {
             if inquiry.end.is_none() && !engine.holds(inquiry.edge) {
-                let passed = inquiry.ts.saturating_add(self.query.window).saturating_add(1);
-                inquiry.end = Some((if end == End::Expired { now.min(passed) } else { now }, end));
+                let at = if end == End::Expired {
+                    passes(self.clock, &self.query, inquiry.ts).map_or(now, |passed| passed.min(now))
+                } else {
+                    now
+                };
+                inquiry.end = Some((at, end));
             }
         }
+    }
+
+    /// How and when an edge left, if it has by now. An edge that newer ones pushed out of a window of edges has left when the
+    /// pattern takes its next edge.
+    pub fn end(&self, inquiry: &Inquiry, now: Time) -> Option<(Time, End)> {
+        let expired =
+            passes(self.clock, &self.query, inquiry.ts).filter(|&passed| passed <= now).map(|passed| (passed, End::Expired));
+        inquiry.end.or(expired)
     }
 
     /// Ends all inquiries, for no edge is held any more.
@@ -260,5 +274,13 @@ impl Inquiries {
             self.all.remove(place);
             true
         })
+    }
+}
+
+/// The first time at which an edge of this time is not in a window of time.
+fn passes(clock: Clock, query: &Query, ts: Time) -> Option<Time> {
+    match clock {
+        Clock::Time => Some(ts.saturating_add(query.window).saturating_add(1)),
+        Clock::Edges => None,
     }
 }

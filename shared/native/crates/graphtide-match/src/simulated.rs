@@ -266,7 +266,7 @@ impl Simulated {
 
     /// Inquires into edges of these ids from now on, and into so many others that come near a match.
     pub fn inquire(&mut self, asked: Vec<String>, most: usize) {
-        self.inquiries = Some(Box::new(Inquiries::new(self.query.clone(), asked, most)));
+        self.inquiries = Some(Box::new(Inquiries::new(self.query.clone(), self.clock, asked, most)));
     }
 
     /// What was found about single edges; none unless it was asked for.

@@ -61,9 +61,8 @@ fn answer<'py>(py: Python<'py>, answer: &Answer<'_>) -> PyResult<Bound<'py, PyDi
     dict.set_item("ends", answer.inquiry.map(Inquiry::ends))?;
     dict.set_item("chosen", answer.inquiry.is_some_and(|inquiry| inquiry.chosen.is_some()))?;
     dict.set_item("matched_at", answer.inquiry.and_then(|inquiry| inquiry.matched_at))?;
-    let end = answer.inquiry.and_then(|inquiry| inquiry.end);
-    dict.set_item("left_at", end.map(|(at, _)| at))?;
-    dict.set_item("left", end.map(|(_, end)| end.as_str()))?;
+    dict.set_item("left_at", answer.end.map(|(at, _)| at))?;
+    dict.set_item("left", answer.end.map(|(_, end)| end.as_str()))?;
     Ok(dict)
 }
 

@@ -1,11 +1,11 @@
 //! What was told of the patterns, in the names of their plans.
 
+use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
 
 use super::{Matcher, Record, Registered};
-use crate::inquiry::{Inquiry, Named};
+use crate::inquiry::{End, Inquiry, Named};
 use crate::trace::{Fates, NearMiss, Node, Part, Reason, Tally};
-use graphtide_graph::Time;
 
 /// What one step of a plan looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub struct Answer<'a> {
     pub refused: Vec<(u8, Reason)>,
     /// What became of it; none if it fits no query edge, or was not held.
     pub inquiry: Option<&'a Inquiry>,
+    /// How and when it left, if it did.
+    pub end: Option<(Time, End)>,
     /// What it lacks for each query edge that it fits; nothing if it had a match.
     pub lacks: Vec<Named>,
 }
@@ -100,18 +102,21 @@ impl Matcher {
             Some(_) => Vec::new(),
             None => inquiry.lacks(inquiries.query()),
         };
+        let end = |inquiry: &Inquiry| inquiries.end(inquiry, self.now);
         let seen = self.asked.iter().flat_map(|asked| &asked.seen).map(|seen| {
             let inquiry =
                 all.iter().copied().find(|found| found.chosen.is_none() && (&found.id, found.ts) == (&seen.id, seen.ts));
             let refused = pattern.signatures.iter().map(|&signature| seen.refused[signature as usize]);
             let refused = (0..).zip(refused).filter_map(|(edge, reason)| reason.map(|reason| (edge, reason))).collect();
-            Answer { id: &seen.id, ts: seen.ts, refused, inquiry, lacks: inquiry.map_or_else(Vec::new, lacks) }
+            let end = inquiry.and_then(end);
+            Answer { id: &seen.id, ts: seen.ts, refused, inquiry, end, lacks: inquiry.map_or_else(Vec::new, lacks) }
         });
         let chosen = all.iter().copied().filter(|inquiry| inquiry.chosen.is_some()).map(|inquiry| Answer {
             id: &inquiry.id,
             ts: inquiry.ts,
             refused: Vec::new(),
             inquiry: Some(inquiry),
+            end: end(inquiry),
             lacks: lacks(inquiry),
         });
         seen.chain(chosen).collect()
