@@ -42,7 +42,7 @@ class Lives:
         oracle = SimulationOracle(pattern)
         self.edges: list[Edge] = []
         self.shared: list[set[int]] = []
-        self.matched_at: dict[EdgeId, int] = {}
+        self.matched: dict[EdgeId, tuple[int, EdgeId]] = {}
         self.left: dict[EdgeId, Left] = {}
         self.now = max((record.ts for record in records), default=0)
         for record in records:
@@ -54,8 +54,10 @@ class Lives:
                 self.shared.append(set())
             for told in oracle.push(record):
                 if told.kind is not MatchKind.RETRACT:
-                    for _, name in told.pairs:
-                        self.matched_at.setdefault(name, told.detected_at)
+                    names = {name for _, name in told.pairs}
+                    oldest = next(edge.id for edge in self.edges if edge.id in names)
+                    for name in names:
+                        self.matched.setdefault(name, (told.detected_at, told.component or oldest))
             together = {number for number in oracle._inside if number > consumed}  # noqa: SLF001
             for number in together:
                 self.shared[number] |= together
@@ -78,7 +80,8 @@ def assert_true(pattern: SubgraphPattern, lives: Lives, answer: Answer) -> str:
     assert answer.refused.keys() >= {each.name for each in pattern.edges} - by_itself
     refused_more = by_itself & answer.refused.keys()
     by_itself -= refused_more
-    assert answer.matched_at == lives.matched_at.get(edge.id)
+    matched = None if answer.matched_at is None else (answer.matched_at, answer.component)
+    assert matched == lives.matched.get(edge.id)
     gone = lives.left.get(edge.id)
     if by_itself and gone is not None:
         assert answer.left is not None

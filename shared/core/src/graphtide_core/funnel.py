@@ -203,6 +203,7 @@ class Answer:
         is_asked: whether it was asked about; else it came near a match.
         refused: the query edges that it is not by itself, by name, and why; known of edges that were asked about.
         matched_at: when it was first reported in a match; None if it never was.
+        component: id of the oldest edge of that match.
         lacks: what it lacks for each query edge that it fits by itself, by name; empty if it had a match.
         left: how and when it left; None if it is held, or never was.
     """
@@ -213,6 +214,7 @@ class Answer:
     is_asked: bool
     refused: Mapping[str, Reason]
     matched_at: EventTime | None
+    component: EdgeId | None
     lacks: Mapping[str, Lack]
     left: tuple[Left, EventTime] | None
 

@@ -44,6 +44,7 @@ class _NativeAnswer(TypedDict):
     ends: tuple[str, str] | None
     chosen: bool
     matched_at: int | None
+    component: str | None
     left_at: int | None
     left: str | None
 
@@ -100,7 +101,7 @@ def _near_miss(native: _NativeMiss, pattern: SubgraphPattern) -> NearMiss:
 
 def _answer(native: _NativeAnswer, pattern: SubgraphPattern) -> Answer:
     names = [edge.name for edge in pattern.edges]
-    ends, left, left_at = native["ends"], native["left"], native["left_at"]
+    ends, component, left, left_at = native["ends"], native["component"], native["left"], native["left_at"]
     return Answer(
         id=EdgeId(native["id"]),
         ts=EventTime(native["ts"]),
@@ -108,6 +109,7 @@ def _answer(native: _NativeAnswer, pattern: SubgraphPattern) -> Answer:
         is_asked=not native["chosen"],
         refused={names[place]: Reason(reason) for place, reason in native["refused"]},
         matched_at=_time(native["matched_at"]),
+        component=None if component is None else EdgeId(component),
         lacks={names[lack["edge"]]: _lack(lack, pattern) for lack in native["lacks"]},
         left=None if left is None or left_at is None else (Left(left), EventTime(left_at)),
     )

@@ -147,6 +147,7 @@ def _answer_object(answer: Answer) -> dict[str, object]:
         "asked": answer.is_asked,
         "refused": {name: reason.value for name, reason in answer.refused.items()},
         "matched_at": answer.matched_at,
+        "component": answer.component,
         "lacks": {
             name: {
                 "reason": lack.reason.value,
@@ -259,7 +260,9 @@ def _answer_lines(answer: Answer, edges: int, unit: TimeUnit) -> list[str]:
     ends = f", from {answer.ends[0]} to {answer.ends[1]}" if answer.ends else ""
     head = f"edge {answer.id} at {iso_time(answer.ts, unit)}{ends}"
     if answer.matched_at is not None:
-        return [f"{head}: in a match, first told at {iso_time(answer.matched_at, unit)}"]
+        return [
+            f"{head}: in a match, first told at {iso_time(answer.matched_at, unit)}, of which {answer.component} is the oldest"
+        ]
     left = f", {_words(answer.left[0].value)} at {iso_time(answer.left[1], unit)}" if answer.left else ""
     lacks: dict[Lack, list[str]] = {}
     for name, lack in answer.lacks.items():

@@ -73,8 +73,8 @@ pub struct Inquiry {
     pub ts: Time,
     /// How far it came on arrival, if it was chosen for that.
     pub chosen: Option<Came>,
-    /// When it was first reported in a match.
-    pub matched_at: Option<Time>,
+    /// When it was first reported in a match, and the id of the oldest edge there.
+    pub matched: Option<(Time, String)>,
     /// How and when it left; none while it is held by the engine.
     end: Option<(Time, End)>,
     edge: EdgeRef,
@@ -113,7 +113,7 @@ impl Inquiry {
             id: names.store.id(edge).to_string(),
             ts: names.store.get(edge).ts,
             chosen,
-            matched_at: None,
+            matched: None,
             end: None,
             edge,
             own: 0,
@@ -219,16 +219,16 @@ impl Inquiries {
         }
     }
 
-    /// Notes which edges have a match now.
-    pub fn matched(&mut self, found: &Found) {
+    /// Notes which edges have a match, now that an edge came: nothing else gives one its first.
+    pub fn note(&mut self, found: &Found, names: Names<'_>) {
         for component in found.components().iter().filter(|component| component.kind != found::Kind::Retract) {
             let pairs = found.pairs(component);
             let is_in = |edge: EdgeRef| pairs.iter().any(|&(_, of)| of == edge);
             self.all.retain_mut(|inquiry| {
-                if inquiry.end.is_none() && inquiry.matched_at.is_none() && is_in(inquiry.edge) {
-                    inquiry.matched_at = Some(component.detected_at);
+                if inquiry.end.is_none() && inquiry.matched.is_none() && is_in(inquiry.edge) {
+                    inquiry.matched = Some((component.detected_at, names.store.id(component.id).to_string()));
                 }
-                inquiry.chosen.is_none() || inquiry.matched_at.is_none()
+                inquiry.chosen.is_none() || inquiry.matched.is_none()
             });
         }
     }

@@ -105,6 +105,7 @@ impl Simulated {
             let names = Names { store: arrival.store, vertices: arrival.names };
             let came = Came::between(&before, &self.engine.funnel());
             inquiries.take((arrival.edge, taken.fits), came, names, &self.engine);
+            inquiries.note(&self.found, names);
         }
         self.hand_over(rows);
         self.close(arrival.ts, End::Consumed);
@@ -317,9 +318,6 @@ impl Simulated {
     }
 
     fn hand_over(&mut self, rows: &mut Rows) {
-        if let Some(inquiries) = &mut self.inquiries {
-            inquiries.matched(&self.found);
-        }
         for component in self.found.components() {
             let (pairs, former) = (self.found.pairs(component), self.found.former(component));
             rows.push_component(self.pattern, (component.kind, component.detected_at, component.id), pairs, former);

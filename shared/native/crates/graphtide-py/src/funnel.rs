@@ -60,7 +60,9 @@ fn answer<'py>(py: Python<'py>, answer: &Answer<'_>) -> PyResult<Bound<'py, PyDi
     dict.set_item("lacks", answer.lacks.iter().map(|named| lack(py, named)).collect::<PyResult<Vec<_>>>()?)?;
     dict.set_item("ends", answer.inquiry.map(Inquiry::ends))?;
     dict.set_item("chosen", answer.inquiry.is_some_and(|inquiry| inquiry.chosen.is_some()))?;
-    dict.set_item("matched_at", answer.inquiry.and_then(|inquiry| inquiry.matched_at))?;
+    let matched = answer.inquiry.and_then(|inquiry| inquiry.matched.as_ref());
+    dict.set_item("matched_at", matched.map(|(at, _)| at))?;
+    dict.set_item("component", matched.map(|(_, oldest)| oldest))?;
     dict.set_item("left_at", answer.end.map(|(at, _)| at))?;
     dict.set_item("left", answer.end.map(|(_, end)| end.as_str()))?;
     Ok(dict)

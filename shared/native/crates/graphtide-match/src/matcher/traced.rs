@@ -98,7 +98,7 @@ impl Matcher {
     fn answers<'a>(&'a self, pattern: &'a Registered) -> Vec<Answer<'a>> {
         let Some(inquiries) = pattern.inquiries() else { return Vec::new() };
         let all = inquiries.all();
-        let lacks = |inquiry: &Inquiry| match inquiry.matched_at {
+        let lacks = |inquiry: &Inquiry| match inquiry.matched {
             Some(_) => Vec::new(),
             None => inquiry.lacks(inquiries.query()),
         };
