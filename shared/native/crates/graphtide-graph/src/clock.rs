@@ -14,6 +14,9 @@ pub enum Clock {
     Edges,
 }
 
+/// Every clock.
+pub const CLOCKS: [Clock; 2] = [Clock::Time, Clock::Edges];
+
 /// What both clocks show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {

@@ -91,8 +91,10 @@ pub struct EdgeStore {
     first: u64,
     width: usize,
     attributes: VecDeque<OwnedValue>,
-    /// How many edges had come with each, if that is kept.
-    counted: Option<VecDeque<i64>>,
+    /// Whether it is kept how many edges had come with each.
+    counts: bool,
+    /// That of each, or nothing.
+    counted: VecDeque<i64>,
     texts: TextQueue,
     /// Deleted edges still held: few, or none.
     deleted: HashSet<u32, FxBuildHasher>,
@@ -107,14 +109,28 @@ impl EdgeStore {
 
     /// Keeps from now on how many edges had come with each. Those held already count as having come before all.
     pub fn count(&mut self) {
-        self.counted.get_or_insert_with(|| std::iter::repeat_n(i64::MIN, self.edges.len()).collect());
+        self.counts = true;
+        self.counted.resize(self.edges.len(), i64::MIN);
     }
 
-    /// Appends an edge; it comes not before any stored edge.
+    /// Whether it keeps how many edges had come with each.
+    pub fn counts(&self) -> bool {
+        self.counts
+    }
+
+    /// Says how many edges had come with the one appended last, itself included; once for each, if the store keeps that.
+    #[inline]
+    pub fn number(&mut self, edges: i64) {
+        if self.counts {
+            self.counted.push_back(edges);
+        }
+    }
+
+    /// Appends an edge; its time is not before that of any stored edge.
     #[inline]
     pub fn push<'v>(
         &mut self,
-        (now, class): (Now, u32),
+        (ts, class): (Time, u32),
         (source, target): (Vertex, Vertex),
         id: IdRef<'_>,
         attributes: impl IntoIterator<Item = ValueRef<'v>>,
@@ -124,10 +140,7 @@ impl EdgeStore {
             IdRef::Made(number) => (number, MADE),
             IdRef::Given(KeyRef::Text(text)) => (self.texts.push(text), text.len() as u32),
         };
-        self.edges.push_back(StoredEdge { ts: now.ts, source, target, class, id, id_length });
-        if let Some(counted) = &mut self.counted {
-            counted.push_back(now.edges);
-        }
+        self.edges.push_back(StoredEdge { ts, source, target, class, id, id_length });
         if self.width > 0 {
             self.attributes.extend(attributes.into_iter().take(self.width).map(OwnedValue::new));
         }
@@ -196,9 +209,7 @@ impl EdgeStore {
                 self.texts.pop_back(edge.id, edge.id_length);
             }
             self.attributes.truncate(self.edges.len() * self.width);
-            if let Some(counted) = &mut self.counted {
-                counted.pop_back();
-            }
+            self.counted.pop_back();
         }
     }
 
@@ -242,18 +253,18 @@ impl EdgeStore {
         }
     }
 
-    /// Removes the oldest edge if its time is before `alive_from`.
+    /// Removes the oldest edge if it came before `alive_from` on both clocks.
     #[inline]
-    pub fn pop_expired(&mut self, alive_from: Time) -> Option<StoredEdge> {
+    pub fn pop_expired(&mut self, alive_from: Now) -> Option<StoredEdge> {
         if !self.late.is_empty()
             && let Some((edge, stored)) = self.oldest()
             && edge.is_late()
-            && stored.ts < alive_from
+            && stored.ts < alive_from.ts
         {
             self.deleted.remove(&edge.0);
             return self.late.pop_oldest();
         }
-        if self.edges.front()?.ts >= alive_from {
+        if self.edges.front()?.ts >= alive_from.ts || self.counted.front().is_some_and(|&edges| edges >= alive_from.edges) {
             return None;
         }
         self.pop_oldest()
@@ -267,9 +278,7 @@ impl EdgeStore {
             self.deleted.remove(&(self.first as u32 & !LATE));
         }
         self.first += 1;
-        if let Some(counted) = &mut self.counted {
-            counted.pop_front();
-        }
+        self.counted.pop_front();
         self.attributes.drain(..self.width);
         if edge.has_text() {
             self.texts.pop_front(edge.id, edge.id_length);
@@ -305,10 +314,8 @@ impl EdgeStore {
     /// When an edge of the window came, on both clocks.
     #[inline]
     pub fn born(&self, edge: EdgeRef) -> Now {
-        let edges = match &self.counted {
-            Some(counted) if !edge.is_late() => counted[self.place(edge)],
-            _ => i64::MIN,
-        };
+        let is_known = self.counts && !edge.is_late();
+        let edges = if is_known { self.counted[self.place(edge)] } else { i64::MIN };
         Now { ts: self.get(edge).ts, edges }
     }
 
@@ -375,7 +382,7 @@ impl EdgeStore {
     /// Bytes that the edges held take, texts of attributes apart.
     pub fn bytes(&self) -> usize {
         let late = self.late.bytes();
-        let counted = self.counted.as_ref().map_or(0, |counted| counted.len() * size_of::<i64>());
+        let counted = self.counted.len() * size_of::<i64>();
         let edges = self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>());
         edges + counted + self.texts.len() + late
     }
@@ -386,14 +393,14 @@ mod tests {
     use super::*;
 
     fn push(store: &mut EdgeStore, ts: Time, id: &str) -> EdgeRef {
-        store.push((Now::uncounted(ts), 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::parse(id)), [])
+        store.push((ts, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::parse(id)), [])
     }
 
     #[test]
     fn ids_survive_the_expiry_of_older_edges() {
         let mut store = EdgeStore::default();
         let edges: Vec<EdgeRef> = (0..5000).map(|n| push(&mut store, n, &format!("flow-{n}"))).collect();
-        while store.pop_expired(4000).is_some() {}
+        while store.pop_expired(Now::uncounted(4000)).is_some() {}
         assert_eq!(store.len(), 1000);
         assert_eq!(store.oldest().map(|(edge, _)| edge), Some(edges[4000]));
         for (n, &edge) in edges.iter().enumerate().skip(4000) {
@@ -408,8 +415,11 @@ mod tests {
         let mut store = EdgeStore::default();
         let before = push(&mut store, 1, "a");
         store.count();
-        let at = |edges| (Now { ts: 1, edges }, 0);
-        let edges: Vec<EdgeRef> = [7, 9].map(|edges| store.push(at(edges), (Vertex(0), Vertex(1)), IdRef::Made(0), [])).into();
+        let edges = [7, 9].map(|edges| {
+            let edge = push(&mut store, 1, "b");
+            store.number(edges);
+            edge
+        });
         let came = |store: &EdgeStore, edge| (store.came(edge, Clock::Time), store.came(edge, Clock::Edges));
         assert_eq!([before, edges[0], edges[1]].map(|edge| came(&store, edge)), [(1, i64::MIN), (1, 7), (1, 9)]);
         store.pop_oldest();
@@ -425,7 +435,7 @@ mod tests {
         let (one, other) = (push(&mut store, 1, "a"), push(&mut store, 2, "b"));
         store.delete(one);
         assert!(store.has_deleted() && store.is_deleted(one) && !store.is_deleted(other));
-        store.pop_expired(2);
+        store.pop_expired(Now::uncounted(2));
         assert!(!store.has_deleted());
     }
 
@@ -434,7 +444,7 @@ mod tests {
         let mut store = EdgeStore::new(1);
         let given = |text| IdRef::Given(KeyRef::parse(text));
         let ends = (Vertex(0), Vertex(1));
-        let mut push = |ts| store.push((Now::uncounted(ts), 7), ends, IdRef::Made(7), [ValueRef::Int(ts)]);
+        let mut push = |ts| store.push((ts, 7), ends, IdRef::Made(7), [ValueRef::Int(ts)]);
         let edges: Vec<EdgeRef> = [1, 3, 3, 5].map(&mut push).into();
         let late: Vec<EdgeRef> = [(3, "x"), (1, "9"), (4, "y")]
             .map(|(ts, id)| store.push_late((ts, 8), ends, given(id), [ValueRef::Text(id)]))
@@ -451,7 +461,7 @@ mod tests {
         assert_eq!(store.attributes(edges[1]).collect::<Vec<_>>(), [ValueRef::Int(3), ValueRef::Int(5)]);
         assert_eq!(store.attributes(edges[3]).collect::<Vec<_>>(), [ValueRef::Int(5), ValueRef::Null]);
         store.delete(late[0]);
-        let left: Vec<Time> = std::iter::from_fn(|| store.pop_expired(4)).map(|edge| edge.ts).collect();
+        let left: Vec<Time> = std::iter::from_fn(|| store.pop_expired(Now::uncounted(4))).map(|edge| edge.ts).collect();
         assert_eq!(left, [1, 1, 3, 3, 3]);
         assert!(!store.has_deleted());
         assert_eq!(
@@ -460,19 +470,17 @@ mod tests {
             "its place is used again"
         );
         store.settle_late();
-        assert_eq!(std::iter::from_fn(|| store.pop_expired(9)).count(), 3);
+        assert_eq!(std::iter::from_fn(|| store.pop_expired(Now::uncounted(9))).count(), 3);
         assert!(store.is_empty());
     }
 
     #[test]
     fn taking_back_the_last_edge_leaves_no_trace() {
         let mut store = EdgeStore::new(1);
-        let kept =
-            store.push((Now::uncounted(1), 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("kept")), [ValueRef::Int(1)]);
-        store.push((Now::uncounted(2), 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("gone")), [ValueRef::Int(2)]);
+        let kept = store.push((1, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("kept")), [ValueRef::Int(1)]);
+        store.push((2, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("gone")), [ValueRef::Int(2)]);
         store.pop_back();
-        let next =
-            store.push((Now::uncounted(2), 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("next")), [ValueRef::Int(3)]);
+        let next = store.push((2, 0), (Vertex(0), Vertex(1)), IdRef::Given(KeyRef::Text("next")), [ValueRef::Int(3)]);
         assert_eq!((store.id(kept), store.id(next)), (IdRef::Given(KeyRef::Text("kept")), IdRef::Given(KeyRef::Text("next"))));
         assert_eq!((store.attribute(kept, 0), store.attribute(next, 0)), (ValueRef::Int(1), ValueRef::Int(3)));
     }

@@ -44,10 +44,10 @@ impl LiveEdges {
     #[inline]
     pub(super) fn push(&mut self, ts: Time, code: u32, ends: (Vertex, Vertex), id: IdRef<'_>) {
         if self.by_id.is_none() {
-            self.store.push((Now::uncounted(ts), code), ends, IdRef::Made(0), []);
+            self.store.push((ts, code), ends, IdRef::Made(0), []);
             return;
         }
-        let edge = self.store.push((Now::uncounted(ts), code), ends, id, []);
+        let edge = self.store.push((ts, code), ends, id, []);
         self.name(edge);
     }
 
@@ -55,7 +55,7 @@ impl LiveEdges {
     #[inline]
     pub(super) fn pop_expired(&mut self, alive_from: Time) -> Option<StoredEdge> {
         if self.by_id.is_none() {
-            return self.store.pop_expired(alive_from);
+            return self.store.pop_expired(Now::uncounted(alive_from));
         }
         let (edge, stored) = self.store.oldest()?;
         if stored.ts >= alive_from {
@@ -134,7 +134,7 @@ impl LiveEdges {
             if stored.class == DELETED {
                 continue;
             }
-            let moved = swept.store.push((Now::uncounted(stored.ts), stored.class), (stored.source, stored.target), id, []);
+            let moved = swept.store.push((stored.ts, stored.class), (stored.source, stored.target), id, []);
             // An edge that lost its id to a later one does not get it back.
             if self.by_id.as_ref().is_some_and(|by_id| by_id.find(hash(id), |other| *other == edge).is_some()) {
                 swept.name(moved);

@@ -244,11 +244,14 @@ impl Matcher {
         if from == 0 {
             self.selected.clear();
         }
-        match (self.seen.is_some(), self.allowances.is_some()) {
-            (false, false) => self.take_all::<false, false>(batch, from, most, meter),
-            (false, true) => self.take_all::<false, true>(batch, from, most, meter),
-            (true, false) => self.take_all::<true, false>(batch, from, most, meter),
-            (true, true) => self.take_all::<true, true>(batch, from, most, meter),
+        // Where edges are counted, it is as if work were bounded: what is compiled once more is enough so.
+        match (self.seen.is_some(), self.allowances.is_some(), self.store.counts()) {
+            (false, false, false) => self.take_all::<false, false, false>(batch, from, most, meter),
+            (false, true, false) => self.take_all::<false, true, false>(batch, from, most, meter),
+            (true, false, false) => self.take_all::<true, false, false>(batch, from, most, meter),
+            (true, true, false) => self.take_all::<true, true, false>(batch, from, most, meter),
+            (false, _, true) => self.take_all::<false, true, true>(batch, from, most, meter),
+            (true, _, true) => self.take_all::<true, true, true>(batch, from, most, meter),
         }
     }
 
@@ -271,7 +274,7 @@ impl Matcher {
         }
     }
 
-    fn take_all<const TRACED: bool, const BOUNDED: bool>(
+    fn take_all<const TRACED: bool, const BOUNDED: bool, const COUNTED: bool>(
         &mut self,
         batch: &EdgeBatch,
         from: usize,
@@ -286,7 +289,7 @@ impl Matcher {
         while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
             let end = batch.len().min(row + CHUNK);
             while row < end && self.rows.len() < most {
-                match self.take::<TRACED, BOUNDED>(batch, row, &mut progress.matches, meter) {
+                match self.take::<TRACED, BOUNDED, COUNTED>(batch, row, &mut progress.matches, meter) {
                     Next::Record => row += 1,
                     Next::End => {
                         row += 1;
@@ -311,7 +314,7 @@ impl Matcher {
     }
 
     #[inline]
-    fn take<const TRACED: bool, const BOUNDED: bool>(
+    fn take<const TRACED: bool, const BOUNDED: bool, const COUNTED: bool>(
         &mut self,
         batch: &EdgeBatch,
         row: usize,
@@ -322,9 +325,7 @@ impl Matcher {
         let ts = batch.ts()[row];
         self.now = self.now.max(ts);
         if self.timers.may_be_due(self.now) {
-            let is_deletion = batch.operations()[row] == Operation::Delete;
-            let now = self.now();
-            self.tell_expiry(Now { edges: now.edges - i64::from(is_deletion), ..now }, meter);
+            self.tell_expiry_before(batch, row, meter);
         }
         if batch.operations()[row] == Operation::Delete {
             self.deleting += 1;
@@ -347,7 +348,7 @@ impl Matcher {
             return Next::Record;
         }
         self.select(row);
-        self.insert::<TRACED, BOUNDED>(batch, row, class, &satisfied, meter)
+        self.insert::<TRACED, BOUNDED, COUNTED>(batch, row, class, &satisfied, meter)
     }
 
     #[inline]
@@ -357,7 +358,7 @@ impl Matcher {
         }
     }
 
-    fn insert<const TRACED: bool, const BOUNDED: bool>(
+    fn insert<const TRACED: bool, const BOUNDED: bool, const COUNTED: bool>(
         &mut self,
         batch: &EdgeBatch,
         row: usize,
@@ -365,12 +366,16 @@ impl Matcher {
         satisfied: &[SignatureId],
         meter: &mut Meter<'_>,
     ) -> Next {
-        let (ts, now) = (batch.ts()[row], Now { ts: batch.ts()[row], ..self.now() });
+        let ts = batch.ts()[row];
         let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
         let kept = self.kept_columns.iter().map(|&column| record.value(column));
         let mark = self.satisfied.as_mut().map_or(class, |sets| sets.acquire(satisfied));
-        let edge = self.store.push((now, mark), ends, batch.id(row), kept);
+        let edge = self.store.push((ts, mark), ends, batch.id(row), kept);
+        let edges = if COUNTED { self.now().edges } else { 0 };
+        if COUNTED {
+            self.store.number(edges);
+        }
         let arrival =
             Arrival { ts, at: ts, source: ends.0, target: ends.1, edge, satisfied, store: &self.store, names: &self.vertices };
         let mut held = false;
@@ -392,12 +397,11 @@ impl Matcher {
                     self.occupied.push(target.pattern);
                 }
                 let counted;
-                let arrival = match pattern.clock {
-                    Clock::Time => &arrival,
-                    Clock::Edges => {
-                        counted = Arrival { at: now.edges, ..arrival };
-                        &counted
-                    }
+                let arrival = if COUNTED && pattern.clock == Clock::Edges {
+                    counted = Arrival { at: edges, ..arrival };
+                    &counted
+                } else {
+                    &arrival
                 };
                 let before = pattern.live();
                 let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
@@ -439,25 +443,18 @@ impl Matcher {
         }
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(self.live as u64);
         for &signature in satisfied {
-            held |= self.postings.add(signature, now, ends, edge, meter);
+            held |= self.postings.add(signature, ts, ends, edge, meter);
+            if COUNTED {
+                held |= self.postings.add_counted(signature, edges, ends, edge, meter);
+            }
         }
         if TRACED {
             self.patterns.iter_mut().for_each(|pattern| pattern.trace_kept(satisfied, edge, &self.postings));
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
         if held || self.satisfied.is_some() || !self.rows.is_empty() {
-            if let Some(ids) = &mut self.ids {
-                let store = &self.store;
-                // An id may come again once its first edge has left the window, which the store may still hold.
-                // What was made is never deleted.
-                let id = batch.id(row);
-                match ids.find_mut(hash(id), |&edge| store.id(edge) == id) {
-                    _ if id.is_made() => {}
-                    Some(known) => *known = edge,
-                    None => {
-                        ids.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
-                    }
-                }
+            if self.ids.is_some() {
+                self.name(edge, batch, row);
             }
         } else {
             self.store.pop_back();
@@ -465,6 +462,22 @@ impl Matcher {
             self.vertices.release(ends.1);
         }
         next
+    }
+
+    /// Lets the newest edge be found by its id, where edges may be deleted.
+    // Inlined, it would take registers from every record.
+    #[inline(never)]
+    fn name(&mut self, edge: EdgeRef, batch: &EdgeBatch, row: usize) {
+        let (Some(ids), store, id) = (&mut self.ids, &self.store, batch.id(row)) else { return };
+        // An id may come again once its first edge has left the window, which the store may still hold.
+        // What was made is never deleted.
+        match ids.find_mut(hash(id), |&edge| store.id(edge) == id) {
+            _ if id.is_made() => {}
+            Some(known) => *known = edge,
+            None => {
+                ids.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
+            }
+        }
     }
 
     fn delete(&mut self, id: IdRef<'_>, ts: Time, out: &mut MatchBatch, meter: &mut Meter<'_>) {
@@ -558,6 +571,14 @@ impl Matcher {
         Now { ts: self.now, edges: (self.totals.records - self.deleting).cast_signed() }
     }
 
+    /// Lets patterns tell what follows from a record's place in the stream alone.
+    #[cold]
+    fn tell_expiry_before(&mut self, batch: &EdgeBatch, row: usize, meter: &mut Meter<'_>) {
+        let Now { ts, edges } = self.now();
+        let is_deletion = batch.operations()[row] == Operation::Delete;
+        self.tell_expiry(Now { ts, edges: edges - i64::from(is_deletion) }, meter);
+    }
+
     /// Lets patterns tell what follows from the time alone, or from how many edges came.
     #[cold]
     fn tell_expiry(&mut self, now: Now, meter: &mut Meter<'_>) {
@@ -616,20 +637,16 @@ impl Matcher {
         }
         loop {
             meter.tick(1);
-            if let Some((edge, _)) = self.store.oldest()
-                && self.store.came(edge, Clock::Edges) >= alive_from.edges
-            {
-                break;
-            }
             // The id is read while the store still has the edge.
             if let Some(ids) = &mut self.ids
                 && let Some((edge, stored)) = self.store.oldest()
                 && stored.ts < alive_from.ts
+                && self.store.came(edge, Clock::Edges) < alive_from.edges
                 && let Ok(entry) = ids.find_entry(hash(self.store.id(edge)), |&other| other == edge)
             {
                 entry.remove();
             }
-            let Some(edge) = self.store.pop_expired(alive_from.ts) else { break };
+            let Some(edge) = self.store.pop_expired(alive_from) else { break };
             if let Some(sets) = &mut self.satisfied {
                 sets.release(edge.class);
             }

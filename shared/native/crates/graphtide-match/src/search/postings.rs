@@ -1,8 +1,9 @@
 //! The window's edges of every signature, listed by source, by target and by both, newest first.
 //!
 //! Invariant: an entry's `previous` is the next older entry of the same list; a list ends at the first entry that has left the
-//! ring or the reader's window. Patterns that share a signature share its lists, whatever their windows, as far as these are measured
-//! by one clock: on it lies when an entry came. The heads of all lists lie in one table, so that asking thousands of patterns' lists touches memory in proportion to the edges alive.
+//! ring or the reader's window. Patterns that share a signature share its lists, whatever their windows, as far as these are
+//! measured by one clock: on that clock lies when an entry came. The heads of all lists lie in one table, so that asking thousands
+//! of patterns' lists touches memory in proportion to the edges alive.
 //! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
 //! of no use. Narrowed lists of equal gates are one, too.
 //! Readers come and go. A reader of a longer window brings edges with it, of which the lists are made anew
@@ -12,7 +13,8 @@
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
-use graphtide_graph::clock::{Clock, Now};
+use graphtide_graph::Time;
+use graphtide_graph::clock::{CLOCKS, Clock, Now};
 use graphtide_graph::store::{EdgeRef, find_in_order};
 use graphtide_graph::vertex::Vertex;
 use hashbrown::HashTable;
@@ -114,13 +116,12 @@ struct Narrowed {
     gates: Vec<Gate>,
 }
 
-/// Lists of one signature.
+/// Lists of one signature for windows by one clock.
 #[derive(Debug)]
 struct Lists {
-    /// Of all its edges, for windows of time; [`NONE`] if nobody reads them.
+    /// Of all its edges; [`NONE`] if nobody reads them.
     whole: RingId,
-    /// The others; without gates, of all its edges, for windows that count. Those that a gate reads are older than those it is a
-    /// gate of.
+    /// Those that a gate reads are older than those it is a gate of.
     narrowed: Vec<Narrowed>,
 }
 
@@ -130,7 +131,8 @@ pub struct Postings {
     rings: Vec<Ring>,
     /// Numbers that may be given again.
     free: Vec<RingId>,
-    by_signature: Vec<Lists>,
+    /// By clock.
+    by_signature: [Vec<Lists>; 2],
     heads: HashTable<Head>,
     next_reader: ReaderId,
 }
@@ -167,7 +169,9 @@ fn hash(list: u32, key: u64) -> u64 {
 impl Postings {
     /// Has room for that many signatures; nobody reads lists of new ones yet.
     pub fn grow(&mut self, signatures: usize) {
-        self.by_signature.resize_with(signatures, || Lists { whole: NONE, narrowed: Vec::new() });
+        for lists in &mut self.by_signature {
+            lists.resize_with(signatures, || Lists { whole: NONE, narrowed: Vec::new() });
+        }
     }
 
     /// Returns a new reader.
@@ -178,20 +182,28 @@ impl Postings {
 
     /// Returns the lists of all edges of a signature, for windows by a clock; nobody reads them yet.
     pub fn whole(&mut self, signature: SignatureId, clock: Clock) -> RingId {
-        if clock == Clock::Edges {
-            return self.other(signature, clock, Vec::new());
+        if self.lists(clock, signature).whole == NONE {
+            self.lists_mut(clock, signature).whole = self.new_ring(clock);
         }
-        if self.by_signature[signature as usize].whole == NONE {
-            self.by_signature[signature as usize].whole = self.new_ring();
-        }
-        self.by_signature[signature as usize].whole
+        self.lists(clock, signature).whole
     }
 
-    fn new_ring(&mut self) -> RingId {
-        self.free.pop().unwrap_or_else(|| {
+    #[inline]
+    fn lists(&self, clock: Clock, signature: SignatureId) -> &Lists {
+        &self.by_signature[clock as usize][signature as usize]
+    }
+
+    fn lists_mut(&mut self, clock: Clock, signature: SignatureId) -> &mut Lists {
+        &mut self.by_signature[clock as usize][signature as usize]
+    }
+
+    fn new_ring(&mut self, clock: Clock) -> RingId {
+        let number = self.free.pop().unwrap_or_else(|| {
             self.rings.push(Ring::default());
             self.rings.len() as RingId - 1
-        })
+        });
+        self.rings[number as usize].clock = clock;
+        number
     }
 
     #[inline]
@@ -203,17 +215,15 @@ impl Postings {
     ///
     /// A gate is open while its list has an entry in the window of the lists it leads to.
     pub fn narrow(&mut self, signature: SignatureId, clock: Clock, gates: Vec<Gate>) -> RingId {
-        if gates.is_empty() { self.whole(signature, clock) } else { self.other(signature, clock, gates) }
-    }
-
-    fn other(&mut self, signature: SignatureId, clock: Clock, gates: Vec<Gate>) -> RingId {
-        let narrowed = &self.by_signature[signature as usize].narrowed;
-        if let Some(known) = narrowed.iter().find(|known| self.ring(known.ring).clock == clock && known.gates == gates) {
+        if gates.is_empty() {
+            return self.whole(signature, clock);
+        }
+        let narrowed = &self.lists(clock, signature).narrowed;
+        if let Some(known) = narrowed.iter().find(|known| known.gates == gates) {
             return known.ring;
         }
-        let ring = self.new_ring();
-        self.rings[ring as usize].clock = clock;
-        self.by_signature[signature as usize].narrowed.push(Narrowed { ring, gates });
+        let ring = self.new_ring(clock);
+        self.lists_mut(clock, signature).narrowed.push(Narrowed { ring, gates });
         ring
     }
 
@@ -252,21 +262,14 @@ impl Postings {
 
     /// Lets go of the lists of all edges of these signatures that nobody reads after all.
     pub fn release_unread(&mut self, signatures: &[SignatureId]) {
-        for &signature in signatures {
-            let whole = self.by_signature[signature as usize].whole;
-            if whole != NONE && self.ring(whole).readers.is_empty() {
-                self.by_signature[signature as usize].whole = NONE;
-                self.free.push(whole);
-            }
-            let Self { rings, by_signature, free, .. } = self;
-            by_signature[signature as usize].narrowed.retain(|narrowed| {
-                let is_read = !rings[narrowed.ring as usize].readers.is_empty();
-                if !is_read {
-                    rings[narrowed.ring as usize] = Ring::default();
-                    free.push(narrowed.ring);
+        for clock in CLOCKS {
+            for &signature in signatures {
+                let whole = self.lists(clock, signature).whole;
+                if whole != NONE && self.ring(whole).readers.is_empty() {
+                    self.lists_mut(clock, signature).whole = NONE;
+                    self.free.push(whole);
                 }
-                is_read
-            });
+            }
         }
     }
 
@@ -278,10 +281,11 @@ impl Postings {
             ring.readers.retain(|other| other.id != reader);
             ring.settle();
             if ring.readers.is_empty() {
+                let clock = ring.clock;
                 ring.clear(number, heads);
                 *ring = Ring::default();
                 for &signature in signatures {
-                    let of = &mut self.by_signature[signature as usize];
+                    let of = self.lists_mut(clock, signature);
                     of.narrowed.retain(|narrowed| narrowed.ring != number);
                     of.whole = if of.whole == number { NONE } else { of.whole };
                 }
@@ -310,7 +314,10 @@ impl Postings {
         meter: &mut Meter<'_>,
     ) {
         let lists = aside.rings.iter().map(|&(number, _)| number);
-        self.add_where(signature, now, ends, edge, meter, |ring| lists.clone().any(|number| number == ring));
+        for clock in CLOCKS {
+            let is_meant = |ring| lists.clone().any(|number| number == ring);
+            self.add_where((clock, signature), now.on(clock), ends, edge, meter, is_meant);
+        }
     }
 
     /// Puts lists back. If they were made anew for a reader, those stay that lacked edges of its window.
@@ -349,17 +356,29 @@ impl Postings {
         self.ring(ring).shed
     }
 
-    /// Lists an edge under a signature; says whether anyone reads it there.
+    /// Lists an edge under a signature for windows of time; says whether anyone reads it there.
     #[inline]
     pub fn add(
         &mut self,
         signature: SignatureId,
-        now: Now,
+        ts: Time,
         ends: (Vertex, Vertex),
         edge: EdgeRef,
         meter: &mut Meter<'_>,
     ) -> bool {
-        self.add_where(signature, now, ends, edge, meter, |_| true)
+        self.add_where((Clock::Time, signature), ts, ends, edge, meter, |_| true)
+    }
+
+    /// Lists an edge under a signature for windows of edges; says whether anyone reads it there.
+    pub fn add_counted(
+        &mut self,
+        signature: SignatureId,
+        edges: i64,
+        ends: (Vertex, Vertex),
+        edge: EdgeRef,
+        meter: &mut Meter<'_>,
+    ) -> bool {
+        self.add_where((Clock::Edges, signature), edges, ends, edge, meter, |_| true)
     }
 
     // Else it would be a call for every edge.
@@ -367,25 +386,24 @@ impl Postings {
     #[inline(always)]
     fn add_where(
         &mut self,
-        signature: SignatureId,
-        now: Now,
+        (clock, signature): (Clock, SignatureId),
+        at: i64,
         ends: (Vertex, Vertex),
         edge: EdgeRef,
         meter: &mut Meter<'_>,
         is_meant: impl Fn(RingId) -> bool,
     ) -> bool {
         let mut kept = false;
-        let Lists { whole, ref narrowed } = self.by_signature[signature as usize];
+        let &Lists { whole, ref narrowed } = self.lists(clock, signature);
         // From the newest: an edge is no gate to itself.
         for place in (0..narrowed.len()).rev() {
-            let Narrowed { ring, ref gates } = self.by_signature[signature as usize].narrowed[place];
-            let &Ring { clock, window, .. } = self.ring(ring);
-            let alive_from = now.alive_from(clock, window);
+            let &Narrowed { ring, ref gates } = &self.lists(clock, signature).narrowed[place];
+            let alive_from = at.saturating_sub(self.ring(ring).window - 1);
             if is_meant(ring) && gates.iter().all(|gate| gate.is_open_since(alive_from, self, ends.0, ends.1)) {
-                kept |= self.put(ring, now.on(clock), ends, edge, meter);
+                kept |= self.put(ring, at, ends, edge, meter);
             }
         }
-        (whole != NONE && is_meant(whole) && self.put(whole, now.ts, ends, edge, meter)) || kept
+        (whole != NONE && is_meant(whole) && self.put(whole, at, ends, edge, meter)) || kept
     }
 
     #[inline]
@@ -467,10 +485,11 @@ impl Postings {
 
     /// Marks an edge that came then as deleted, if it is listed under the signature. Entries lie in stream order, as edges do.
     pub fn delete(&mut self, signature: SignatureId, born: Now, edge: EdgeRef) {
-        let Lists { whole, narrowed } = &self.by_signature[signature as usize];
-        for ring in narrowed.iter().map(|narrowed| narrowed.ring).chain((*whole != NONE).then_some(*whole)) {
-            let ring = &mut self.rings[ring as usize];
-            ring.delete(born.on(ring.clock), edge);
+        for clock in CLOCKS {
+            let Lists { whole, narrowed } = &self.by_signature[clock as usize][signature as usize];
+            for ring in narrowed.iter().map(|narrowed| narrowed.ring).chain((*whole != NONE).then_some(*whole)) {
+                self.rings[ring as usize].delete(born.on(clock), edge);
+            }
         }
     }
 
@@ -638,8 +657,6 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use graphtide_graph::Time;
-
     use super::*;
     use graphtide_engine::meter::Unhurried;
 
@@ -657,7 +674,7 @@ mod tests {
 
     fn add(postings: &mut Postings, signature: SignatureId, ts: Time, (source, target): (u32, u32), edge: u32) -> bool {
         let ends = (Vertex(source), Vertex(target));
-        postings.add(signature, Now::uncounted(ts), ends, EdgeRef(edge), &mut Meter::unbounded(&Unhurried))
+        postings.add(signature, ts, ends, EdgeRef(edge), &mut Meter::unbounded(&Unhurried))
     }
 
     fn times(postings: &Postings, access: Access, source: u32, target: u32) -> Vec<Time> {
