@@ -5,16 +5,12 @@
 //! which owns its partial matches.
 
 pub mod concurrent;
-pub mod dispatch;
-pub mod expression;
 pub mod filtering;
 pub mod inquiry;
 pub mod matcher;
-pub mod output;
 pub mod plan;
 pub mod search;
 pub mod shape;
 pub mod simulated;
 pub mod sj_tree;
 pub mod timing;
-pub mod trace;

@@ -2,12 +2,16 @@
 //!
 //! Everything is by position: vertices, edges and attribute columns are indexes; names are there for the output alone.
 
+use graphtide_engine::dispatch::Asked;
+use graphtide_engine::expression::Expression;
+use graphtide_engine::limits::Limits;
+use graphtide_engine::pattern::{EdgeSpec, Pattern, VertexSpec};
 use graphtide_graph::clock::Clock;
 use graphtide_simulation::Variant;
 use serde::Deserialize;
 
-use crate::expression::Expression;
-use crate::simulated::Simulated;
+use crate::shape;
+use crate::simulated::{self, Simulated};
 
 /// Edges and vertices a pattern may have: sets of them are one machine word.
 pub const MAX_PARTS: usize = 64;
@@ -51,32 +55,6 @@ pub struct PatternSpec {
 enum ClockSpec {
     Time,
     Edges,
-}
-
-/// A query vertex.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VertexSpec {
-    /// Name given by the user.
-    pub name: String,
-    /// Label it must have.
-    pub label: Option<String>,
-    /// Data vertex it must be.
-    pub key: Option<String>,
-}
-
-/// A query edge.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EdgeSpec {
-    /// Name given by the user.
-    pub name: String,
-    /// Source, a position in the vertices.
-    pub source: u8,
-    /// Target, a position in the vertices.
-    pub target: u8,
-    /// Label it must have.
-    pub label: Option<String>,
 }
 
 /// What is reported of a pattern under dual simulation.
@@ -177,34 +155,6 @@ pub enum Locking {
     All,
 }
 
-/// Bounds on a pattern's state and work, and what happens at them.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limits {
-    /// Partial matches alive at once.
-    pub partial_matches: Option<u64>,
-    /// Bytes of state.
-    pub state_bytes: Option<u64>,
-    /// Steps of work a record of the stream, on average.
-    pub work: Option<u64>,
-    /// What happens at a bound.
-    #[serde(default)]
-    pub policy: LimitPolicy,
-}
-
-/// What happens when a pattern reaches a bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitPolicy {
-    /// The run stops with an error.
-    #[default]
-    Fail,
-    /// The pattern stops matching, the others go on.
-    Pause,
-    /// New partial matches, or the search under way, are given up while the bound holds, and matches say so from then on.
-    Shed,
-}
-
 /// A plan that does not fit its pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("pattern {pattern:?}: {reason}")]
@@ -223,6 +173,28 @@ impl InvalidPlan {
 }
 
 impl PatternSpec {
+    /// The pattern without its plan.
+    pub fn pattern(&self) -> Pattern<'_> {
+        Pattern {
+            name: &self.name,
+            version: self.version,
+            vertices: &self.vertices,
+            edges: &self.edges,
+            order: &self.order,
+            window: self.window,
+            clock: self.clock,
+            vertices_may_coincide: self.vertices_may_coincide,
+        }
+    }
+
+    /// What its edges ask, given the predicates that each decides alone.
+    pub fn asked<'a>(&'a self, alone: &[Vec<Expression>]) -> Vec<Asked<'a>> {
+        match self.report {
+            None => shape::asked(self.pattern(), alone).collect(),
+            Some(_) => simulated::asked(self.pattern(), alone).collect(),
+        }
+    }
+
     /// Refuses a plan that no engine could run, so that engines need no checks of their own.
     pub fn check(&self) -> Result<(), InvalidPlan> {
         if let Some(reason) = self.flaw() {

@@ -4,15 +4,15 @@
 //! edges, an edge that comes earlier need not have an earlier time: then `ts(a) < ts(b)` is a predicate over each pair of the order
 //! that no other pairs imply.
 
+use graphtide_engine::dispatch::{Asked, Loops};
+use graphtide_engine::expression::{Bindings, Comparison, Expression};
+use graphtide_engine::meter::Meter;
+use graphtide_engine::pattern::Pattern;
 use graphtide_graph::clock::Clock;
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
-
-use crate::expression::{Bindings, Comparison, Expression};
-use crate::plan::PatternSpec;
-use graphtide_engine::meter::Meter;
 
 /// A predicate with the edges and vertices it reads.
 #[derive(Clone, Debug)]
@@ -57,15 +57,15 @@ pub struct Shape {
 
 impl Shape {
     /// Compiles a checked pattern; `across` are its predicates over more than one edge.
-    pub fn new(spec: &PatternSpec, across: Vec<Expression>) -> Self {
-        let ends: Vec<(u8, u8)> = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
+    pub fn new(pattern: &Pattern<'_>, across: Vec<Expression>) -> Self {
+        let ends = pattern.ends();
         let mut before = vec![0; ends.len()];
-        for &(earlier, later) in &spec.order {
+        for &(earlier, later) in pattern.order {
             before[usize::from(later)] |= 1 << earlier;
         }
-        let label = |vertex: u8| spec.vertices[usize::from(vertex)].label.clone();
-        let kinds = spec.edges.iter().map(|edge| (label(edge.source), edge.label.clone(), label(edge.target))).collect();
-        let ties = if spec.clock == Clock::Edges { earlier_times(&before) } else { Vec::new() };
+        let label = |vertex: u8| pattern.vertices[usize::from(vertex)].label.clone();
+        let kinds = pattern.edges.iter().map(|edge| (label(edge.source), edge.label.clone(), label(edge.target))).collect();
+        let ties = if pattern.clock == Clock::Edges { earlier_times(&before) } else { Vec::new() };
         let across = across
             .into_iter()
             .chain(ties)
@@ -77,10 +77,10 @@ impl Shape {
         Self {
             ends,
             before,
-            vertices: spec.vertices.len(),
-            vertices_may_coincide: spec.vertices_may_coincide,
-            window: spec.window,
-            clock: spec.clock,
+            vertices: pattern.vertices.len(),
+            vertices_may_coincide: pattern.vertices_may_coincide,
+            window: pattern.window,
+            clock: pattern.clock,
             across,
             kinds,
         }
@@ -190,6 +190,19 @@ impl Shape {
         let across = &self.across[index];
         across.edges & !edges == 0 && across.vertices & !self.vertices_of(edges) == 0
     }
+}
+
+/// What the edges of a pattern ask, given the predicates that each decides alone: two query vertices are two data vertices, unless
+/// they may coincide.
+pub fn asked<'a>(pattern: Pattern<'a>, alone: &[Vec<Expression>]) -> impl Iterator<Item = Asked<'a>> {
+    pattern.edges.iter().zip(alone).map(move |(edge, alone)| {
+        let loops = match (edge.source == edge.target, pattern.vertices_may_coincide) {
+            (true, _) => Loops::Only,
+            (false, true) => Loops::Any,
+            (false, false) => Loops::Never,
+        };
+        Asked::new(&pattern, edge, loops, alone)
+    })
 }
 
 /// What an order over times asks beside one over instants of another clock: pairs of the transitive reduction.

@@ -3,7 +3,15 @@
 //! The matcher hands over an edge once for each query edge that it satisfies; the engine takes it once, with all of them. What it
 //! finds are components, of any size.
 
+use graphtide_engine::dispatch::{Asked, Loops};
+use graphtide_engine::expression::Expression;
+use graphtide_engine::ids::SignatureId;
+use graphtide_engine::limits::Bounds;
 use graphtide_engine::meter::Meter;
+use graphtide_engine::output::{ItemReport, Rows};
+use graphtide_engine::pattern::Pattern;
+use graphtide_engine::trace::{Fates, Node, Part, Reason, Step, Tally, Tracer};
+use graphtide_engine::{arrival, limits};
 use graphtide_graph::Time;
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
@@ -12,12 +20,8 @@ use graphtide_simulation::{
 };
 pub use graphtide_simulation::{Funnel as Work, Probe};
 
-use crate::dispatch::SignatureId;
 use crate::inquiry::{Came, End, Inquiries, Names};
-use crate::output::{ItemReport, Rows};
-use crate::plan::{self, PatternSpec, ReportSpec};
-use crate::timing::{self, Bounds};
-use crate::trace::{Fates, Node, Part, Reason, Step, Tally, Tracer};
+use crate::plan::{PatternSpec, ReportSpec};
 
 /// How far a pattern is whose engine is given the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +56,7 @@ pub struct Simulated {
 impl Simulated {
     /// Makes the engine of a pattern. Query edges with one signature are of one kind.
     pub fn new(pattern: u32, spec: &PatternSpec, variant: Variant, signatures: &[SignatureId]) -> Result<Self, QueryError> {
-        let plan::Limits { partial_matches, state_bytes, .. } = spec.limits;
+        let limits::Limits { partial_matches, state_bytes, .. } = spec.limits;
         let query = query(spec, |edge| signatures.get(edge).copied().unwrap_or(edge as u32));
         let limits = Limits { edges: partial_matches, bytes: state_bytes };
         Ok(Self {
@@ -63,7 +67,7 @@ impl Simulated {
             clock: spec.clock,
             engine: Simulation::new(&query, variant, limits)?,
             signatures: signatures.to_vec(),
-            bounds: Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) },
+            bounds: Bounds::of(&spec.limits),
             found: Found::default(),
             query,
             inquiries: None,
@@ -78,15 +82,15 @@ impl Simulated {
     /// Takes an edge as all query edges that it satisfies, if this is the first of them.
     pub fn insert<T: Tracer>(
         &mut self,
-        arrival: &timing::Arrival<'_>,
+        arrival: &arrival::Arrival<'_>,
         query_edge: u8,
         rows: &mut Rows,
         tracer: T,
         meter: &mut Meter<'_>,
-    ) -> timing::Outcome {
+    ) -> arrival::Outcome {
         let satisfied = |signature: &SignatureId| arrival.satisfied.contains(signature);
         if self.signatures[..usize::from(query_edge)].iter().any(satisfied) {
-            return timing::Outcome::Used;
+            return arrival::Outcome::Used;
         }
         let later = self.signatures[usize::from(query_edge)..].iter().enumerate();
         let fits = later.filter(|(_, signature)| satisfied(signature)).fold(0, |fits, (edge, _)| fits | 1 << edge);
@@ -113,9 +117,9 @@ impl Simulated {
             tell(tracer, taken.fits, outcome);
         }
         match outcome {
-            Outcome::Kept | Outcome::Matched => timing::Outcome::Used,
-            Outcome::Consumed => timing::Outcome::Discarded,
-            Outcome::Limited(_) => timing::Outcome::Limited(self.bounds),
+            Outcome::Kept | Outcome::Matched => arrival::Outcome::Used,
+            Outcome::Consumed => arrival::Outcome::Discarded,
+            Outcome::Limited(_) => arrival::Outcome::Limited(self.bounds),
         }
     }
 
@@ -324,6 +328,15 @@ impl Simulated {
         }
         self.found.clear();
     }
+}
+
+/// What the edges of a pattern ask, given the predicates that each decides alone: two query vertices may be one data vertex, and a
+/// query vertex several.
+pub fn asked<'a>(pattern: Pattern<'a>, alone: &[Vec<Expression>]) -> impl Iterator<Item = Asked<'a>> {
+    pattern.edges.iter().zip(alone).map(move |(edge, alone)| {
+        let asked = Asked::new(&pattern, edge, Loops::Any, alone);
+        if edge.source == edge.target { asked.of_both_ends() } else { asked }
+    })
 }
 
 /// Tells which query edges an edge was taken for.

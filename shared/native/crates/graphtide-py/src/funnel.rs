@@ -1,8 +1,8 @@
 //! What was told of a traced pattern, as Python sees it.
 
+use graphtide_engine::trace::{Fates, NearMiss, Part, Reason, Refused, Tally};
 use graphtide_match::inquiry::{Inquiry, Lack, Named};
 use graphtide_match::matcher::{Answer, Funnel};
-use graphtide_match::trace::{Fates, NearMiss, Part, Reason, Refused, Tally};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -7,8 +7,8 @@ use std::thread::LocalKey;
 use std::time::Duration;
 
 use graphtide_engine::meter::Meter;
+use graphtide_engine::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
 use graphtide_match::matcher::{Matcher, Options, Past, Progress, Registered};
-use graphtide_match::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
 use graphtide_match::plan::{InvalidPlan, PatternSpec};
 use graphtide_match::simulated::Begun;
 use graphtide_simulation::Frontier;

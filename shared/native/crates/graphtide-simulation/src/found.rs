@@ -2,19 +2,9 @@
 
 use std::ops::Range;
 
+pub use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
-
-/// What became of a component.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// It is a match; under [`Report::Changes`](crate::Report::Changes), a new one.
-    Match,
-    /// The pairs entered it.
-    Extend,
-    /// The pairs left it, or are withdrawn.
-    Retract,
-}
 
 /// A component that is reported.
 #[derive(Clone, Debug)]

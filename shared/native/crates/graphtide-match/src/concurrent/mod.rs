@@ -17,14 +17,16 @@ pub mod wait_list;
 
 use std::collections::VecDeque;
 
+use graphtide_engine::arrival::Arrival;
+use graphtide_engine::limits::{Bounds, Limits};
+use graphtide_engine::meter::Meter;
+use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::value::OwnedValue;
 
-use crate::output::{ItemReport, Rows};
-use crate::plan::{Limits, Locking, Storage};
+use crate::plan::{Locking, Storage};
 use crate::shape::Shape;
-use crate::timing::{Arrival, Bounds, Compiled};
-use graphtide_engine::meter::Meter;
+use crate::timing::Compiled;
 use item::{Facts, SharedEdge};
 use pool::Pool;
 use sync::Arc;
@@ -63,10 +65,7 @@ impl Concurrent {
         let plan = Compiled::new(&shape, subqueries, Storage::MsDag);
         let window = shape.window;
         let keeps_facts = !shape.across.is_empty();
-        let bounds = Bounds {
-            partial_matches: limits.partial_matches.unwrap_or(u64::MAX),
-            bytes: limits.state_bytes.unwrap_or(u64::MAX),
-        };
+        let bounds = Bounds::of(limits);
         let lists = Arc::new(Lists::new(shape, plan, locking, bounds));
         Self {
             pattern,

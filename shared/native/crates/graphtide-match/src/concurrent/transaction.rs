@@ -3,6 +3,10 @@
 //! A transaction uses its items in the order in which it asked for them. Reading an item copies references to its nodes; nodes
 //! never change, so the join itself runs outside the lock.
 
+use graphtide_engine::expression::Bindings;
+use graphtide_engine::limits::Bounds;
+use graphtide_engine::meter::{MATCH, Meter, Pace, Refusal};
+use graphtide_engine::output::ItemReport;
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::EdgeRef;
@@ -13,12 +17,9 @@ use super::item::{Node, Nodes, Part, SharedEdge};
 use super::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use super::sync::{Arc, RwLock};
 use super::wait_list::{Mode, Transaction, WaitList};
-use crate::expression::Bindings;
-use crate::output::ItemReport;
 use crate::plan::Locking;
 use crate::shape::Shape;
-use crate::timing::{Bounds, Compiled, ItemId, Join, KeyVertices};
-use graphtide_engine::meter::{MATCH, Meter, Pace, Refusal};
+use crate::timing::{Compiled, ItemId, Join, KeyVertices};
 
 /// Bytes of a node: itself, its counts of references, its places in a bucket and in the list of its oldest edge.
 pub const NODE_BYTES: usize = size_of::<Node>() + 2 * size_of::<usize>() + 2 * size_of::<u64>();

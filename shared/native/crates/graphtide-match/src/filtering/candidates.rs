@@ -10,9 +10,9 @@
 //! keep bounds for each vertex of a query DAG and update them along it, we keep the time-ordered lists alone, whose newest entry
 //! is the bound.
 
-use crate::dispatch::SignatureId;
-use crate::search::gate::Gate;
-use crate::search::postings::{ACCESSES, Access, Postings, ReaderId, RingId};
+use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
+use graphtide_engine::lists::{ACCESSES, Access, Gate, Postings};
+
 use crate::shape::{Shape, bits};
 
 /// A query edge and its candidates.

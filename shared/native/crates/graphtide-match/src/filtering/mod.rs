@@ -10,19 +10,18 @@
 
 mod candidates;
 
+use graphtide_engine::arrival::Arrival;
+use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
+use graphtide_engine::lists::{Access, Entry, Gate, Postings};
+use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::output::Rows;
+use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::dispatch::SignatureId;
-use crate::output::Rows;
-use crate::search::gate::Gate;
-use crate::search::postings::{Access, Entry, Postings, ReaderId, RingId};
 use crate::search::step::too_old;
 use crate::shape::{Bound, Shape, bits};
-use crate::timing::Arrival;
-use crate::trace::{Node, Reason, Tracer};
 use candidates::{Part, access, parts};
-use graphtide_engine::meter::{MATCH, Meter};
 
 /// One pattern's search.
 #[derive(Debug)]

@@ -6,8 +6,9 @@
 //! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns looked at;
 //! nothing while records are taken.
 
+use graphtide_engine::lists::Postings;
+
 use super::{Matcher, Registered};
-use crate::search::postings::Postings;
 
 /// What was said of the patterns at the last look.
 #[derive(Debug, Default)]

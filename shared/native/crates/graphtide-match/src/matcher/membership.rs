@@ -10,6 +10,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use graphtide_engine::dispatch::{NO_CLASS, Record};
+use graphtide_engine::expression::{Expression, is_label};
+use graphtide_engine::ids::{RingId, SignatureId};
+use graphtide_engine::limits::{LimitPolicy, Limits};
+use graphtide_engine::meter::{Meter, Unhurried};
+use graphtide_engine::output::PatternNames;
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::Clock;
@@ -24,13 +30,8 @@ use super::allowances::Allowances;
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
 use super::{Counts, Matcher, Registered, engine, hash, split_predicates};
-use crate::dispatch::{NO_CLASS, Record, SignatureId};
-use crate::expression::{Expression, is_label};
-use crate::output::PatternNames;
-use crate::plan::{InvalidPlan, LimitPolicy, Limits, PatternSpec, PlanSpec};
-use crate::search::postings::RingId;
+use crate::plan::{InvalidPlan, PatternSpec, PlanSpec, ReportSpec};
 use crate::simulated::Begun;
-use graphtide_engine::meter::{Meter, Unhurried};
 
 /// What patterns were made from, and what became free.
 #[derive(Debug, Default)]
@@ -150,7 +151,7 @@ impl Matcher {
     /// Makes what a checked pattern needs; it has taken nothing.
     pub(super) fn register(&mut self, number: u32, spec: PatternSpec) -> Result<Registered, InvalidPlan> {
         let (alone, across) = self.predicates(&spec);
-        let signatures = self.dispatch.add(number, &spec, &alone, &mut self.symbols.lock());
+        let signatures = self.dispatch.add(number, spec.asked(&alone), &mut self.symbols.lock());
         self.postings.grow(self.dispatch.len());
         self.hits.resize(self.dispatch.len(), 0);
         let pattern = self.with_engine(number as usize, &spec, across, signatures)?;
@@ -183,7 +184,7 @@ impl Matcher {
         self.store.widen(self.kept_columns.len());
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
         let mut pattern = Registered {
-            names: Arc::new(PatternNames::new(spec)),
+            names: Arc::new(PatternNames::new(&spec.pattern(), spec.report == Some(ReportSpec::Changes))),
             engine: engine(number as u32, spec, across, &signatures, &rings)?,
             window: spec.window,
             clock: spec.clock,

@@ -23,6 +23,14 @@ mod windows;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use graphtide_engine::arrival::Arrival;
+use graphtide_engine::dispatch::{Dispatch, NO_CLASS, Record};
+use graphtide_engine::expression::Expression;
+use graphtide_engine::ids::{RingId, SignatureId};
+use graphtide_engine::lists::{Gate, Postings};
+use graphtide_engine::meter::{Ended, Meter, Refusal};
+use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
+use graphtide_engine::trace::{Tally, Trace, Untraced};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::{Clock, Now};
@@ -36,22 +44,15 @@ use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use crate::concurrent::Concurrent;
-use crate::dispatch::{Dispatch, NO_CLASS, Record, SignatureId};
-use crate::expression::Expression;
 use crate::filtering::Filtering;
-use crate::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 use crate::search::Search;
-use crate::search::gate::Gate;
-use crate::search::postings::{Postings, RingId};
 use crate::shape::Shape;
 use crate::simulated::{Probe, Simulated};
 use crate::sj_tree::SjTree;
-use crate::timing::{Arrival, Timing};
-use crate::trace::{Tally, Trace, Untraced};
+use crate::timing::Timing;
 use allowances::{Allowances, Bounded};
 use changes::Told;
-use graphtide_engine::meter::{Ended, Meter, Refusal};
 use membership::Blueprints;
 pub use membership::Past;
 pub use registered::{Counts, Engine, LimitReached, Registered};
@@ -386,7 +387,7 @@ impl Matcher {
             meter.tick(targets.len() as u32);
             self.grown += targets.len();
             for target in targets {
-                let is_shut = |gate: Gate| !gate.is_open(&self.postings, ends.0, ends.1);
+                let is_shut = |gate: Gate| !self.postings.is_open(gate, ends);
                 // A traced search says itself what it lacks.
                 if !target.is_wanted || (!TRACED && target.gates.iter().any(|gate| gate.is_some_and(is_shut))) {
                     continue;
@@ -746,7 +747,7 @@ fn engine(
         let made = Simulated::new(number, spec, variant, signatures);
         made.map(|made| Engine::Simulation(Box::new(made))).map_err(|error| InvalidPlan::new(spec, error.to_string()))
     };
-    let shape = Shape::new(spec, across);
+    let shape = Shape::new(&spec.pattern(), across);
     Ok(match &spec.plan {
         PlanSpec::Timing { subqueries, threads, locking, .. } if *threads > 1 => {
             Engine::Concurrent(Box::new(Concurrent::new(number, shape, subqueries.clone(), &spec.limits, *threads, *locking)))

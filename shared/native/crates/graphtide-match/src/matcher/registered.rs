@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
+use graphtide_engine::arrival::{Arrival, Outcome};
+use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
+use graphtide_engine::limits::{LimitPolicy, Limits};
+use graphtide_engine::lists::{Access, Gate, Postings};
+use graphtide_engine::meter::{Meter, Refusal};
+use graphtide_engine::output::{ItemReport, PatternNames, Rows};
+use graphtide_engine::trace::{Fates, Node, Step, Tally, Trace, Tracer, Untraced};
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_simulation::Frontier;
 
 use super::allowances::Bounded;
 use crate::concurrent::{Concurrent, Drained};
-use crate::dispatch::SignatureId;
 use crate::filtering::Filtering;
 use crate::inquiry::Inquiries;
-use crate::output::{ItemReport, PatternNames, Rows};
-use crate::plan::{LimitPolicy, Limits};
 use crate::search::Search;
-use crate::search::gate::Gate;
-use crate::search::postings::{Access, Postings, ReaderId, RingId};
 use crate::simulated::{Begun, Probe, Simulated};
 use crate::sj_tree::SjTree;
-use crate::timing::{Arrival, Outcome, Timing};
-use crate::trace::{Fates, Node, Step, Tally, Trace, Tracer, Untraced};
-use graphtide_engine::meter::{Meter, Refusal};
+use crate::timing::Timing;
 
 /// The engine of a pattern.
 #[derive(Debug)]

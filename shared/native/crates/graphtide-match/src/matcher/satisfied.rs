@@ -4,10 +4,9 @@
 //! Invariant: a set of several has its number while an edge has it; then the number may be given to another set.
 //! Cost: one look-up for an edge that satisfied several.
 
+use graphtide_engine::ids::SignatureId;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
-
-use crate::dispatch::SignatureId;
 
 /// Sets of signatures.
 #[derive(Debug, Default)]

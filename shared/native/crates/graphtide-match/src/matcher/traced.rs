@@ -1,11 +1,11 @@
 //! What was told of the patterns, in the names of their plans.
 
+use graphtide_engine::trace::{Fates, NearMiss, Node, Part, Reason, Tally};
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
 
 use super::{Matcher, Record, Registered};
 use crate::inquiry::{End, Inquiry, Named};
-use crate::trace::{Fates, NearMiss, Node, Part, Reason, Tally};
 
 /// What one step of a plan looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]

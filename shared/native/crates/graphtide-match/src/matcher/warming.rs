@@ -10,6 +10,11 @@
 
 use std::sync::Arc;
 
+use graphtide_engine::arrival::Arrival;
+use graphtide_engine::ids::SignatureId;
+use graphtide_engine::meter::Meter;
+use graphtide_engine::output::Rows;
+use graphtide_engine::trace::Untraced;
 use graphtide_graph::Time;
 use graphtide_graph::clock::Now;
 use graphtide_graph::store::EdgeRef;
@@ -18,11 +23,6 @@ use rustc_hash::FxBuildHasher;
 
 use super::allowances::{Bounded, SAVED};
 use super::{Matcher, Registered};
-use crate::dispatch::SignatureId;
-use crate::output::Rows;
-use crate::timing::Arrival;
-use crate::trace::Untraced;
-use graphtide_engine::meter::Meter;
 
 /// How a new engine came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

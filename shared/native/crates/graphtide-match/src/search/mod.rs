@@ -6,21 +6,18 @@
 //! Cost: O(1) to keep an edge; for each query edge it fits, the size of the search tree, cut by time bounds, vertices and
 //! predicates as soon as they are known.
 
-pub mod gate;
-mod jumps;
-pub mod postings;
 pub mod step;
 
+use graphtide_engine::arrival::Arrival;
+use graphtide_engine::ids::RingId;
+use graphtide_engine::lists::{Access, Gate, Postings};
+use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::output::Rows;
+use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::output::Rows;
 use crate::shape::{Bound, Shape};
-use crate::timing::Arrival;
-use crate::trace::{Node, Reason, Tracer};
-use gate::Gate;
-use graphtide_engine::meter::{MATCH, Meter};
-use postings::{Access, Postings, RingId};
 use step::{Step, too_old};
 
 /// One pattern's search.

@@ -4,12 +4,13 @@
 //! sub-pattern over them and the step's edge.
 //! Cost: O(1) a candidate for patterns of bounded size.
 
+use graphtide_engine::ids::RingId;
+use graphtide_engine::lists::{Access, Entry};
+use graphtide_engine::trace::Reason;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use super::postings::{Access, Entry, RingId};
 use crate::shape::{Shape, bits};
-use crate::trace::Reason;
 
 /// One edge to bind, given those before it.
 #[derive(Clone, Debug)]

@@ -9,8 +9,9 @@
 
 use std::ops::Range;
 
+use graphtide_engine::ids::RingId;
+
 use super::enabled::Slot;
-use crate::search::postings::RingId;
 use crate::search::step::Step;
 use crate::shape::{Shape, inverse};
 use crate::timing::KeyVertices;

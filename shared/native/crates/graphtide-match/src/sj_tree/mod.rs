@@ -24,20 +24,22 @@ mod enabled;
 mod run;
 mod wheel;
 
+use graphtide_engine::arrival::{Arrival, Outcome};
+use graphtide_engine::ids::RingId;
+use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
+use graphtide_engine::lists::{Access, Postings};
+use graphtide_engine::meter::Meter;
+use graphtide_engine::output::{ItemReport, Rows};
+use graphtide_engine::trace::{Node, Tracer};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::output::{ItemReport, Rows};
-use crate::plan::{LimitPolicy, Limits};
-use crate::search::postings::{Access, Postings, RingId};
 use crate::search::step::Step;
 use crate::shape::Shape;
+use crate::timing::KeyVertices;
 use crate::timing::arena::{Item, NIL};
-use crate::timing::{Arrival, Bounds, KeyVertices, Outcome};
-use crate::trace::{Node, Tracer};
 use compile::{Arrives, Compiled, TableId};
 use enabled::Enabled;
-use graphtide_engine::meter::Meter;
 use run::Run;
 use wheel::Wheel;
 

@@ -4,19 +4,19 @@
 //! and the union it joins is read in before it, the cut's vertices being equal in both.
 //! Reference: paper 003, Algorithm 2 (`leaf_found`, `union_found`) and Algorithm 3 (`arrived`, `search_backward`).
 
+use graphtide_engine::arrival::Arrival;
+use graphtide_engine::lists::Postings;
+use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::output::Rows;
+use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
 use super::compile::{Arrives, Compiled, Guard, Join, ROW_HEADER, TableId};
 use super::{Binding, State, time};
-use crate::output::Rows;
-use crate::search::postings::Postings;
 use crate::search::step::{Step, too_old};
 use crate::shape::{Bound, Shape};
-use crate::timing::Arrival;
 use crate::timing::arena::NIL;
-use crate::trace::{Node, Reason, Tracer};
-use graphtide_engine::meter::{MATCH, Meter};
 
 fn leaf(level: usize) -> Node {
     Node::Leaf { level: level as u8 }

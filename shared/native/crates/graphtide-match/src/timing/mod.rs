@@ -13,71 +13,21 @@ mod compile;
 mod edges;
 mod run;
 
-use std::fmt;
+use graphtide_engine::arrival::{Arrival, Outcome};
+use graphtide_engine::limits::{Bounds, Limits};
+use graphtide_engine::meter::Meter;
+use graphtide_engine::output::{ItemReport, Rows};
+use graphtide_engine::trace::{Node, Tracer};
+use graphtide_graph::store::EdgeRef;
+use graphtide_graph::vertex::Vertex;
 
-use graphtide_graph::Time;
-use graphtide_graph::store::{EdgeRef, EdgeStore};
-use graphtide_graph::vertex::{Vertex, VertexTable};
-
-use crate::dispatch::SignatureId;
-use crate::output::{ItemReport, Rows};
-use crate::plan::{Limits, Storage};
+use crate::plan::Storage;
 use crate::shape::Shape;
-use crate::trace::{Node, Tracer};
 use arena::{Item, NIL};
 use compile::ItemKind;
 pub use compile::{Compiled, ItemId, Join, KeyVertices};
 use edges::{HeldEdges, LocalEdge};
-use graphtide_engine::meter::Meter;
 use run::Run;
-
-/// An edge on its way into the engines, with what they share.
-#[derive(Clone, Copy)]
-pub struct Arrival<'a> {
-    /// Event time.
-    pub ts: Time,
-    /// When it came, on the clock of the pattern's window.
-    pub at: i64,
-    /// Source vertex.
-    pub source: Vertex,
-    /// Target vertex.
-    pub target: Vertex,
-    /// The edge in the shared store.
-    pub edge: EdgeRef,
-    /// What it satisfies by itself.
-    pub satisfied: &'a [SignatureId],
-    /// The shared store.
-    pub store: &'a EdgeStore,
-    /// Names of vertices.
-    pub names: &'a VertexTable,
-}
-
-/// What became of an edge that one query edge could match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It extends no partial match and starts none: it can be in no match as this query edge (Lemma 1).
-    Discarded,
-    /// It is part of a partial match that was stored, or completed matches.
-    Used,
-    /// A partial match was given up at a bound.
-    Limited(Bounds),
-}
-
-/// How much may be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Partial matches.
-    pub partial_matches: u64,
-    /// Bytes of nodes and held edges.
-    pub bytes: u64,
-}
-
-impl fmt::Display for Bounds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} partial matches", self.partial_matches)?;
-        if self.bytes < u64::MAX { write!(f, " or {} bytes of state", self.bytes) } else { Ok(()) }
-    }
-}
 
 /// Data edges and vertices by query position.
 #[derive(Clone, Debug)]

@@ -2,17 +2,17 @@
 //!
 //! Reference: paper 004, Algorithm 1 (`insert`, `extended`, `join_left`, `join_right`) and Algorithm 2 (`incompatible`).
 
+use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::output::Rows;
+use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::vertex::Vertex;
 
 use super::arena::NIL;
 use super::compile::{Extension, Join};
 use super::edges::LocalEdge;
 use super::{Arrival, Binding, NodeRef, Scratch, Timing, pack};
-use crate::output::Rows;
 use crate::plan::Storage;
 use crate::shape::Bound;
-use crate::trace::{Node, Reason, Tracer};
-use graphtide_engine::meter::{MATCH, Meter};
 
 fn prefix(subquery: usize, depth: usize) -> Node {
     Node::Prefix { subquery: subquery as u8, depth: depth as u8 }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use crate::search::postings::Place;
+use super::Place;
 
 #[derive(Clone, Copy, Debug)]
 struct Jump {

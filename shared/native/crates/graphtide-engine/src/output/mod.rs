@@ -13,15 +13,14 @@ use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
-use graphtide_simulation::found;
 
-use crate::plan::{PatternSpec, ReportSpec};
+use crate::meter::{MATCH, Meter};
+use crate::pattern::Pattern;
 pub use component::{ComponentRef, MOST_PAIRS};
 use component::{ComponentRow, Context, OwnedComponents};
-use graphtide_engine::meter::{MATCH, Meter};
 
 /// What a match record says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The match has become complete.
     Match,
@@ -29,16 +28,6 @@ pub enum Kind {
     Extend,
     /// An edge of it was deleted, or left.
     Retract,
-}
-
-impl From<found::Kind> for Kind {
-    fn from(kind: found::Kind) -> Self {
-        match kind {
-            found::Kind::Match => Self::Match,
-            found::Kind::Extend => Self::Extend,
-            found::Kind::Retract => Self::Retract,
-        }
-    }
 }
 
 /// What one item of a plan holds and held.
@@ -97,7 +86,7 @@ impl Rows {
     pub fn push_component(
         &mut self,
         pattern: u32,
-        (kind, detected_at, name): (found::Kind, Time, EdgeRef),
+        (kind, detected_at, name): (Kind, Time, EdgeRef),
         pairs: &[(u8, EdgeRef)],
         former: &[EdgeRef],
     ) {
@@ -106,7 +95,7 @@ impl Rows {
         self.pairs.extend_from_slice(pairs);
         self.former.extend_from_slice(former);
         let (pairs, former) = (starts.0..self.pairs.len(), starts.1..self.former.len());
-        self.components.push(ComponentRow { kind: kind.into(), name, pairs, former });
+        self.components.push(ComponentRow { kind, name, pairs, former });
     }
 
     /// Puts the matches in the order of their newest edges; those of one edge keep theirs.
@@ -417,17 +406,17 @@ pub struct PatternNames {
 }
 
 impl PatternNames {
-    /// Takes the names of a pattern.
-    pub fn new(spec: &PatternSpec) -> Self {
-        let edges: Vec<String> = spec.edges.iter().map(|edge| edge.name.clone()).collect();
-        let vertices: Vec<String> = spec.vertices.iter().map(|vertex| vertex.name.clone()).collect();
+    /// Takes the names of a pattern; `tells_changes` if its components are told by what changes.
+    pub fn new(pattern: &Pattern<'_>, tells_changes: bool) -> Self {
+        let edges: Vec<String> = pattern.edges.iter().map(|edge| edge.name.clone()).collect();
+        let vertices: Vec<String> = pattern.vertices.iter().map(|vertex| vertex.name.clone()).collect();
         let mut sorted_edges: Vec<usize> = (0..edges.len()).collect();
         sorted_edges.sort_by_key(|&edge| &edges[edge]);
         let mut identity = Blake2b::<U16>::new();
-        hash_part(&mut identity, &spec.name);
-        hash_part(&mut identity, &spec.version.to_string());
+        hash_part(&mut identity, pattern.name);
+        hash_part(&mut identity, &pattern.version.to_string());
         let mut json_name = Vec::new();
-        write_string(&spec.name, &mut json_name);
+        write_string(pattern.name, &mut json_name);
         let json_parts = edges
             .iter()
             .chain(&vertices)
@@ -439,11 +428,11 @@ impl PatternNames {
             })
             .collect();
         Self {
-            name: spec.name.clone(),
+            name: pattern.name.to_owned(),
             edges,
             vertices,
-            ends: spec.edges.iter().map(|edge| (edge.source, edge.target)).collect(),
-            tells_changes: spec.report == Some(ReportSpec::Changes),
+            ends: pattern.ends(),
+            tells_changes,
             sorted_edges,
             identity,
             json_name,

@@ -4,7 +4,8 @@
 
 use graphtide_graph::vertex::Vertex;
 
-use crate::search::postings::{Access, Postings, RingId};
+use super::Access;
+use crate::ids::RingId;
 
 /// Which end of the arriving edge is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +18,8 @@ enum End {
 /// A list at the ends of an arriving edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    ring: RingId,
-    access: Access,
+    pub(super) ring: RingId,
+    pub(super) access: Access,
     source: End,
     target: End,
 }
@@ -34,27 +35,14 @@ impl Gate {
         Self { ring, access, source: end(wanted.0), target: end(wanted.1) }
     }
 
+    /// The ends that its list is asked for.
     #[inline]
-    fn ends(self, source: Vertex, target: Vertex) -> (Vertex, Vertex) {
+    pub(super) fn ends(self, arriving: (Vertex, Vertex)) -> (Vertex, Vertex) {
         let vertex = |end| match end {
-            End::Source => source,
-            End::Target => target,
+            End::Source => arriving.0,
+            End::Target => arriving.1,
             End::Free => Vertex::NONE,
         };
         (vertex(self.source), vertex(self.target))
-    }
-
-    /// Whether the list has an entry.
-    #[inline]
-    pub fn is_open(self, postings: &Postings, source: Vertex, target: Vertex) -> bool {
-        let (source, target) = self.ends(source, target);
-        postings.has_any(self.ring, self.access, source, target)
-    }
-
-    /// Whether the list has an entry from that instant on, on its clock.
-    #[inline]
-    pub fn is_open_since(self, earliest: i64, postings: &Postings, source: Vertex, target: Vertex) -> bool {
-        let (source, target) = self.ends(source, target);
-        postings.newest(self.ring, self.access, source, target).is_some_and(|entry| entry.at >= earliest)
     }
 }

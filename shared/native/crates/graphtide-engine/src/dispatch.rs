@@ -18,13 +18,11 @@ use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
 use crate::expression::{Bindings, Expression, LABEL, SOURCE_LABEL, is_label};
-use crate::plan::PatternSpec;
-use crate::search::gate::Gate;
+use crate::ids::SignatureId;
+use crate::lists::Gate;
+use crate::meter::Meter;
+use crate::pattern::{EdgeSpec, Pattern};
 use crate::trace::Reason;
-use graphtide_engine::meter::Meter;
-
-/// A signature's position.
-pub type SignatureId = u32;
 
 /// Whether an edge may be a self-loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +46,52 @@ pub struct Signature {
     predicates: Vec<Expression>,
     /// Steps that it takes to test.
     steps: u32,
+}
+
+/// What a query edge asks of a data edge, by names.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    labels: [Option<&'a str>; 3],
+    loops: Loops,
+    keys: [Option<&'a str>; 2],
+    /// Over edge 0, vertices 0 (source) and 1 (target).
+    predicates: Vec<Expression>,
+}
+
+impl<'a> Asked<'a> {
+    /// What an edge of a pattern asks; `alone` are the predicates that it decides by itself.
+    pub fn new(pattern: &Pattern<'a>, edge: &'a EdgeSpec, loops: Loops, alone: &[Expression]) -> Self {
+        let [source, target] = [edge.source, edge.target].map(|vertex| &pattern.vertices[usize::from(vertex)]);
+        Self {
+            labels: [source.label.as_deref(), edge.label.as_deref(), target.label.as_deref()],
+            loops,
+            keys: [source.key.as_deref(), target.key.as_deref()],
+            predicates: alone
+                .iter()
+                .map(|predicate| predicate.renamed(&|_| 0, &|vertex| u8::from(vertex != edge.source)))
+                .collect(),
+        }
+    }
+
+    /// The same of both ends, where the query edge is a loop and its vertex may be matched by two.
+    #[must_use]
+    pub fn of_both_ends(mut self) -> Self {
+        let of_target: Vec<Expression> = self.predicates.iter().map(|each| each.renamed(&|_| 0, &|_| 1)).collect();
+        self.predicates.extend(of_target);
+        self
+    }
+
+    fn signature(self, symbols: &mut SymbolTable) -> Signature {
+        let [source_key, target_key] = self.keys.map(|key| key.map(Into::into));
+        Signature {
+            labels: self.labels.map(|label| label.map(|label| symbols.intern(label))),
+            loops: self.loops,
+            source_key,
+            target_key,
+            steps: 1 + self.predicates.iter().map(Expression::steps).sum::<u32>(),
+            predicates: self.predicates,
+        }
+    }
 }
 
 /// A query edge of a pattern.
@@ -165,44 +209,17 @@ const SHORT: u64 = 64;
 
 impl Dispatch {
     /// Adds the query edges of a pattern; returns the signature of each. Once all were added, the table must be sealed.
-    pub fn add(
+    pub fn add<'a>(
         &mut self,
         pattern: u32,
-        spec: &PatternSpec,
-        alone: &[Vec<Expression>],
+        edges: impl IntoIterator<Item = Asked<'a>>,
         symbols: &mut SymbolTable,
     ) -> Vec<SignatureId> {
-        spec.edges
-            .iter()
-            .zip(alone)
-            .enumerate()
-            .map(|(edge, (part, predicates))| {
-                let [source, target] = [part.source, part.target].map(|vertex| &spec.vertices[usize::from(vertex)]);
-                let mut intern = |label: &Option<String>| label.as_deref().map(|label| symbols.intern(label));
-                let mut predicates: Vec<Expression> = predicates
-                    .iter()
-                    .map(|predicate| predicate.renamed(&|_| 0, &|vertex| u8::from(vertex != part.source)))
-                    .collect();
-                if spec.report.is_some() && part.source == part.target {
-                    // Either end matches the vertex.
-                    let of_target: Vec<Expression> = predicates.iter().map(|each| each.renamed(&|_| 0, &|_| 1)).collect();
-                    predicates.extend(of_target);
-                }
-                let steps = 1 + predicates.iter().map(Expression::steps).sum::<u32>();
-                let signature = Signature {
-                    labels: [intern(&source.label), intern(&part.label), intern(&target.label)],
-                    loops: match (spec.report.is_some(), part.source == part.target, spec.vertices_may_coincide) {
-                        (true, ..) | (false, false, true) => Loops::Any,
-                        (false, true, _) => Loops::Only,
-                        (false, false, false) => Loops::Never,
-                    },
-                    source_key: source.key.as_deref().map(Into::into),
-                    target_key: target.key.as_deref().map(Into::into),
-                    predicates,
-                    steps,
-                };
-                let id = self.signature(signature);
-                self.targets[id as usize].push(Target { pattern, edge: edge as u8, is_wanted: true, gates: [None; 2] });
+        (0..)
+            .zip(edges)
+            .map(|(edge, asked)| {
+                let id = self.signature(asked.signature(symbols));
+                self.targets[id as usize].push(Target { pattern, edge, is_wanted: true, gates: [None; 2] });
                 id
             })
             .collect()

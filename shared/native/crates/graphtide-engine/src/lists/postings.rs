@@ -20,21 +20,11 @@ use graphtide_graph::vertex::Vertex;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use crate::dispatch::SignatureId;
-use crate::search::gate::Gate;
-use crate::search::jumps::Jumps;
-use graphtide_engine::meter::Meter;
-
-/// What a list is keyed by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Edges out of a vertex.
-    Source = 0,
-    /// Edges into a vertex.
-    Target = 1,
-    /// Edges from one vertex to another.
-    Both = 2,
-}
+use super::gate::Gate;
+use super::jumps::Jumps;
+use super::{ACCESSES, Access, Place};
+use crate::ids::{ReaderId, RingId, SignatureId};
+use crate::meter::Meter;
 
 /// An edge in the lists.
 #[derive(Clone, Copy, Debug)]
@@ -59,17 +49,8 @@ impl Entry {
     }
 }
 
-/// Lists of some or all edges of one signature.
-pub type RingId = u32;
-
 /// No lists.
 const NONE: RingId = RingId::MAX;
-
-/// A reader of lists, who reads some for a while.
-pub type ReaderId = u32;
-
-/// A place in the lists: the low half of an entry's sequence number.
-pub type Place = u32;
 
 /// The newest entry of one list.
 #[derive(Debug)]
@@ -143,9 +124,6 @@ pub struct Aside {
     rings: Vec<(RingId, Ring)>,
     heads: HashTable<Head>,
 }
-
-/// Every access.
-pub const ACCESSES: [Access; 3] = [Access::Source, Access::Target, Access::Both];
 
 #[inline]
 fn list(ring: RingId, access: Access) -> u32 {
@@ -399,7 +377,7 @@ impl Postings {
         for place in (0..narrowed.len()).rev() {
             let &Narrowed { ring, ref gates } = &self.lists(clock, signature).narrowed[place];
             let alive_from = at.saturating_sub(self.ring(ring).window - 1);
-            if is_meant(ring) && gates.iter().all(|gate| gate.is_open_since(alive_from, self, ends.0, ends.1)) {
+            if is_meant(ring) && gates.iter().all(|&gate| self.is_open_since(gate, alive_from, ends)) {
                 kept |= self.put(ring, at, ends, edge, meter);
             }
         }
@@ -455,6 +433,20 @@ impl Postings {
         let (list, key) = (list(ring, access), key(access, source, target));
         let head = self.heads.find(hash(list, key), |head| head.key == key && head.list == list)?;
         self.ring(ring).at(head.last)
+    }
+
+    /// Whether the list of a gate has an entry for an edge that arrives with these ends.
+    #[inline]
+    pub fn is_open(&self, gate: Gate, ends: (Vertex, Vertex)) -> bool {
+        let (source, target) = gate.ends(ends);
+        self.has_any(gate.ring, gate.access, source, target)
+    }
+
+    /// Whether the list of a gate has an entry from that instant on, on its clock.
+    #[inline]
+    fn is_open_since(&self, gate: Gate, earliest: i64, ends: (Vertex, Vertex)) -> bool {
+        let (source, target) = gate.ends(ends);
+        self.newest(gate.ring, gate.access, source, target).is_some_and(|entry| entry.at >= earliest)
     }
 
     /// Next older entry of the same list.
@@ -658,7 +650,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use graphtide_engine::meter::Unhurried;
+    use crate::meter::Unhurried;
 
     const READER: ReaderId = 99;
 
