@@ -35,7 +35,7 @@ from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire import control
-from graphtide_wire.plan_form import form_of
+from graphtide_wire.plan_forms import form_of
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:

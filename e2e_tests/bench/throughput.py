@@ -26,7 +26,7 @@ from graphtide_query.search.crowd import Crowd
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.deployment import Deployment
 from graphtide_wire import control, ordered
-from graphtide_wire.plan_form import form_of
+from graphtide_wire.plan_forms import form_of
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log

@@ -26,7 +26,7 @@ from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registration
 from graphtide_wire import control, statistics
-from graphtide_wire.plan_form import form_of
+from graphtide_wire.plan_forms import form_of
 from graphtide_wire.topics import Topics
 from hypothesis import given
 from hypothesis import strategies as st

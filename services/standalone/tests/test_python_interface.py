@@ -31,7 +31,7 @@ from graphtide import (
     UnreadableStreamError,
 )
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.plan import SjTreeStrategy
+from graphtide_core.plans import SjTreeStrategy
 from graphtide_core.time import EventTime
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from graphtide_bench.simulation.experiments import BY_NAME, EXPERIMENTS, STREAMS
 from graphtide_bench.simulation.measure import SimulationRun
 from graphtide_bench.simulation.weights import fit
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import BaselinePlan, ColoringPlan, SignaturePlan
+from graphtide_core.plans import BaselinePlan, ColoringPlan, SignaturePlan
 from graphtide_query import parse
 from graphtide_query.planner import plan
 from graphtide_query.search import simulation

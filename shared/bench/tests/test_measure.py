@@ -16,7 +16,7 @@ from graphtide_bench.summary import by_pattern, by_storage, by_stream, by_thread
 from graphtide_bench.table import Table, rate, ratio, size
 from graphtide_bench.workload import WORKLOADS
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import Storage
+from graphtide_core.plans import Storage
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, to_json
 from graphtide_native.spec import Concurrency
 from graphtide_query import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
-from graphtide_core.plan import Plan, SearchPlan, Storage, TimingPlan
+from graphtide_core.plans import Plan, SearchPlan, Storage, TimingPlan
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import Duration
 

@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, PatternName, VertexId
 from graphtide_core.pattern import OF_SIMULATION
-from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_core.window import longest
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.pattern import Report, SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_testing.found import Found
     from graphtide_testing.oracles.simulation import Component
 

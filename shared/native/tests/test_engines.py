@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.ids import PatternName
-from graphtide_core.plan import Storage
+from graphtide_core.plans import Storage
 from graphtide_native.spec import Concurrency
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
@@ -19,7 +19,7 @@ from hypothesis import given
 if TYPE_CHECKING:
     from graphtide_core.edge import Edge
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
 
 SEQUENTIAL = [
     ("timing", Storage.MS_DAG),

@@ -9,7 +9,7 @@ import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.funnel import Part, Reason, Step, Store
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.plan import Plan, SearchPlan, SjTreePlan, SjTreeStrategy, Storage, TimingPlan
+from graphtide_core.plans import Plan, SearchPlan, SjTreePlan, SjTreeStrategy, Storage, TimingPlan
 from graphtide_core.time import EventTime
 from graphtide_query import parse
 from graphtide_query.planner import plan

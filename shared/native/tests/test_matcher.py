@@ -8,7 +8,7 @@ import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.plan import Storage
+from graphtide_core.plans import Storage
 from graphtide_core.time import EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols

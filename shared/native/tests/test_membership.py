@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_native.records import EdgeBatch
     from graphtide_testing.found import Found
 

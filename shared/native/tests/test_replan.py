@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
 
 SEEDS = st.integers(0, 2**32)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Edge
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_core.residue import Frontier
     from graphtide_native.records import EdgeBatch
     from graphtide_testing.components import Told

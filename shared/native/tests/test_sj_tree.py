@@ -12,7 +12,7 @@ from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.match import SubgraphMatch
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
-from graphtide_core.plan import Plan, SjTreePlan, SjTreeStrategy
+from graphtide_core.plans import Plan, SjTreePlan, SjTreeStrategy
 from graphtide_core.time import Duration, EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols

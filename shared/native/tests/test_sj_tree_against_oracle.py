@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import Plan, SjTreePlan, SjTreeStrategy
+from graphtide_core.plans import Plan, SjTreePlan, SjTreeStrategy
 from graphtide_core.time import Duration, EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols

@@ -13,7 +13,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
-from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.matcher import Matcher, Totals
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_native import _native
     from graphtide_native.records import EdgeBatch
 

@@ -11,7 +11,7 @@ import pytest
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex, SubgraphPattern
-from graphtide_core.plan import FilteringPlan, Plan, SearchPlan, SjTreePlan, SjTreeStrategy, TimingPlan
+from graphtide_core.plans import FilteringPlan, Plan, SearchPlan, SjTreePlan, SjTreeStrategy, TimingPlan
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
 from graphtide_query.families import AUTO, FAMILIES

@@ -6,7 +6,7 @@ import sys
 
 import graphtide_query
 import pytest
-from graphtide_core.plan import Plan
+from graphtide_core.plans import Plan
 from graphtide_core.statistics import EdgeType, PathCounts, StatisticsSnapshot
 from graphtide_core.time import EventTime
 from graphtide_query.families import AUTO, FAMILIES

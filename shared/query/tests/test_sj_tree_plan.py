@@ -8,7 +8,7 @@ from math import isclose
 import pytest
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
-from graphtide_core.plan import SjTreePlan, SjTreeStrategy
+from graphtide_core.plans import SjTreePlan, SjTreeStrategy
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import Duration
 from graphtide_query.explain import Actual, explain, to_text

@@ -8,7 +8,7 @@ import math
 import pyarrow as pa
 import pytest
 from graphtide_core.errors import PoisonRecordError
-from graphtide_core.plan import (
+from graphtide_core.plans import (
     Candidate,
     FilteringPlan,
     PhysicalPlan,
@@ -23,7 +23,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_testing.wire_examples import BODY, COLUMNS, FIGURES, PLANS, SNAPSHOT
 from graphtide_wire import control, matches, ordered, ordered_body, raw, statistics
 from graphtide_wire.json_form import decode, encode
-from graphtide_wire.plan_form import PlanForm, form_of, plan_of
+from graphtide_wire.plan_forms import PlanForm, form_of, plan_of
 from hypothesis import given
 from hypothesis import strategies as st
 

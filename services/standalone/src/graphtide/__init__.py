@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         UnreadableStreamError,
     )
     from graphtide_core.match import Completeness, ComponentMatch, Match, MatchKind, SubgraphMatch
-    from graphtide_core.plan import Storage
+    from graphtide_core.plans import Storage
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.time import Duration, TimeUnit
     from graphtide_native.spec import Concurrency, Limits
@@ -103,7 +103,7 @@ _MODULES: Final = {
     "graphtide_core.edge": ("Edge", "Operation"),
     "graphtide_core.errors": ("GraphtideError", "InvalidPatternError", "LimitExceededError", "UnreadableStreamError"),
     "graphtide_core.match": ("Completeness", "ComponentMatch", "Match", "MatchKind", "SubgraphMatch"),
-    "graphtide_core.plan": ("Storage",),
+    "graphtide_core.plans": ("Storage",),
     "graphtide_core.ports.dead_letter_sink": ("DeadLetter",),
     "graphtide_core.time": ("Duration", "TimeUnit"),
     "graphtide_native.spec": ("Concurrency", "Limits"),

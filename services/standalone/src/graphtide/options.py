@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.attribute_type import AttributeType, declared_types
-from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AUTO, ENGINES

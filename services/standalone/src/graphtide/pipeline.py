@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit

@@ -19,7 +19,7 @@ from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide.run import tuned
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
+from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_native.statistics import StreamStatistics
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide.readers import Reader
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch

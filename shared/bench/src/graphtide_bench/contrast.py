@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import SjTreeStrategy
+from graphtide_core.plans import SjTreeStrategy
 from graphtide_query import parse
 from graphtide_query.planner import plan
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
+from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Symbols
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.matcher import Totals
     from graphtide_native.records import EdgeBatch

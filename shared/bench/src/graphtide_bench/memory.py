@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import Storage
+from graphtide_core.plans import Storage
 from graphtide_core.statistics import to_json
 
 from graphtide_bench import subgraph

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 from graphtide.readers import ReaderOptions, open_stream
-from graphtide_core.plan import Storage
+from graphtide_core.plans import Storage
 from graphtide_core.statistics import from_json
 from graphtide_native.matcher import Matcher
 from graphtide_query import parse

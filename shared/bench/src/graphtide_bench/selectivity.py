@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide.readers import ReaderOptions
 from graphtide.readers.memory import from_edges
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import SjTreeStrategy
+from graphtide_core.plans import SjTreeStrategy
 from graphtide_generate import GENERATORS
 from graphtide_generate.stream import Recipe
 from graphtide_native.statistics import StreamStatistics
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.records import EdgeBatch, Symbols
 

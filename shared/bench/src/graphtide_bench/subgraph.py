@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_native.spec import Concurrency
 from graphtide_query import parse
 from graphtide_query.families import AUTO, FAMILIES
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
 
     from graphtide_bench.measure import LoadedStream
     from graphtide_bench.workload import Workload

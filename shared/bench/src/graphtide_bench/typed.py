@@ -15,7 +15,7 @@ from math import log
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.plan import SjTreeStrategy
+from graphtide_core.plans import SjTreeStrategy
 from graphtide_query import parse
 from graphtide_query.search.cost_model import CostModel
 from graphtide_query.search.selectivity import expected_selectivity, frequencies_of, relative_selectivity

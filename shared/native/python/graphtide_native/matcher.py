@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphtide_core.funnel import Funnel
     from graphtide_core.match import Match
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
 
     from graphtide_native.records import EdgeBatch, Symbols
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core import predicate as p
 from graphtide_core.pattern import Morphism
-from graphtide_core.plan import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
+from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_core.window import EdgeCount
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_core.time import TimeUnit
     from graphtide_core.window import Extent
 

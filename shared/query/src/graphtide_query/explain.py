@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
+from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_core.time import TimeUnit
 
 from graphtide_query import picture
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.funnel import Funnel
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import Plan, Storage
+from graphtide_core.plans import Plan, Storage
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
@@ -23,7 +23,7 @@ from graphtide_query.search.tc_decomposition import plan_timing
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plan import SjTreeStrategy
+    from graphtide_core.plans import SjTreeStrategy
 
     from graphtide_query.search.crowd import Crowd
     from graphtide_query.search.selectivity import PrimitiveFrequencies

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.edge import Edge
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_native.spec import Concurrency, Limits
 
     from graphtide_testing.found import Found

@@ -16,7 +16,7 @@ from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_wire import control, ordered, ordered_body
-from graphtide_wire.plan_form import form_of
+from graphtide_wire.plan_forms import form_of
 from graphtide_wire.topics import Topics
 
 from graphtide_testing import components

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.ids import MatchId, PatternName
 from graphtide_core.match import MatchKind
-from graphtide_core.plan import (
+from graphtide_core.plans import (
     BaselinePlan,
     Candidate,
     ColoringPlan,
@@ -34,7 +34,7 @@ from graphtide_core.statistics import (
 )
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_wire import control, dead_letters, matches, operations, ordered, raw, statistics
-from graphtide_wire.plan_form import form_of
+from graphtide_wire.plan_forms import form_of
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 from msgspec import structs
 

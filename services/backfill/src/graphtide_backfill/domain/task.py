@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.pattern import Report
-from graphtide_core.plan import Storage
+from graphtide_core.plans import Storage
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits, columns
 from graphtide_query.families import refuse_other_family

@@ -30,16 +30,16 @@ from typing import TYPE_CHECKING, Final, Literal
 from graphtide_core.errors import InvalidQueryError
 from graphtide_query.families import AUTO
 from graphtide_wire.control import HostName, PatternText, PlanRecord
-from graphtide_wire.plan_form import form_of
+from graphtide_wire.plan_forms import form_of
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from graphtide_planner.domain.planning import SERVICES, is_better, least_loaded, planned, stream_of
 
 if TYPE_CHECKING:
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_wire.control import PatternRecord, StatusRecord
-    from graphtide_wire.plan_form import PlanForm
+    from graphtide_wire.plan_forms import PlanForm
 
     from graphtide_planner.domain.known import Known
     from graphtide_planner.domain.planning import PlanningPolicy

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plan import Candidate, Plan
+from graphtide_core.plans import Candidate, Plan
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query.families import AUTO
@@ -16,7 +16,7 @@ from graphtide_query.search.budget import PlanningBudget
 from graphtide_query.search.choice import cost, is_worth_it
 from graphtide_query.search.cost_model import CostModel
 from graphtide_query.search.crowd import Crowd
-from graphtide_wire.plan_form import plan_of
+from graphtide_wire.plan_forms import plan_of
 from graphtide_wire.reads_form import form_of
 
 from graphtide_planner.domain.passes import HostId, PassId

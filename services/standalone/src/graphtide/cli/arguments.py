@@ -10,7 +10,7 @@ import typer
 from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
-from graphtide_core.plan import SjTreeStrategy, Storage
+from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse
 from graphtide_query.families import AUTO, ENGINES

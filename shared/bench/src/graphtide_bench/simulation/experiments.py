@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.plan import BaselinePlan, ColoringPlan, SignaturePlan
+from graphtide_core.plans import BaselinePlan, ColoringPlan, SignaturePlan
 from graphtide_generate import calls, citations, retweets, roads
 from graphtide_generate.stream import Recipe
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphtide_core.edge import Edge
-    from graphtide_core.plan import SimulationPlan
+    from graphtide_core.plans import SimulationPlan
 
 
 @dataclass(frozen=True, slots=True)

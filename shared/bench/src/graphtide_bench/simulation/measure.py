@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide.readers import ReaderOptions
 from graphtide.readers.memory import from_edges
 from graphtide_core.errors import FatalError
-from graphtide_core.plan import ColoringPlan, Plan, SignaturePlan
+from graphtide_core.plans import ColoringPlan, Plan, SignaturePlan
 from graphtide_core.time import TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.spec import Limits

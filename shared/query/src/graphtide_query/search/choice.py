@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import (
+from graphtide_core.plans import (
     BaselinePlan,
     Candidate,
     ColoringPlan,
@@ -39,7 +39,7 @@ from graphtide_query.search.crowd import ALONE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from graphtide_core.plan import PhysicalPlan, Plan
+    from graphtide_core.plans import PhysicalPlan, Plan
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.window import Extent
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import FilteringPlan, SearchPlan
+from graphtide_core.plans import FilteringPlan, SearchPlan
 
 from graphtide_query.search.search_order import plan_search
 

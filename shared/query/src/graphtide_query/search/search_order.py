@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import SearchPlan
+from graphtide_core.plans import SearchPlan
 
 from graphtide_query.search.cost_model import MOST, members
 from graphtide_query.search.growth import Growth

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
-from graphtide_core.plan import SjTreeStrategy
+from graphtide_core.plans import SjTreeStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from itertools import accumulate
 from math import exp, prod
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import BaselinePlan, Candidate, ColoringPlan, SignaturePlan
+from graphtide_core.plans import BaselinePlan, Candidate, ColoringPlan, SignaturePlan
 
 from graphtide_query.search.cost_model import members
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from graphtide_core.pattern import QueryEdge
-    from graphtide_core.plan import SimulationPlan
+    from graphtide_core.plans import SimulationPlan
 
     from graphtide_query.search.cost_model import CostModel
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import SjTreePlan, SjTreeStrategy
+from graphtide_core.plans import SjTreePlan, SjTreeStrategy
 
 from graphtide_query.search.selectivity import choose_strategy, selectivity
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphtide_core.plan import Storage, TimingPlan
+from graphtide_core.plans import Storage, TimingPlan
 
 from graphtide_query.search.cost_model import CostModel, members
 

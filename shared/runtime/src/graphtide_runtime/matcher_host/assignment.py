@@ -12,7 +12,7 @@ from graphtide_native.spec import Limits
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
-    from graphtide_core.plan import Plan
+    from graphtide_core.plans import Plan
     from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
 

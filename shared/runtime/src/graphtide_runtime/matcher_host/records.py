@@ -9,7 +9,7 @@ import msgspec
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
-from graphtide_core.plan import Plan
+from graphtide_core.plans import Plan
 from graphtide_core.ports.log import Message
 from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
@@ -19,7 +19,7 @@ from graphtide_query.canonical import canonical_edges
 from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import matches as match_events
 from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
-from graphtide_wire.plan_form import plan_of
+from graphtide_wire.plan_forms import plan_of
 from graphtide_wire.topics import MOST_ORDERED_BYTES, check_stream
 
 from graphtide_runtime.matcher_host import tracing

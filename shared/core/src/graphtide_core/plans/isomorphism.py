@@ -1,4 +1,4 @@
-"""The plan IR: how one pattern is to be matched.
+"""The plans of subgraph isomorphism: what each of its engines is told of one pattern.
 
 A plan names query edges by their position in the pattern, so that it means the same to every engine and to EXPLAIN.
 """
@@ -7,16 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from graphtide_core.pattern import SubgraphPattern
-
-DEFAULT_PRIME: Final = 317
-"""Of signatures, unless said otherwise."""
-
-MOST_PRIME: Final = 65_521
-"""The greatest prime of 16 bits: products of two residues fit into 32."""
 
 EdgeIndex = int
 """Position of a query edge in `SubgraphPattern.edges`."""
@@ -126,62 +116,4 @@ class FilteringPlan:
     name: str = "filtering"
 
 
-@dataclass(frozen=True, slots=True)
-class BaselinePlan:
-    """The fixpoint of dual simulation, from the edges of the window, for each edge that can be of use.
-
-    Reference: paper 000, section 3.
-    """
-
-    name: str = "ddst-baseline"
-
-
-@dataclass(frozen=True, slots=True)
-class SignaturePlan:
-    """The same fixpoint, where the signature of the window's edges says that there may be a match.
-
-    Signatures are products in the field of `prime` elements; the factors of edges and degrees are drawn from `seed`.
-    Reference: paper 000, section 4.
-    """
-
-    prime: int = DEFAULT_PRIME
-    seed: int = 1
-    name: str = "ddst-signature"
-
-
-@dataclass(frozen=True, slots=True)
-class ColoringPlan:
-    """Edges coloured by what they can match, and components of those that could be whole; only these are looked at.
-
-    Reference: paper 000, section 5.
-    """
-
-    name: str = "ddst-coloring"
-
-
 IsomorphismPlan = TimingPlan | SearchPlan | SjTreePlan | FilteringPlan
-SimulationPlan = BaselinePlan | SignaturePlan | ColoringPlan
-PhysicalPlan = IsomorphismPlan | SimulationPlan
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A plan that was considered, with its estimated cost: nanoseconds an edge of the stream, partial matches alive."""
-
-    physical: PhysicalPlan
-    nanoseconds: float
-    partial_matches: float
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A pattern and how it is matched; `considered` holds what the choice was made from, cheapest first, if there was one."""
-
-    pattern: SubgraphPattern
-    physical: PhysicalPlan
-    considered: tuple[Candidate, ...] = ()
-
-    @property
-    def engine(self) -> str:
-        """Name of the engine that runs the plan."""
-        return self.physical.name
