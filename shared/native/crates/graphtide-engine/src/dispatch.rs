@@ -5,17 +5,20 @@
 //! Invariant: `class` names, for a triple of labels, exactly the signatures whose labels fit it; it is built when the triple first
 //! comes by. Labels no pattern mentions are one label, so the number of classes is bounded by the patterns, not by the stream.
 //! Patterns come and go: signatures that nobody has any more are in no class.
-//! Cost: three array reads and one table read an edge; an edge no pattern wants ends there. A pattern that comes or goes costs a
-//! look at each class, for each signature that is new or that nobody else has.
+//! Cost: three array reads and one table read an edge; an edge no pattern wants ends there. Of the signatures that ask something of
+//! the edge to equal a constant, only those are tested whose constant it is. A pattern that comes or goes costs a look at each class,
+//! for each signature that is new or that nobody else has.
 
-use std::hash::BuildHasher;
+mod constants;
 
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+
+use constants::Constants;
 
 use crate::expression::{Bindings, Expression, LABEL, SOURCE_LABEL, is_label};
 use crate::ids::SignatureId;
@@ -112,8 +115,7 @@ pub struct Target {
 struct Class {
     codes: [u32; 3],
     free: Vec<SignatureId>,
-    by_source: FixedEnds,
-    by_target: FixedEnds,
+    constants: Constants,
     /// Steps that it takes to test all.
     steps: u64,
     /// Whether that is so much work that it may have to pause.
@@ -128,59 +130,19 @@ impl Class {
     }
 
     fn add(&mut self, id: SignatureId, signature: &Signature) {
-        match (&signature.source_key, &signature.target_key) {
-            (Some(key), _) => self.by_source.add(key, id),
-            (None, Some(key)) => self.by_target.add(key, id),
-            (None, None) => self.free.push(id),
+        if !self.constants.add(id, signature) {
+            self.free.push(id);
         }
         self.steps += u64::from(signature.steps);
         self.is_long = self.steps > SHORT;
     }
 
     fn remove(&mut self, id: SignatureId, signature: &Signature) {
-        match (&signature.source_key, &signature.target_key) {
-            (Some(key), _) => self.by_source.remove(key, id),
-            (None, Some(key)) => self.by_target.remove(key, id),
-            (None, None) => self.free.retain(|&other| other != id),
+        if !self.constants.remove(id, signature) {
+            self.free.retain(|&other| other != id);
         }
         self.steps -= u64::from(signature.steps);
         self.is_long = self.steps > SHORT;
-    }
-}
-
-/// Signatures by the vertex they fix, so that thousands of patterns on thousands of addresses cost one look-up.
-#[derive(Debug, Default)]
-struct FixedEnds(HashTable<(Box<str>, Vec<SignatureId>)>);
-
-impl FixedEnds {
-    fn hash(key: KeyRef<'_>) -> u64 {
-        FxBuildHasher.hash_one(key)
-    }
-
-    fn add(&mut self, key: &str, signature: SignatureId) {
-        let hash = Self::hash(KeyRef::parse(key));
-        if let Some((_, signatures)) = self.0.find_mut(hash, |(other, _)| **other == *key) {
-            signatures.push(signature);
-        } else {
-            self.0.insert_unique(hash, (key.into(), vec![signature]), |(other, _)| Self::hash(KeyRef::parse(other)));
-        }
-    }
-
-    fn remove(&mut self, key: &str, signature: SignatureId) {
-        let hash = Self::hash(KeyRef::parse(key));
-        let Ok(mut entry) = self.0.find_entry(hash, |(other, _)| **other == *key) else { return };
-        entry.get_mut().1.retain(|&other| other != signature);
-        if entry.get().1.is_empty() {
-            entry.remove();
-        }
-    }
-
-    #[inline]
-    fn get(&self, key: KeyRef<'_>) -> &[SignatureId] {
-        if self.0.is_empty() {
-            return &[];
-        }
-        self.0.find(Self::hash(key), |(other, _)| KeyRef::parse(other) == key).map_or(&[], |(_, signatures)| signatures)
     }
 }
 
@@ -402,20 +364,20 @@ impl Dispatch {
         if class.is_long {
             return self.satisfied_slowly(class, record, meter, f);
         }
-        let fixed = [class.by_source.get(source), class.by_target.get(target)];
-        for &id in class.free.iter().chain(fixed[0]).chain(fixed[1]) {
+        let mut test = |id: SignatureId| {
             if self.signatures[id as usize].misfit(record, source, target).is_none() {
                 f(id);
             }
-        }
+        };
+        class.free.iter().copied().for_each(&mut test);
+        class.constants.of(record).for_each(test);
     }
 
     /// As [`satisfied`](Self::satisfied), where the tests are so much work that it may have to pause between them.
     #[inline(never)]
     fn satisfied_slowly(&self, class: &Class, record: &Record<'_>, meter: &mut Meter<'_>, mut f: impl FnMut(SignatureId)) {
         let (source, target) = (record.batch.source(record.row), record.batch.target(record.row));
-        let fixed = [class.by_source.get(source), class.by_target.get(target)];
-        for &id in class.free.iter().chain(fixed[0]).chain(fixed[1]) {
+        for id in class.free.iter().copied().chain(class.constants.of(record)) {
             let signature = &self.signatures[id as usize];
             meter.tick(signature.steps);
             if signature.misfit(record, source, target).is_none() {
@@ -438,8 +400,7 @@ impl Dispatch {
     /// Calls `f` with every signature of the class, satisfied or not.
     pub fn signatures_of_class(&self, class: u32, f: impl FnMut(SignatureId)) {
         let class = &self.class_list[class as usize];
-        let fixed = class.by_source.0.iter().chain(class.by_target.0.iter()).flat_map(|(_, signatures)| signatures);
-        class.free.iter().chain(fixed).copied().for_each(f);
+        class.free.iter().copied().chain(class.constants.all()).for_each(f);
     }
 }
 

@@ -145,7 +145,8 @@ impl<'a> From<ValueRef<'a>> for Operand<'a> {
     }
 }
 
-impl<'a> From<&'a Scalar> for Operand<'a> {
+impl<'a> From<&'a Scalar> for ValueRef<'a> {
+    #[inline]
     fn from(value: &'a Scalar) -> Self {
         match value {
             Scalar::Null(()) => Self::Null,
@@ -154,6 +155,12 @@ impl<'a> From<&'a Scalar> for Operand<'a> {
             Scalar::Float(number) => Self::Float(*number),
             Scalar::Text(text) => Self::Text(text),
         }
+    }
+}
+
+impl<'a> From<&'a Scalar> for Operand<'a> {
+    fn from(value: &'a Scalar) -> Self {
+        ValueRef::from(value).into()
     }
 }
 
