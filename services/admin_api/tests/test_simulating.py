@@ -15,3 +15,10 @@ def test_a_simulation_without_end_is_cut_short() -> None:
     for engine in ("re-search", "filtering", "timing", "sj-tree"):
         simulated = simulate(f"{STAR} WHERE e1.w + e8.w < 0 ON s WINDOW 10m", edges, engine)
         assert (simulated.matches, simulated.truncated) == ([], True)
+
+
+def test_what_follows_from_time_alone_is_told_at_the_end() -> None:
+    text = "PATTERN pair MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 10ms"
+    edges = [json.dumps({"ts": ts, "src": f"v{ts}", "dst": f"v{ts + 1}", "label": "k"}).encode() for ts in (1, 2)]
+    told = [json.loads(each) for each in simulate(text, edges).matches]
+    assert [(each["kind"], each["detected_at"]) for each in told] == [("match", 2), ("retract", 11)]

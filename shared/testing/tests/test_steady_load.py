@@ -19,8 +19,9 @@ def load() -> SteadyLoad:
     return SteadyLoad([], Random(1), rate=100, sent=SENT)
 
 
-def record(pattern: str, first: int, last: int) -> Record:
-    edges = {"x": f"e{first}", "y": f"e{last}"}
+def record(pattern: str, first: int, last: int, *, is_component: bool = False) -> Record:
+    names = {"x": f"e{first}", "y": f"e{last}"}
+    edges = {name: [edge] for name, edge in names.items()} if is_component else names
     line = json.dumps({"match_id": "0" * 32, "query": pattern, "kind": "match", "detected_at": last, "edges": edges})
     message = matches.encode("out", line.encode(), 1, TimeUnit.MILLISECOND)
     return Record("out", 0, 0, 0, message.key, message.value, message.headers)
@@ -38,8 +39,9 @@ def test_a_lost_match_and_a_repeated_one_are_found() -> None:
 
 def test_matches_are_read_with_the_edge_that_completed_them_and_the_rest_is_passed_over() -> None:
     poison = Record("out", 0, 0, 0, b"n1", b"\xff", record("n1", 1, 21).headers)
-    records = [record("n1", 1, 21), poison, Record("out", 0, 0, 0, b"n1", b"{}", ()), record("adversary0", 1, 2)]
-    assert list(reported(records)) == [("n1", (1, 21))]
+    component = record("n19", 19, 39, is_component=True)
+    records = [record("n1", 1, 21), component, poison, Record("out", 0, 0, 0, b"n1", b"{}", ()), record("adversary0", 1, 2)]
+    assert list(reported(records)) == [("n1", (1, 21)), ("n19", (19, 39))]
 
 
 def test_a_match_of_edges_that_do_not_follow_each_other_is_no_match() -> None:

@@ -26,7 +26,6 @@ from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import cycle
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -40,7 +39,7 @@ from graphtide_wire import dead_letters
 from graphtide_wire.ordered import RECORDS
 
 from graphtide_testing.deployment import Deployment
-from graphtide_testing.faults import ENGINES, Faults
+from graphtide_testing.faults import Faults
 from graphtide_testing.fleet import Fleet
 from graphtide_testing.resident_memory import SLOPE_SECONDS, Lives, Patience, Sample, slope
 from graphtide_testing.servers.process import ServerError, free_ports
@@ -59,8 +58,9 @@ if TYPE_CHECKING:
 MOST_GROWTH: Final = 0.01
 """Share by which memory may grow in `SLOPE_SECONDS`."""
 
+MATCHERS: Final = ("matcher_timing", "matcher_sjtree", "matcher_simulation")
 WITNESSES: Final = (
-    "ingestion.1", "sequencer", "admin_api.1", "planner", "statistics", "matcher_timing.1", "matcher_sjtree.1"
+    "ingestion.1", "sequencer", "admin_api.1", "planner", "statistics", *(f"{service}.1" for service in MATCHERS)
 )  # fmt: skip
 
 _PATIENCE: Final = 300.0
@@ -109,15 +109,15 @@ class Soak:
             self._add_open("ingestion", name, {**taking, "ROLES": json.dumps([role])})
         for name in ("admin_api.0", "admin_api.1"):
             self._add_open("admin_api", name, {})
-        self._add("planner", "planner", {"SHARDS": json.dumps({"matcher_timing": 2, "matcher_sjtree": 2})})
+        self._add("planner", "planner", {"SHARDS": json.dumps(dict.fromkeys(MATCHERS, 2))})
         self._add("statistics", "statistics", {"PUBLISH_SECONDS": "1.0"})
-        for service in ("matcher_timing", "matcher_sjtree"):
+        for service in MATCHERS:
             for shard in range(2):
                 self._add(service, f"{service}.{shard}", {"SHARD": str(shard), "CHECKPOINT_SECONDS": "2.0"})
         self.control = self._client("admin_api.1", "owner")
         wait_until(self._is_ready, _PATIENCE, lambda: "the deployment is not ready")
-        for text, engine in zip(PATTERNS.values(), cycle(ENGINES), strict=False):
-            self.control.post("/api/v1/patterns", json={"text": text, "engine": engine}).raise_for_status()
+        for asked in PATTERNS.values():
+            self.control.post("/api/v1/patterns", json=asked).raise_for_status()
         wait_until(lambda: self._run(*PATTERNS), _PATIENCE, lambda: "the patterns do not run")
         edges = [self._client(name, "owner") for name in ("ingestion.0", "ingestion.1")]
         self.load = SteadyLoad(edges, Random(f"{self.seed}-load"), self.rate)  # noqa: S311 - a story, no secret

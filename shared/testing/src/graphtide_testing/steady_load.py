@@ -1,17 +1,17 @@
 """A steady load of edges, of which every one but the first of its kind completes one match of one pattern.
 
-There are `KINDS` kinds of edges, and a pattern for each. Edges have numbers; the edge n has the kind n % KINDS and goes on from
-the edge n - KINDS. Among them are edges of a hub, for adversaries to search, lines that are no edges, and edges that are far
-in the future. Several producers send in turns, through whichever service answers, each turn until it is taken: what one sends
-is out of order beside what the others do.
+There are `KINDS` kinds of edges, and a pattern for each; those of the last kinds are under dual simulation. Edges have
+numbers; the edge n has the kind n % KINDS and goes on from the edge n - KINDS. Among them are edges of a hub, for adversaries
+to search, lines that are no edges, and edges that are far in the future. Several producers send in turns, through whichever
+service answers, each turn until it is taken: what one sends is out of order beside what the others do.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final
 
 import httpx2
@@ -29,12 +29,21 @@ if TYPE_CHECKING:
 
     from graphtide_testing.accounting import Reported
 
-KINDS: Final = 20
 STREAM: Final = "s"
+_UNDER: Final = " UNDER DUAL SIMULATION REPORT INSTANCES"
+_SUBGRAPHS: Final = ("auto", "timing", "sj-tree", "filtering", "re-search")
+_SIMULATIONS: Final = ("auto", "ddst-coloring", "ddst-signature", "ddst-baseline")
+_SEARCHES: Final = [*(("", engine) for engine in islice(cycle(_SUBGRAPHS), 16)), *((_UNDER, engine) for engine in _SIMULATIONS)]
 PATTERNS: Final = {
-    f"n{kind}": f"PATTERN n{kind} MATCH (a)-[x:k{kind}]->(b)-[y:k{kind}]->(c) ORDER x < y ON {STREAM} WINDOW 10s"
-    for kind in range(KINDS)
+    f"n{kind}": {
+        "text": f"PATTERN n{kind} MATCH (a)-[x:k{kind}]->(b)-[y:k{kind}]->(c) ORDER x < y{under} ON {STREAM} WINDOW 10s",
+        "engine": engine,
+    }
+    for kind, (under, engine) in enumerate(_SEARCHES)
 }
+"""What is registered, by name."""
+
+KINDS: Final = len(PATTERNS)
 _PRODUCERS: Final = 3
 _TURN_SECONDS: Final = 0.25
 _MOST_IN_A_TURN: Final = 600
@@ -142,7 +151,7 @@ class SteadyLoad:
         """Send lines until they are taken; return how many of them were refused."""
         told = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
         begun, answer = time.monotonic(), None
-        for service in itertools.cycle(self.services):
+        for service in cycle(self.services):
             try:
                 answer = service.post(f"/api/v1/streams/{STREAM}/edges", content=b"\n".join(lines) + b"\n", headers=told)
             except httpx2.TransportError:
@@ -170,6 +179,9 @@ def reported(records: Iterable[Record]) -> Iterable[tuple[str, Reported]]:
         except (PoisonRecordError, ValueError):
             continue
         if event.pattern in PATTERNS:
-            before, last = (int(edges[name].removeprefix("e")) for name in ("x", "y"))
+            # One of a name; in a component a list of one.
+            of = {name: [each] if isinstance(each, str) else each for name, each in edges.items()}
+            assert [len(of[name]) for name in ("x", "y")] == [1, 1], f"{edges} is no match of {event.pattern}"
+            before, last = (int(of[name][0].removeprefix("e")) for name in ("x", "y"))
             assert last - before == KINDS, f"{edges} is no match of {event.pattern}"
             yield event.pattern, (event.version, last)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import CutShortError
@@ -98,7 +99,8 @@ def simulate(
         return is_unwanted() or time.monotonic() > deadline
 
     try:
-        for part in matcher.push(ordered, most=100, budget=_WORK, is_cancelled=is_over):
+        # As at the end of a file, what follows from time alone is told at the end.
+        for part in chain(matcher.push(ordered, most=100, budget=_WORK, is_cancelled=is_over), matcher.finish()):
             found += [match.json.removesuffix(b"\n") for match in part.records()]
             if len(found) > MOST_MATCHES or is_over():
                 truncated = True
