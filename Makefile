@@ -34,7 +34,8 @@ test: servers-ready  ## run the tests
 .PHONY: test-slow
 test-slow: servers-ready  ## run every test, the long ones too
 	$(CARGO) test --quiet --workspace
-	$(CARGO) test --quiet --release -p graphtide-match --features shuttle --test streaming_consistency
+	$(CARGO) test --quiet --release -p graphtide-isomorphism -p graphtide-match --test wait_list --test streaming_consistency \
+	  --features graphtide-isomorphism/shuttle,graphtide-match/shuttle
 	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 1800
 	$(MAKE) fuzz SECONDS=30
 

@@ -57,4 +57,12 @@ impl Pattern<'_> {
     pub fn ends(&self) -> Vec<(u8, u8)> {
         self.edges.iter().map(|edge| (edge.source, edge.target)).collect()
     }
+
+    /// The set of vertices that edges bind.
+    pub fn vertices_of(&self, edges: &[u8]) -> u128 {
+        edges.iter().fold(0, |seen, &edge| {
+            let edge = &self.edges[usize::from(edge)];
+            seen | 1 << edge.source | 1 << edge.target
+        })
+    }
 }

@@ -1,8 +1,9 @@
 //! What was told of a traced pattern, as Python sees it.
 
 use graphtide_engine::trace::{Fates, NearMiss, Part, Reason, Refused, Tally};
-use graphtide_match::inquiry::{Inquiry, Lack, Named};
 use graphtide_match::matcher::{Answer, Funnel};
+use graphtide_simulation::inquiry::{Inquiry, Named};
+use graphtide_simulation::why_not::Lack;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use graphtide_match::simulated::{Probe, Work};
+use graphtide_simulation::{Funnel as Work, Probe};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

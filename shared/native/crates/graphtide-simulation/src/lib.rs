@@ -3,7 +3,7 @@
 //!
 //! A [`Simulation`] runs one query by one of three engines, which report the same: they differ in how they find out that an
 //! arriving edge has no match. Labels, keys and predicates are the caller's: an edge arrives with the query edges that it fits
-//! by itself.
+//! by itself. [`simulated::Simulated`] is one in a matcher, beside engines of other families.
 
 mod baseline;
 mod candidates;
@@ -16,6 +16,7 @@ mod fixpoint;
 pub mod found;
 mod funnel;
 mod incidence;
+pub mod inquiry;
 mod masters;
 mod nearby;
 mod numbered;
@@ -24,6 +25,7 @@ mod probe;
 mod query;
 mod schedule;
 mod signature;
+pub mod simulated;
 mod simulation;
 pub mod why_not;
 mod window;

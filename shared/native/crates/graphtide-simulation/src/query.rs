@@ -3,6 +3,7 @@
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
+use serde::Deserialize;
 
 /// Most edges of a query: a set of them is one word.
 pub const MOST_EDGES: usize = 64;
@@ -19,7 +20,8 @@ pub struct QueryEdge {
 }
 
 /// Which match components are reported, and when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Report {
     /// The component of each arriving edge, whole.
     Maximal,

@@ -22,6 +22,9 @@ use graphtide_graph::clock::Clock;
 use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
+use graphtide_isomorphism::plan::SearchPlan;
+use graphtide_simulation::Report;
+use graphtide_simulation::simulated::Begun;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
@@ -30,8 +33,7 @@ use super::allowances::Allowances;
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
 use super::{Counts, Matcher, Registered, engine, hash, split_predicates};
-use crate::plan::{InvalidPlan, PatternSpec, PlanSpec, ReportSpec};
-use crate::simulated::Begun;
+use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 
 /// What patterns were made from, and what became free.
 #[derive(Debug, Default)]
@@ -184,7 +186,7 @@ impl Matcher {
         self.store.widen(self.kept_columns.len());
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
         let mut pattern = Registered {
-            names: Arc::new(PatternNames::new(&spec.pattern(), spec.report == Some(ReportSpec::Changes))),
+            names: Arc::new(PatternNames::new(&spec.pattern(), spec.report == Some(Report::Changes))),
             engine: engine(number as u32, spec, across, &signatures, &rings)?,
             window: spec.window,
             clock: spec.clock,
@@ -405,7 +407,7 @@ fn nothing() -> PatternSpec {
         clock: Clock::Time,
         vertices_may_coincide: false,
         report: None,
-        plan: PlanSpec::ReSearch { orders: Vec::new() },
+        plan: PlanSpec::ReSearch(SearchPlan::default()),
         limits: Limits::default(),
     }
 }

@@ -38,19 +38,19 @@ use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::vertex::VertexTable;
-use graphtide_simulation::Variant;
+use graphtide_isomorphism::concurrent::Concurrent;
+use graphtide_isomorphism::filtering::Filtering;
+use graphtide_isomorphism::search::Search;
+use graphtide_isomorphism::shape::Shape;
+use graphtide_isomorphism::sj_tree::SjTree;
+use graphtide_isomorphism::timing::Timing;
+use graphtide_simulation::simulated::Simulated;
+use graphtide_simulation::{Probe, Report, Variant};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use crate::concurrent::Concurrent;
-use crate::filtering::Filtering;
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
-use crate::search::Search;
-use crate::shape::Shape;
-use crate::simulated::{Probe, Simulated};
-use crate::sj_tree::SjTree;
-use crate::timing::Timing;
 use allowances::{Allowances, Bounded};
 use changes::Told;
 use membership::Blueprints;
@@ -743,25 +743,21 @@ fn engine(
     signatures: &[SignatureId],
     rings: &[RingId],
 ) -> Result<Engine, InvalidPlan> {
+    let pattern = spec.pattern();
     let simulated = |variant| {
-        let made = Simulated::new(number, spec, variant, signatures);
+        let report = spec.report.unwrap_or(Report::Maximal);
+        let made = Simulated::new(number, (&pattern, report), variant, signatures, &spec.limits);
         made.map(|made| Engine::Simulation(Box::new(made))).map_err(|error| InvalidPlan::new(spec, error.to_string()))
     };
-    let shape = Shape::new(&spec.pattern(), across);
+    let shape = Shape::new(&pattern, across);
     Ok(match &spec.plan {
-        PlanSpec::Timing { subqueries, threads, locking, .. } if *threads > 1 => {
-            Engine::Concurrent(Box::new(Concurrent::new(number, shape, subqueries.clone(), &spec.limits, *threads, *locking)))
+        PlanSpec::Timing(plan) if plan.threads > 1 => {
+            Engine::Concurrent(Box::new(Concurrent::new(number, shape, plan, &spec.limits)))
         }
-        PlanSpec::Timing { subqueries, storage, .. } => {
-            Engine::Timing(Box::new(Timing::new(number, shape, subqueries.clone(), *storage, &spec.limits)))
-        }
-        PlanSpec::SjTree { leaves, lazy } => {
-            Engine::SjTree(Box::new(SjTree::new(number, &shape, leaves, *lazy, rings, &spec.limits)))
-        }
-        PlanSpec::ReSearch { orders } => Engine::Search(Box::new(Search::new(number, shape, orders, rings))),
-        PlanSpec::Filtering { orders } => {
-            Engine::Filtering(Box::new(Filtering::new(number, shape, orders.clone(), signatures.to_vec())))
-        }
+        PlanSpec::Timing(plan) => Engine::Timing(Box::new(Timing::new(number, shape, plan, &spec.limits))),
+        PlanSpec::SjTree(plan) => Engine::SjTree(Box::new(SjTree::new(number, &shape, plan, rings, &spec.limits))),
+        PlanSpec::ReSearch(plan) => Engine::Search(Box::new(Search::new(number, shape, plan, rings))),
+        PlanSpec::Filtering(plan) => Engine::Filtering(Box::new(Filtering::new(number, shape, plan, signatures.to_vec()))),
         PlanSpec::DdstBaseline => simulated(Variant::Baseline)?,
         PlanSpec::DdstSignature { prime, seed } => simulated(Variant::Signature { p: *prime, seed: *seed })?,
         PlanSpec::DdstColoring => simulated(Variant::Coloring)?,

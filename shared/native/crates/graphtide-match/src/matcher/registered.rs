@@ -11,16 +11,16 @@ use graphtide_engine::output::{ItemReport, PatternNames, Rows};
 use graphtide_engine::trace::{Fates, Node, Step, Tally, Trace, Tracer, Untraced};
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
-use graphtide_simulation::Frontier;
+use graphtide_isomorphism::concurrent::{Concurrent, Drained};
+use graphtide_isomorphism::filtering::Filtering;
+use graphtide_isomorphism::search::Search;
+use graphtide_isomorphism::sj_tree::SjTree;
+use graphtide_isomorphism::timing::Timing;
+use graphtide_simulation::inquiry::Inquiries;
+use graphtide_simulation::simulated::{Begun, Simulated};
+use graphtide_simulation::{Frontier, Probe};
 
 use super::allowances::Bounded;
-use crate::concurrent::{Concurrent, Drained};
-use crate::filtering::Filtering;
-use crate::inquiry::Inquiries;
-use crate::search::Search;
-use crate::simulated::{Begun, Probe, Simulated};
-use crate::sj_tree::SjTree;
-use crate::timing::Timing;
 
 /// The engine of a pattern.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use graphtide_engine::trace::{Fates, NearMiss, Node, Part, Reason, Tally};
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
+use graphtide_simulation::inquiry::{End, Inquiry, Named};
 
 use super::{Matcher, Record, Registered};
-use crate::inquiry::{End, Inquiry, Named};
 
 /// What one step of a plan looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,12 @@ use graphtide_graph::Time;
 use graphtide_graph::clock::Clock;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
-pub use graphtide_simulation::why_not::Lack;
-use graphtide_simulation::why_not::{Companion, Corner, why_not};
-use graphtide_simulation::{Found, Funnel, Query, Simulation, found};
+
+use crate::found::{self, Found};
+use crate::funnel::Funnel;
+use crate::query::Query;
+use crate::simulation::Simulation;
+use crate::why_not::{Companion, Corner, Lack, why_not};
 
 /// How far an edge came on arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

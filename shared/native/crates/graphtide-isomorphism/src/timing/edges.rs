@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use graphtide_graph::store::{EdgeRef, find_in_order};
 use graphtide_graph::vertex::Vertex;
 
-use super::arena::NIL;
+use crate::arena::NIL;
 
 /// An edge held by one pattern, by the low half of its sequence number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,17 +4,16 @@
 //! node takes it out of its item and no more, so that earlier transactions still reach it by backtracking while later ones do
 //! not find it. That is the paper's partial removal (section 5.3) with the memory given back by counting references.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use graphtide_engine::meter::Meter;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::value::{OwnedValue, ValueRef};
 use graphtide_graph::vertex::Vertex;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
 
 use super::sync::Arc;
 use super::sync::atomic::{AtomicBool, Ordering};
-use graphtide_engine::meter::Meter;
 
 /// A data edge, with what partial matches and predicates ask of it.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 
 use graphtide_graph::Time;
 
-use crate::timing::arena::NIL;
+use crate::arena::NIL;
 
 const SLOTS: usize = 1024;
 const SLOTS_IN_WINDOW: i64 = 512;

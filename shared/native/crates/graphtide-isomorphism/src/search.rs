@@ -6,8 +6,6 @@
 //! Cost: O(1) to keep an edge; for each query edge it fits, the size of the search tree, cut by time bounds, vertices and
 //! predicates as soon as they are known.
 
-pub mod step;
-
 use graphtide_engine::arrival::Arrival;
 use graphtide_engine::ids::RingId;
 use graphtide_engine::lists::{Access, Gate, Postings};
@@ -17,8 +15,9 @@ use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
+use crate::plan::SearchPlan;
 use crate::shape::{Bound, Shape};
-use step::{Step, too_old};
+use crate::step::{Step, too_old};
 
 /// One pattern's search.
 #[derive(Debug)]
@@ -33,9 +32,9 @@ pub struct Search {
 }
 
 impl Search {
-    /// Makes an engine for checked search orders; `rings` are the lists of the pattern's edges.
-    pub fn new(pattern: u32, shape: Shape, orders: &[Vec<u8>], rings: &[RingId]) -> Self {
-        let steps = orders.iter().map(|order| steps(&shape, order, rings)).collect();
+    /// Makes an engine for a checked plan; `rings` are the lists of the pattern's edges.
+    pub fn new(pattern: u32, shape: Shape, plan: &SearchPlan, rings: &[RingId]) -> Self {
+        let steps = plan.orders.iter().map(|order| steps(&shape, order, rings)).collect();
         Self {
             pattern,
             steps,

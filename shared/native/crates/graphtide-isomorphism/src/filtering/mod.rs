@@ -19,8 +19,9 @@ use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::search::step::too_old;
+use crate::plan::SearchPlan;
 use crate::shape::{Bound, Shape, bits};
+use crate::step::too_old;
 use candidates::{Part, access, parts};
 
 /// One pattern's search.
@@ -43,13 +44,13 @@ pub struct Filtering {
 }
 
 impl Filtering {
-    /// Makes an engine for checked search orders; `signatures` are those of the pattern's edges. It must be attached to lists.
-    pub fn new(pattern: u32, shape: Shape, orders: Vec<Vec<u8>>, signatures: Vec<SignatureId>) -> Self {
+    /// Makes an engine for a checked plan; `signatures` are those of the pattern's edges. It must be attached to lists.
+    pub fn new(pattern: u32, shape: Shape, plan: &SearchPlan, signatures: Vec<SignatureId>) -> Self {
         let count = shape.ends.len();
         Self {
             pattern,
             parts: Vec::new(),
-            orders,
+            orders: plan.orders.clone(),
             signatures,
             incident: Vec::new(),
             all: (0..count).fold(0, |set, edge| set | 1 << edge),

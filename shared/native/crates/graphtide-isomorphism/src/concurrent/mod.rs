@@ -24,7 +24,7 @@ use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::value::OwnedValue;
 
-use crate::plan::{Locking, Storage};
+use crate::plan::{Storage, TimingPlan};
 use crate::shape::Shape;
 use crate::timing::Compiled;
 use item::{Facts, SharedEdge};
@@ -53,16 +53,10 @@ pub struct Concurrent {
 }
 
 impl Concurrent {
-    /// Makes an engine for a checked plan with that many workers.
-    pub fn new(
-        pattern: u32,
-        shape: Shape,
-        subqueries: Vec<Vec<u8>>,
-        limits: &Limits,
-        threads: usize,
-        locking: Locking,
-    ) -> Self {
-        let plan = Compiled::new(&shape, subqueries, Storage::MsDag);
+    /// Makes an engine for a checked plan of several workers.
+    pub fn new(pattern: u32, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
+        let &TimingPlan { threads, locking, .. } = plan;
+        let plan = Compiled::new(&shape, plan.subqueries.clone(), Storage::MsDag);
         let window = shape.window;
         let keeps_facts = !shape.across.is_empty();
         let bounds = Bounds::of(limits);

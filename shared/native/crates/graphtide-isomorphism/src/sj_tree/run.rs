@@ -14,9 +14,9 @@ use graphtide_graph::vertex::Vertex;
 
 use super::compile::{Arrives, Compiled, Guard, Join, ROW_HEADER, TableId};
 use super::{Binding, State, time};
-use crate::search::step::{Step, too_old};
+use crate::arena::NIL;
 use crate::shape::{Bound, Shape};
-use crate::timing::arena::NIL;
+use crate::step::{Step, too_old};
 
 fn leaf(level: usize) -> Node {
     Node::Leaf { level: level as u8 }

@@ -7,10 +7,10 @@ use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::vertex::Vertex;
 
-use super::arena::NIL;
 use super::compile::{Extension, Join};
 use super::edges::LocalEdge;
 use super::{Arrival, Binding, NodeRef, Scratch, Timing, pack};
+use crate::arena::NIL;
 use crate::plan::Storage;
 use crate::shape::Bound;
 

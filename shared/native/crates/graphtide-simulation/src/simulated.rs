@@ -3,25 +3,25 @@
 //! The matcher hands over an edge once for each query edge that it satisfies; the engine takes it once, with all of them. What it
 //! finds are components, of any size.
 
+use graphtide_engine::arrival;
 use graphtide_engine::dispatch::{Asked, Loops};
 use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::SignatureId;
-use graphtide_engine::limits::Bounds;
+use graphtide_engine::limits::{self, Bounds};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::pattern::Pattern;
 use graphtide_engine::trace::{Fates, Node, Part, Reason, Step, Tally, Tracer};
-use graphtide_engine::{arrival, limits};
 use graphtide_graph::Time;
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
-use graphtide_simulation::{
-    Arrival, Course, Found, Frontier, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
-};
-pub use graphtide_simulation::{Funnel as Work, Probe};
 
+use crate::found::Found;
+use crate::funnel::Funnel;
 use crate::inquiry::{Came, End, Inquiries, Names};
-use crate::plan::{PatternSpec, ReportSpec};
+use crate::probe::Probe;
+use crate::query::{Arrival, Limits, Outcome, Query, QueryEdge, QueryError, Report, Variant};
+use crate::simulation::{Course, Frontier, Simulation};
 
 /// How far a pattern is whose engine is given the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,19 +55,24 @@ pub struct Simulated {
 
 impl Simulated {
     /// Makes the engine of a pattern. Query edges with one signature are of one kind.
-    pub fn new(pattern: u32, spec: &PatternSpec, variant: Variant, signatures: &[SignatureId]) -> Result<Self, QueryError> {
-        let limits::Limits { partial_matches, state_bytes, .. } = spec.limits;
-        let query = query(spec, |edge| signatures.get(edge).copied().unwrap_or(edge as u32));
-        let limits = Limits { edges: partial_matches, bytes: state_bytes };
+    pub fn new(
+        number: u32,
+        (pattern, report): (&Pattern<'_>, Report),
+        variant: Variant,
+        signatures: &[SignatureId],
+        limits: &limits::Limits,
+    ) -> Result<Self, QueryError> {
+        let query = query(pattern, report, |edge| signatures.get(edge).copied().unwrap_or(edge as u32));
+        let most = Limits { edges: limits.partial_matches, bytes: limits.state_bytes };
         Ok(Self {
-            pattern,
+            pattern: number,
             waits: false,
             report: query.report,
             filters: variant != Variant::Baseline,
-            clock: spec.clock,
-            engine: Simulation::new(&query, variant, limits)?,
+            clock: pattern.clock,
+            engine: Simulation::new(&query, variant, most)?,
             signatures: signatures.to_vec(),
-            bounds: Bounds::of(&spec.limits),
+            bounds: Bounds::of(limits),
             found: Found::default(),
             query,
             inquiries: None,
@@ -75,8 +80,8 @@ impl Simulated {
     }
 
     /// Why a pattern cannot be matched so; none if it can.
-    pub fn flaw(spec: &PatternSpec, variant: Variant) -> Option<QueryError> {
-        Simulation::new(&query(spec, |edge| edge as u32), variant, Limits::default()).err()
+    pub fn flaw(pattern: &Pattern<'_>, report: Report, variant: Variant) -> Option<QueryError> {
+        Simulation::new(&query(pattern, report, |edge| edge as u32), variant, Limits::default()).err()
     }
 
     /// Takes an edge as all query edges that it satisfies, if this is the first of them.
@@ -249,7 +254,7 @@ impl Simulated {
     }
 
     /// What the engine did.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> Funnel {
         self.engine.funnel()
     }
 
@@ -358,18 +363,14 @@ fn tell<T: Tracer>(mut tracer: T, fits: u64, outcome: Outcome) {
     }
 }
 
-fn query(spec: &PatternSpec, kind: impl Fn(usize) -> u32) -> Query {
-    let edges = spec.edges.iter().enumerate();
+fn query(pattern: &Pattern<'_>, report: Report, kind: impl Fn(usize) -> u32) -> Query {
+    let edges = pattern.edges.iter().enumerate();
     Query {
-        vertices: spec.vertices.len(),
+        vertices: pattern.vertices.len(),
         edges: edges.map(|(place, edge)| QueryEdge { source: edge.source, target: edge.target, kind: kind(place) }).collect(),
-        before: spec.order.clone(),
+        before: pattern.order.to_vec(),
         // The pattern's is half-open.
-        window: spec.window - 1,
-        report: match spec.report {
-            None | Some(ReportSpec::Maximal) => Report::Maximal,
-            Some(ReportSpec::Instances) => Report::Instances,
-            Some(ReportSpec::Changes) => Report::Changes,
-        },
+        window: pattern.window - 1,
+        report,
     }
 }

@@ -8,7 +8,6 @@
 //! scans them; ties break an order (`ti > tj` in Algorithm 2, line 12, lets them pass against Definition 4); nodes hang at their
 //! oldest edge instead of linking to their children, which expires the same nodes with fewer links.
 
-pub mod arena;
 mod compile;
 mod edges;
 mod run;
@@ -21,9 +20,9 @@ use graphtide_engine::trace::{Node, Tracer};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::plan::Storage;
+use crate::arena::{Item, NIL};
+use crate::plan::{Storage, TimingPlan};
 use crate::shape::Shape;
-use arena::{Item, NIL};
 use compile::ItemKind;
 pub use compile::{Compiled, ItemId, Join, KeyVertices};
 use edges::{HeldEdges, LocalEdge};
@@ -99,8 +98,8 @@ pub struct Timing {
 
 impl Timing {
     /// Makes an engine for a checked plan.
-    pub fn new(pattern: u32, shape: Shape, subqueries: Vec<Vec<u8>>, storage: Storage, limits: &Limits) -> Self {
-        let plan = Compiled::new(&shape, subqueries, storage);
+    pub fn new(pattern: u32, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
+        let plan = Compiled::new(&shape, plan.subqueries.clone(), plan.storage);
         let items = plan.items.iter().map(|item| Item::new(item.payload, item.key.is_some())).collect::<Vec<_>>();
         let most_node_bytes = items.iter().map(Item::most_node_bytes).max().unwrap_or(0);
         let item_bits = usize::BITS - items.len().leading_zeros();

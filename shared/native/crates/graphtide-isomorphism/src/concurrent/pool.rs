@@ -7,10 +7,11 @@
 
 use std::collections::VecDeque;
 
+use graphtide_engine::meter::Meter;
+
 use super::sync::{Arc, Condvar, Mutex, lock, thread, wait, wait_briefly};
 use super::transaction::{Found, Lists, Work};
 use super::wait_list::Transaction;
-use graphtide_engine::meter::Meter;
 
 const MOST_QUEUED: usize = 1024;
 

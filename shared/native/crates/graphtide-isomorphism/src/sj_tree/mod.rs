@@ -34,10 +34,11 @@ use graphtide_engine::trace::{Node, Tracer};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use crate::search::step::Step;
+use crate::arena::{Item, NIL};
+use crate::plan::TreePlan;
 use crate::shape::Shape;
+use crate::step::Step;
 use crate::timing::KeyVertices;
-use crate::timing::arena::{Item, NIL};
 use compile::{Arrives, Compiled, TableId};
 use enabled::Enabled;
 use run::Run;
@@ -88,8 +89,8 @@ pub struct SjTree {
 
 impl SjTree {
     /// Makes an engine for checked leaves; `rings` are the lists of the pattern's edges.
-    pub fn new(pattern: u32, shape: &Shape, leaves: &[Vec<u8>], lazy: bool, rings: &[RingId], limits: &Limits) -> Self {
-        let (shape, plan) = Compiled::new(shape, leaves, lazy, rings);
+    pub fn new(pattern: u32, shape: &Shape, plan: &TreePlan, rings: &[RingId], limits: &Limits) -> Self {
+        let (shape, plan) = Compiled::new(shape, &plan.leaves, plan.lazy, rings);
         let tables: Vec<Item> = plan.tables.iter().map(|table| Item::new(table.payload, true)).collect();
         let table_bits = usize::BITS - tables.len().leading_zeros();
         let node_bits = u32::BITS - table_bits.max(1);

@@ -12,8 +12,8 @@ use std::ops::Range;
 use graphtide_engine::ids::RingId;
 
 use super::enabled::Slot;
-use crate::search::step::Step;
 use crate::shape::{Shape, inverse};
+use crate::step::Step;
 use crate::timing::KeyVertices;
 
 /// Position of a table in the engine's list.
