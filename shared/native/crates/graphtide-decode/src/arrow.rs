@@ -22,7 +22,8 @@ use graphtide_graph::value::ValueRef;
 
 use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, integers, timestamps};
 use crate::arrow_writer::MADE;
-use crate::columns::{Column, ColumnNames, Layout};
+use crate::column::Column;
+use crate::columns::{ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::render::Object;
 use crate::types::AttributeType;

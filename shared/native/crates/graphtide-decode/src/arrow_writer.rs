@@ -17,7 +17,7 @@ use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 
-use crate::columns::Column;
+use crate::column::Column;
 
 /// Key of the metadata of a field that say how its values are written.
 pub const ENCODING: &str = "graphtide.encoding";

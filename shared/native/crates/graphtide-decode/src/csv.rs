@@ -10,7 +10,8 @@ use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 use memchr::{memchr, memchr_iter};
 
-use crate::columns::{Column, ColumnNames, Layout};
+use crate::column::Column;
+use crate::columns::{ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::splitter::{Piece, Splitter};
 use crate::types::{AttributeType, Projection, SETTLED_BY, Settled, is_text, refuse};

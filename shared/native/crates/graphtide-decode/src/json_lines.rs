@@ -14,7 +14,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
-use crate::columns::Column;
+use crate::column::Column;
 use crate::error::{DecodeError, RowError, shorten};
 use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
 use crate::splitter::{Piece, Splitter};

@@ -13,7 +13,8 @@ use graphtide_graph::value::ValueRef;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use smallvec::{SmallVec, smallvec};
 
-use crate::columns::{Column, ColumnNames};
+use crate::column::Column;
+use crate::columns::ColumnNames;
 
 /// The key of the nested object whose members are attributes.
 pub(crate) const ATTRIBUTES: &str = "attributes";

@@ -6,6 +6,7 @@
 
 pub mod arrow;
 pub mod arrow_writer;
+pub mod column;
 pub mod columns;
 pub mod csv;
 pub mod error;
@@ -26,7 +27,8 @@ mod writer;
 pub use arrow::ArrowDecoder;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-pub use columns::{Column, ColumnNames};
+pub use column::Column;
+pub use columns::ColumnNames;
 pub use csv::CsvDecoder;
 pub use error::DecodeError;
 use graphtide_graph::Time;

@@ -7,7 +7,7 @@ use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 
-use crate::columns::Column;
+use crate::column::Column;
 
 /// Renders a record as the JSON Lines decoder would read it; labels past the table's bound and an id that was made are left out.
 pub fn record(batch: &EdgeBatch, index: usize, symbols: &SymbolTable, attributes: &[String]) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! "Did you mean": the column a user probably meant, from its spelling or from what other tools call it.
 
-use crate::columns::Column;
+use crate::column::Column;
 
 /// Returns the most likely of `available` for a column that should be called `wanted`.
 pub(crate) fn similar<'a>(column: Column, wanted: &str, available: &'a [String]) -> Option<&'a str> {

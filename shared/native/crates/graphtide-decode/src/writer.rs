@@ -10,7 +10,7 @@ use graphtide_graph::symbol::{SharedSymbols, Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 
 use crate::SUBSTITUTE;
-use crate::columns::Column;
+use crate::column::Column;
 use crate::error::{RowError, shorten};
 use crate::labels::LabelCache;
 
