@@ -7,7 +7,7 @@
 
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_graph::batch::{EdgeBatch, Operation, Row};
-use graphtide_graph::key::KeyRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_match::matcher::{Matcher, Options};
 use graphtide_match::plan::PatternSpec;
@@ -57,7 +57,7 @@ fn stream(symbols: &SharedSymbols) -> EdgeBatch {
             label: symbols.lock().intern(label),
             source_label: absent,
             target_label: absent,
-            id: KeyRef::Number(ordinal as u64),
+            id: IdRef::Given(KeyRef::Number(ordinal as u64)),
             raw: b"",
         };
         batch.push(&row, []);
