@@ -78,7 +78,7 @@ def _plans(patterns: dict[str, str], stream: Path) -> list[bytes]:
     lines = []
     for name, text in patterns.items():
         (pattern,) = parse(text)
-        for engine in FAMILIES["isomorphism"]:
+        for engine in FAMILIES["isomorphism"].names:
             made = plan(pattern, engine, statistics=known)
             spec = encode([made], TimeUnit.MILLISECOND, (), [Limits()], Concurrency())
             lines.append(f"{name} {engine}\t".encode() + spec + b"\n")

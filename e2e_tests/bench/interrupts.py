@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=20)
     asked = parser.parse_args()
-    for engine, threads in [*((engine, 1) for engine in FAMILIES["isomorphism"]), ("timing", 2)]:
+    for engine, threads in [*((engine, 1) for engine in FAMILIES["isomorphism"].names), ("timing", 2)]:
         took = [1_000 * _measured(engine, threads, random.Random(seed)) for seed in range(asked.times)]
         figures = {"least": min(took), "median": statistics.median(took), "most": max(took)}
         told = {name: round(each, 1) for name, each in figures.items()}

@@ -21,8 +21,8 @@ from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse, print_pattern
+from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.planner import plan
-from graphtide_query.search.crowd import Crowd
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.deployment import Deployment
 from graphtide_wire import control, ordered

@@ -74,7 +74,7 @@ class Story:
             self.plan(pattern, epoch)
 
     def plan(self, pattern: SubgraphPattern, epoch: int) -> None:
-        engine = self.rng.choice(FAMILIES["isomorphism"])
+        engine = self.rng.choice(FAMILIES["isomorphism"].names)
         record = control.PlanRecord(
             name=pattern.name,
             version=1,

@@ -55,7 +55,7 @@ def blocks(kind: str) -> list[Block]:
 def main() -> None:
     """Measure one engine and kind of edges if they are named, else all, each in a process of its own."""
     if len(sys.argv) == 1:
-        for engine, kind in product(FAMILIES["isomorphism"], ("few", "many")):
+        for engine, kind in product(FAMILIES["isomorphism"].names, ("few", "many")):
             subprocess.run([sys.executable, __file__, engine, kind], check=True)  # noqa: S603 - our own program
         return
     engine, kind = sys.argv[1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphtide_planner.domain.passes import HostId, Passes, PassId
 from graphtide_planner.domain.readers import Readers
-from graphtide_query.search.crowd import Company
+from graphtide_query.estimates.crowd import Company
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 
 HERE = PassId("s", HostId("matcher_timing", 0))

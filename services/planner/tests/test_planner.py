@@ -19,8 +19,8 @@ from graphtide_planner.domain.decisions import decide
 from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
+from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.families import FAMILIES
-from graphtide_query.search.budget import PlanningBudget
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -223,7 +223,7 @@ def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(worl
 @pytest.mark.parametrize("engine", SERVICES)
 def test_the_engine_decides_the_service(world: World, engine: str) -> None:
     simulated = registration(text("p") + " UNDER DUAL SIMULATION", AT, start=10, options=control.PatternOptions(engine))
-    world.register(simulated if engine in FAMILIES["simulation"] else pattern(engine=engine))
+    world.register(simulated if engine in FAMILIES["simulation"].names else pattern(engine=engine))
     world.settle()
     assert world.plans()["p"].service == SERVICES[engine]
 
@@ -609,7 +609,7 @@ def something_happens(world: World, rng: Any) -> None:
     match rng.randint(0, 4):
         case 0:
             name = f"p{rng.randint(0, 2)}"
-            world.register(pattern(name, text=text(name), engine=rng.choice(["auto", *FAMILIES["isomorphism"]])))
+            world.register(pattern(name, text=text(name), engine=rng.choice(["auto", *FAMILIES["isomorphism"].names])))
         case 1:
             world.count(snapshot(rng.choice("kl")))
         case 2:

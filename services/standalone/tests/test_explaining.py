@@ -178,7 +178,7 @@ CALLED = [
 ]
 
 
-@pytest.mark.parametrize("engine", FAMILIES["simulation"])
+@pytest.mark.parametrize("engine", FAMILIES["simulation"].names)
 def test_of_an_edge_under_dual_simulation_it_is_said_why_it_is_in_no_match(engine: str) -> None:
     text = analyzed(CALLS, CALLED, engine, why_not=["p5", "p1", "p6", "p30", "none"])
     lines = [line.strip() for line in text.splitlines()]

@@ -20,7 +20,7 @@ from graphtide_testing.oracles.subgraph import SubgraphOracle
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
-WAYS = (*((engine, Storage.MS_DAG) for engine in FAMILIES["isomorphism"]), ("timing", Storage.INDEPENDENT))
+WAYS = (*((engine, Storage.MS_DAG) for engine in FAMILIES["isomorphism"].names), ("timing", Storage.INDEPENDENT))
 
 IOT = """
 PATTERN beaconing
@@ -92,7 +92,7 @@ def test_engines_agree_and_a_prefix_equals_the_oracle(
     runs = {
         (engine, storage): keys(graphtide.match(text, path, options(engine, unit, storage)))
         for engine, storage in (
-            *((engine, Storage.MS_DAG) for engine in FAMILIES["isomorphism"]),
+            *((engine, Storage.MS_DAG) for engine in FAMILIES["isomorphism"].names),
             ("timing", Storage.INDEPENDENT),
         )
     }

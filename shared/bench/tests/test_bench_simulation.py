@@ -19,8 +19,11 @@ from graphtide_bench.simulation.weights import fit
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import BaselinePlan, ColoringPlan, SignaturePlan
 from graphtide_query import parse
+from graphtide_query.families.simulation.baseline import TAKE
+from graphtide_query.families.simulation.coloring import COLOR
+from graphtide_query.families.simulation.costs import LOOK
+from graphtide_query.families.simulation.signature import SIGN
 from graphtide_query.planner import plan
-from graphtide_query.search import simulation
 from graphtide_testing.oracles.simulation import SimulationOracle
 from typer.testing import CliRunner
 
@@ -71,7 +74,7 @@ RUN = SimulationRun(
 def test_queries_have_the_sizes_of_the_paper(text: str, edges: int, vertices: int) -> None:
     (pattern,) = parse(text)
     assert (len(pattern.edges), len(pattern.vertices)) == (edges, vertices)
-    assert pattern.is_simulation
+    assert pattern.morphism.family == "simulation"
 
 
 def test_the_road_has_the_order_of_figure_1() -> None:
@@ -172,8 +175,8 @@ def test_the_planner_chooses_what_is_least_work_in_clear_cases(experiment: str, 
 
 def _work(run: SimulationRun) -> float:
     """Return what the counted work of a run takes by the planner's weights, for each record."""
-    each = {"coloring": simulation.COLOR, "signature": simulation.SIGN, "baseline": simulation.TAKE}[run.way]
-    return (run.taken * each + run.verifying_steps * simulation.LOOK) / run.edges
+    each = {"coloring": COLOR, "signature": SIGN, "baseline": TAKE}[run.way]
+    return (run.taken * each + run.verifying_steps * LOOK) / run.edges
 
 
 def test_no_engine_is_estimated_cheaper_than_taking_its_edges() -> None:

@@ -10,13 +10,12 @@ import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, PatternName, VertexId
 from graphtide_core.pattern import OF_SIMULATION
-from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_core.window import longest
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse
-from graphtide_query.families import FAMILIES
+from graphtide_query.families import FAMILIES, Wish, family_of
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.simulation import SimulationOracle
@@ -43,11 +42,10 @@ SEEDS = st.integers(0, 2**32)
 
 
 def every_plan(pattern: SubgraphPattern) -> list[Plan]:
-    if pattern.is_simulation:
-        return [plan(pattern, engine) for engine in FAMILIES["simulation"]]
-    timing = [plan(pattern, "timing", storage=storage) for storage in Storage]
-    trees = [plan(pattern, "sj-tree", strategy=strategy) for strategy in SjTreeStrategy]
-    return [*timing, *trees, plan(pattern, "re-search"), plan(pattern, "filtering")]
+    engines = family_of(pattern).engines
+    wishes = [Wish.of(engine.name, variant) for engine in engines for variant in engine.variants]
+    wishes += [Wish(engine.name) for engine in engines if not engine.variants]
+    return [plan(pattern, wish) for wish in wishes]
 
 
 def simulated(found: Found) -> tuple[object, ...]:
@@ -65,13 +63,13 @@ def expected(oracle: SubgraphOracle | SimulationOracle, edge: Edge) -> list[tupl
     return sorted(component(each) for each in oracle.push(edge))
 
 
-def told(feed: Feed, edge: Edge, *, simulation: bool) -> list[tuple[object, ...]]:
+def told(feed: Feed, edge: Edge, *, mapping: bool) -> list[tuple[object, ...]]:
     found = feed.push(edge)
-    return sorted(map(simulated, found)) if simulation else [repr(each) for each in found]  # type: ignore[misc]
+    return [repr(each) for each in found] if mapping else sorted(map(simulated, found))  # type: ignore[misc]
 
 
 def oracle_of(pattern: SubgraphPattern) -> SubgraphOracle | SimulationOracle:
-    return SimulationOracle(pattern) if pattern.is_simulation else SubgraphOracle(pattern)
+    return SubgraphOracle(pattern) if pattern.morphism.is_mapping else SimulationOracle(pattern)
 
 
 def check(pattern: SubgraphPattern, edges: Sequence[Edge]) -> int:
@@ -81,7 +79,7 @@ def check(pattern: SubgraphPattern, edges: Sequence[Edge]) -> int:
     for planned in every_plan(pattern):
         feed = Feed(planned)
         for edge, story in zip(edges, stories, strict=True):
-            assert told(feed, edge, simulation=pattern.is_simulation) == story, planned.physical
+            assert told(feed, edge, mapping=pattern.morphism.is_mapping) == story, planned.physical
         assert feed.finish() == [], "no edge comes any more, so none leaves"
     return sum(map(len, stories))
 
@@ -199,7 +197,7 @@ def test_changing_the_engine_of_dual_simulation_changes_nothing(report: Report) 
             if rng.random() < 0.3:
                 assert feed.matcher.replan(0, rng.choice(every_plan(pattern)))
             story = expected(oracle, edge)
-            assert told(feed, edge, simulation=True) == story, seed
+            assert told(feed, edge, mapping=False) == story, seed
             found += len(story)
     assert found > 50, "the cases must have matches"
 
@@ -229,9 +227,9 @@ def test_a_stream_whose_time_stands_still_leaves_the_window_nonetheless(planned:
 
 
 def test_edges_that_no_pattern_wants_push_others_out() -> None:
-    feed = Feed(*(plan(chain("3 EDGES", name=f"p{n}"), engine) for n, engine in enumerate(FAMILIES["isomorphism"])))
+    feed = Feed(*(plan(chain("3 EDGES", name=f"p{n}"), engine) for n, engine in enumerate(FAMILIES["isomorphism"].names)))
     near = [edge(1, "a", "b"), edge(2, "p", "q", label="other"), edge(3, "b", "c")]
-    assert len(feed.push(*near)) == len(FAMILIES["isomorphism"])
+    assert len(feed.push(*near)) == len(FAMILIES["isomorphism"].names)
     far = [edge(4, "d", "e"), edge(5, "p", "q", label="other"), edge(6, "p", "q", label="other"), edge(7, "e", "f")]
     assert feed.push(*far) == []
 

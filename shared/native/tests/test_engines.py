@@ -10,6 +10,7 @@ import pytest
 from graphtide_core.ids import PatternName
 from graphtide_core.plans import Storage
 from graphtide_native.spec import Concurrency
+from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -32,7 +33,7 @@ CONCURRENT = [Concurrency(2), Concurrency(3), Concurrency(4, "all")]
 
 
 def planned(pattern: SubgraphPattern, engine: str, storage: Storage) -> Plan:
-    return plan(pattern, engine, storage=storage)
+    return plan(pattern, Wish(engine, {"timing": storage.value}))
 
 
 @pytest.mark.parametrize(("engine", "storage"), SEQUENTIAL)

@@ -12,6 +12,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.plans import Plan, SearchPlan, SjTreePlan, SjTreeStrategy, Storage, TimingPlan
 from graphtide_core.time import EventTime
 from graphtide_query import parse
+from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -39,7 +40,7 @@ UNIQUE = replace(STREAM, nameless=False, duplicates=False, deletions=False)
 
 def planned(pattern: SubgraphPattern, variant: Variant) -> Plan:
     engine, storage, strategy = variant
-    return plan(pattern, engine, storage=storage, strategy=strategy)
+    return plan(pattern, Wish(engine, {"timing": storage.value} | ({} if strategy is None else {"sj-tree": strategy.value})))
 
 
 def edge(ts: int, source: str, label: str, target: str, n: int = 0) -> Edge:

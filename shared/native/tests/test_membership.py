@@ -15,7 +15,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse
-from graphtide_query.families import FAMILIES
+from graphtide_query.families import FAMILIES, Wish
 from graphtide_query.planner import plan
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.found import keys
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
-    match rng.choice(FAMILIES["isomorphism"]):
+    match rng.choice(FAMILIES["isomorphism"].names):
         case "timing":
-            return plan(pattern, "timing", storage=rng.choice(list(Storage)))
+            return plan(pattern, Wish.of("timing", rng.choice(list(Storage)).value))
         case "sj-tree":
-            return plan(pattern, "sj-tree", strategy=rng.choice(list(SjTreeStrategy)))
+            return plan(pattern, Wish.of("sj-tree", rng.choice(list(SjTreeStrategy)).value))
         case engine:
             return plan(pattern, engine)
 
@@ -158,7 +158,7 @@ def test_it_is_told_of_a_pattern_that_came_and_of_no_other() -> None:
     assert not members.matcher.changed(10)
 
 
-@pytest.mark.parametrize("engine", FAMILIES["isomorphism"])
+@pytest.mark.parametrize("engine", FAMILIES["isomorphism"].names)
 def test_what_a_pattern_brought_goes_with_it_and_the_window(engine: str) -> None:
     members = Members((*chained(9), *(replace(each, ts=EventTime(5000 + each.ts)) for each in chained(9))), planned(OTHER))
     members.push(8)

@@ -56,8 +56,8 @@ class Life:
 @given(
     st.lists(patterns(), min_size=1, max_size=2),
     edge_streams(StreamShape(duplicates=False)),
-    st.sampled_from(FAMILIES["isomorphism"]),
-    st.sampled_from(FAMILIES["isomorphism"]),
+    st.sampled_from(FAMILIES["isomorphism"].names),
+    st.sampled_from(FAMILIES["isomorphism"].names),
     st.data(),
 )
 def test_a_new_matcher_goes_on_where_the_old_one_was_stopped(

@@ -12,7 +12,7 @@ from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse
-from graphtide_query.families import FAMILIES
+from graphtide_query.families import FAMILIES, Wish
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -28,11 +28,11 @@ SEEDS = st.integers(0, 2**32)
 
 
 def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
-    match rng.choice(FAMILIES["isomorphism"]):
+    match rng.choice(FAMILIES["isomorphism"].names):
         case "timing":
-            return plan(pattern, "timing", storage=rng.choice(list(Storage)))
+            return plan(pattern, Wish.of("timing", rng.choice(list(Storage)).value))
         case "sj-tree":
-            return plan(pattern, "sj-tree", strategy=rng.choice(list(SjTreeStrategy)))
+            return plan(pattern, Wish.of("sj-tree", rng.choice(list(SjTreeStrategy)).value))
         case engine:
             return plan(pattern, engine)
 

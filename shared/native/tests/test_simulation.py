@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from graphtide_core.pattern import Report, SubgraphPattern
 
-ENGINES = FAMILIES["simulation"]
+ENGINES = FAMILIES["simulation"].names
 
 
 def check(pattern: SubgraphPattern, edges: tuple[Edge, ...], engine: str) -> int:

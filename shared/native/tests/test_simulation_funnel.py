@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphtide_core.funnel import Funnel
     from graphtide_core.pattern import SubgraphPattern
 
-ENGINES = FAMILIES["simulation"]
+ENGINES = FAMILIES["simulation"].names
 
 CALLS = """
 PATTERN payout

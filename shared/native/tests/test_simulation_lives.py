@@ -101,7 +101,7 @@ class Life:
         return Matcher(plans, self._symbols, self._names, deletions=True, adaptive=True)
 
     def _planned(self) -> Plan:
-        return plan(self._pattern, self._rng.choice(FAMILIES["simulation"]))
+        return plan(self._pattern, self._rng.choice(FAMILIES["simulation"].names))
 
     def _reach(self, position: int) -> int:
         """Return a place from which on the edges of the window are there, or one before."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.funnel import Answer, Lack
     from graphtide_core.pattern import SubgraphPattern
 
-ENGINES = FAMILIES["simulation"]
+ENGINES = FAMILIES["simulation"].names
 STREAM = StreamShape(nameless=False, duplicates=False)
 
 

@@ -19,6 +19,7 @@ from graphtide_native.matcher import Matcher, Totals
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits, columns
 from graphtide_query import parse
+from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 from graphtide_testing.found import key
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -284,5 +285,5 @@ def test_a_change_of_plan_is_ended_too() -> None:
     limits = Limits(work=1_000, policy="shed")
     work = Pass([plan(pattern, "filtering")], adaptive=True, limits=limits)
     work.push(hub(30))
-    assert not work.matcher.replan(0, plan(pattern, "timing", storage=Storage.INDEPENDENT))
+    assert not work.matcher.replan(0, plan(pattern, Wish.of("timing", "independent")))
     assert work.push([edge(10**6, "a", "b", "y")]) == []

@@ -23,11 +23,11 @@ from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
+from graphtide_query.estimates.budget import PlanningBudget
+from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.families import AUTO, FAMILIES
 from graphtide_query.planner import plan
-from graphtide_query.search.budget import PlanningBudget
-from graphtide_query.search.choice import cost
-from graphtide_query.search.cost_model import CostModel
+from graphtide_query.worth import cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--edges", default="20,24,28")
     arguments.add_argument("--seconds", type=float, default=300)
-    arguments.add_argument("--engines", default=",".join((*FAMILIES["isomorphism"], AUTO)))
+    arguments.add_argument("--engines", default=",".join((*FAMILIES["isomorphism"].names, AUTO)))
     given = arguments.parse_args()
     end = time.monotonic() + given.seconds
     ratios: dict[str, list[tuple[float, str]]] = defaultdict(list)

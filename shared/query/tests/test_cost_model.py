@@ -12,8 +12,8 @@ from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
 from graphtide_core.window import EdgeCount
-from graphtide_query.search import search_order
-from graphtide_query.search.cost_model import CostModel
+from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.families.isomorphism import search_order
 from graphtide_testing.strategies import PatternShape, patterns
 from hypothesis import given
 

@@ -9,10 +9,10 @@ import pytest
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import EventTime
 from graphtide_query import parse
+from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.explain import explain, to_dot, to_json, to_text
+from graphtide_query.families.isomorphism.candidates import candidates, plan_filtering
 from graphtide_query.planner import plan
-from graphtide_query.search.cost_model import CostModel
-from graphtide_query.search.filtering import candidates, plan_filtering
 from graphtide_testing.strategies import patterns
 from hypothesis import given
 

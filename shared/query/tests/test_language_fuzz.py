@@ -7,10 +7,10 @@ from pathlib import Path
 import graphtide_query
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query.canonical import canonical_edges
+from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.explain import explain, to_text
 from graphtide_query.families import AUTO
 from graphtide_query.planner import plan
-from graphtide_query.search.budget import PlanningBudget
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

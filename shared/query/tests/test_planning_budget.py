@@ -14,11 +14,11 @@ from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex, SubgraphPa
 from graphtide_core.plans import FilteringPlan, Plan, SearchPlan, SjTreePlan, SjTreeStrategy, TimingPlan
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
-from graphtide_query.families import AUTO, FAMILIES
+from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError
+from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.families import AUTO, FAMILIES, Wish
 from graphtide_query.planner import plan
-from graphtide_query.search.budget import PlanningBudget, PlanningBudgetError
-from graphtide_query.search.choice import cost
-from graphtide_query.search.cost_model import CostModel
+from graphtide_query.worth import cost
 from graphtide_testing.strategies import PatternShape, patterns
 from hypothesis import given
 
@@ -41,7 +41,10 @@ ORDERS: dict[str, Callable[[int], list[tuple[int, int]]]] = {
     "layers": lambda edges: [(one, two) for one in range(edges) for two in range(edges) if one % 4 + 1 == two % 4],
     "one before all": lambda edges: [(0, place) for place in range(1, edges)],
 }
-WAYS = [(engine, None) for engine in (*FAMILIES["isomorphism"], AUTO)] + [("sj-tree", strategy) for strategy in SjTreeStrategy]
+WISHES = [
+    *(Wish(engine) for engine in (*FAMILIES["isomorphism"].names, AUTO)),
+    *(Wish.of("sj-tree", strategy.value) for strategy in SjTreeStrategy),
+]
 
 
 def counted() -> StatisticsSnapshot:
@@ -117,8 +120,8 @@ def check(made: Plan) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_pattern_of_the_most_edges_is_planned_at_once_whatever_its_shape(shape: str, order: str, known: str) -> None:
     pattern = shaped(shape, order)
-    for engine, strategy in WAYS:
-        made = plan(pattern, engine, statistics=KNOWN[known], strategy=strategy)
+    for wish in WISHES:
+        made = plan(pattern, wish, statistics=KNOWN[known])
         check(made)
         assert all(isfinite(each.nanoseconds) and isfinite(each.partial_matches) for each in made.considered)
 
@@ -136,7 +139,7 @@ def test_work_does_not_depend_on_the_machine(shape: str) -> None:
 def test_a_plan_made_within_a_small_allowance_costs_about_as_much_as_the_best(shape: str, order: str, known: str) -> None:
     pattern, statistics = shaped(shape, order, 12), KNOWN[known]
     model = CostModel(pattern, statistics, 1_000)
-    for engine in (*FAMILIES["isomorphism"], AUTO):
+    for engine in (*FAMILIES["isomorphism"].names, AUTO):
         unbounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
 
         bounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000))
@@ -175,8 +178,8 @@ def test_a_decomposition_is_as_good_where_the_allowance_is_spent(shape: str, see
 
 @given(patterns(PatternShape()))
 def test_a_plan_that_spends_its_allowance_at_once_is_a_plan(pattern: SubgraphPattern) -> None:
-    for engine, strategy in WAYS:
-        check(plan(pattern, engine, strategy=strategy, budget=PlanningBudget(search=0)))
+    for wish in WISHES:
+        check(plan(pattern, wish, budget=PlanningBudget(search=0)))
 
 
 def test_a_pattern_that_needs_more_work_than_it_may_have_is_refused_with_the_reason() -> None:

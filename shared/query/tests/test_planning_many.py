@@ -9,10 +9,10 @@ import pytest
 from graphtide_core.plans import Plan
 from graphtide_core.statistics import EdgeType, PathCounts, StatisticsSnapshot
 from graphtide_core.time import EventTime
+from graphtide_query.estimates.crowd import Company, Crowd
 from graphtide_query.families import AUTO, FAMILIES
 from graphtide_query.planner import plan
-from graphtide_query.search.choice import is_worth_it
-from graphtide_query.search.crowd import Company, Crowd
+from graphtide_query.worth import is_worth_it
 
 WINDOW = 20_000
 
@@ -77,7 +77,7 @@ def test_auto_chooses_what_shares_most_where_patterns_are_many(patterns: int) ->
     known = stream(400)
     alone, in_crowd = (plan(pattern, AUTO, statistics=known, crowd=Crowd.of(number)) for number in (1, patterns))
     assert in_crowd.engine in {"re-search", "filtering"}
-    assert alone.engine in FAMILIES["isomorphism"]
+    assert alone.engine in FAMILIES["isomorphism"].names
     by_engine = {each.physical.name: each.nanoseconds for each in in_crowd.considered}
     # They ask a table of all patterns first; the others use memory of their own for every edge.
     assert max(by_engine["re-search"], by_engine["filtering"]) < 0.7 * min(by_engine["timing"], by_engine["sj-tree"])

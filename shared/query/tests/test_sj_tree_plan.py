@@ -8,21 +8,22 @@ from math import isclose
 import pytest
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
-from graphtide_core.plans import SjTreePlan, SjTreeStrategy
+from graphtide_core.plans import Plan, SjTreePlan, SjTreeStrategy
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import Duration
-from graphtide_query.explain import Actual, explain, to_text
-from graphtide_query.families import FAMILIES
-from graphtide_query.planner import plan
-from graphtide_query.search.cost_model import CostModel
-from graphtide_query.search.selectivity import (
+from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.explain import explain, to_text
+from graphtide_query.families import FAMILIES, Wish
+from graphtide_query.families.isomorphism.selectivity import (
     EstimatedFrequencies,
     choose_strategy,
     expected_selectivity,
     relative_selectivity,
     selectivity,
 )
-from graphtide_query.search.sj_tree import decompose, plan_sj_tree
+from graphtide_query.families.isomorphism.sj_decomposition import decompose, plan_sj_tree
+from graphtide_query.nodes import Actual
+from graphtide_query.planner import plan
 from graphtide_testing.strategies import PatternShape, patterns
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,21 +128,20 @@ def test_paths_that_were_not_counted_are_estimated_from_edges() -> None:
 
 
 def test_the_planner_takes_engine_and_strategy() -> None:
-    assert "sj-tree" in FAMILIES["isomorphism"]
+    assert "sj-tree" in FAMILIES["isomorphism"].names
     chosen = plan(PATH, "sj-tree").physical
     assert isinstance(chosen, SjTreePlan)
     assert chosen.strategy is SjTreeStrategy.SINGLE_LAZY
-    asked = plan(PATH, "sj-tree", strategy=SjTreeStrategy.PATH).physical
+    asked = plan(PATH, Wish.of("sj-tree", "path")).physical
     assert isinstance(asked, SjTreePlan)
     assert [len(leaf) for leaf in asked.leaves] == [2, 2]
-    counted = plan(PATH, "sj-tree", primitives=Counted(SHARES, {(2, 3): 0.01})).physical
-    assert isinstance(counted, SjTreePlan)
+    counted = plan_sj_tree(CostModel(PATH), Counted(SHARES, {(2, 3): 0.01}))
     assert (counted.strategy, counted.leaves) == (SjTreeStrategy.PATH_LAZY, ((1, 0), (3, 2)))
 
 
 def test_explain_shows_leaves_joins_and_cuts() -> None:
     frequencies = Counted(SHARES, {(0, 1): 0.2, (1, 2): 0.001, (2, 3): 0.1})
-    lazily = plan(PATH, "sj-tree", strategy=SjTreeStrategy.PATH_LAZY, primitives=frequencies)
+    lazily = Plan(PATH, plan_sj_tree(CostModel(PATH), frequencies, SjTreeStrategy.PATH_LAZY))
     explanation = explain(lazily, {"P1": Actual(peak=3, created=9)})
     assert explanation.settings == {"strategy": "path-lazy", "leaves": "{b, c} ⋈ {d} ⋈ {a}"}
     assert [(node.name, node.does, node.inputs) for node in explanation.nodes] == [
@@ -155,7 +155,7 @@ def test_explain_shows_leaves_joins_and_cuts() -> None:
     assert "actual peak 3, created 9" in to_text([explanation])
     stored = {node.name for node in explanation.nodes if node.estimate is not None}
     assert stored == {"P1", "J2"}
-    eager = explain(plan(PATH, "sj-tree", strategy=SjTreeStrategy.SINGLE))
+    eager = explain(plan(PATH, Wish.of("sj-tree", "single")))
     assert {node.name for node in eager.nodes if node.estimate is not None} == {"P1", "P2", "P3", "P4", "J2", "J3"}
 
 

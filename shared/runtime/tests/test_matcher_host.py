@@ -68,10 +68,10 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
         for pattern in (first, second):
             if pattern.name not in starts and rng.random() < 0.4:
                 starts[pattern.name] = world.end()
-                world.plan(pattern, rng.choice(FAMILIES["isomorphism"]), start=world.end())
+                world.plan(pattern, rng.choice(FAMILIES["isomorphism"].names), start=world.end())
             elif pattern.name in starts and rng.random() < 0.15:
                 # Another engine, in place.
-                world.plan(pattern, rng.choice(FAMILIES["isomorphism"]), start=starts[pattern.name])
+                world.plan(pattern, rng.choice(FAMILIES["isomorphism"].names), start=starts[pattern.name])
         world.fuse.length = rng.randint(1, 60)
         world.live(rng.randint(0, 3))
     world.settle()
@@ -100,7 +100,7 @@ def come_and_go(rng: Random, family: str, *, deletions: bool) -> None:
     """Let plans come and go on a host that is killed now and then, and look at what it reported."""
     world = World(StreamName("s"))
     waiting = dense_patterns(family)
-    engines = FAMILIES[family]
+    engines = FAMILIES[family].names
     running: dict[SubgraphPattern, int] = {}
     forgotten: dict[SubgraphPattern, int] = {}
     rest = list(dense_edges(rng, 50, deletions=deletions))
@@ -145,7 +145,7 @@ def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_
 ) -> None:
     first, second = named(first, "one"), named(second, "two")
     world = World(first.stream)
-    world.plan(first, rng.choice(FAMILIES["isomorphism"]), start=0)
+    world.plan(first, rng.choice(FAMILIES["isomorphism"].names), start=0)
     start = None
     for number, edges in enumerate(epochs):
         if number:
@@ -157,9 +157,9 @@ def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_
             rest = rest[size:]
             if start is None and rng.random() < 0.3:
                 start = world.end()
-                world.plan(second, rng.choice(FAMILIES["isomorphism"]), start=start)
+                world.plan(second, rng.choice(FAMILIES["isomorphism"].names), start=start)
             if rng.random() < 0.1:
-                world.plan(first, rng.choice(FAMILIES["isomorphism"]), start=0)
+                world.plan(first, rng.choice(FAMILIES["isomorphism"].names), start=0)
             world.fuse.length = rng.randint(1, 60)
             world.live(rng.randint(0, 3))
     world.settle()
@@ -183,7 +183,7 @@ def test_components_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_
             if patterns and rng.random() < 0.3:
                 pattern = patterns.pop(rng.randrange(len(patterns)))
                 starts[pattern] = max(0, world.end() - rng.choice((0, 0, 2)))
-                world.plan(pattern, rng.choice(FAMILIES["simulation"]), start=starts[pattern])
+                world.plan(pattern, rng.choice(FAMILIES["simulation"].names), start=starts[pattern])
             world.fuse.length = rng.randint(1, 60)
             world.live(rng.randint(0, 3))
     world.settle()

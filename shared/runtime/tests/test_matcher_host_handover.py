@@ -119,7 +119,7 @@ class Moves:
 
 
 def _engine(pattern: SubgraphPattern) -> str:
-    return FAMILIES[family_of(pattern)][0]
+    return family_of(pattern).names[0]
 
 
 class Given(Counter[str]):
@@ -191,7 +191,7 @@ def move_to_and_fro(rng: Random, family: str, *, deletions: bool) -> None:
             if pattern not in moves.leaving and rng.random() < 0.15:
                 moves.leave(pattern)
             elif pattern in moves.leaving:
-                moves.arrive(pattern, rng.choice(FAMILIES[family]))
+                moves.arrive(pattern, rng.choice(FAMILIES[family].names))
         for each in moves.worlds.values():
             if rng.random() < 0.7:
                 each.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, overload
 
 from graphtide_native.sampling import sample
 from graphtide_query import explain as explanation
-from graphtide_query.explain import Actual
+from graphtide_query.estimates.crowd import Crowd
+from graphtide_query.nodes import Actual
 from graphtide_query.planner import plan
-from graphtide_query.search.crowd import Crowd
 
 from graphtide.explanations import FORMATS, Explanations
 from graphtide.options import MatchOptions
@@ -137,7 +137,7 @@ def refuse_vain_questions(patterns: Sequence[SubgraphPattern], analyze: Records 
     if analyze is None:
         message = "why not is asked of edges, but no stream is matched: say which to analyze"
         raise ValueError(message)
-    if not any(pattern.is_simulation for pattern in patterns):
+    if all(pattern.morphism.is_mapping for pattern in patterns):
         message = "why not is asked of edges, but no pattern is under dual simulation; of others the near misses tell"
         raise ValueError(message)
 
@@ -147,11 +147,9 @@ def planned(patterns: Sequence[SubgraphPattern], options: MatchOptions) -> Expla
     plans = [
         plan(
             p,
-            options.engine,
+            options.wish,
             unit=options.time_unit,
             statistics=options.statistics,
-            storage=options.storage,
-            strategy=options.strategy,
             crowd=Crowd.of(len(patterns)),
         )
         for p in patterns

@@ -101,8 +101,8 @@ def columns_of_patterns(patterns: Iterable[SubgraphPattern]) -> Columns:
     for pattern in patterns:
         for names, parts in ((edges, pattern.edges), (vertices, pattern.vertices)):
             for part in parts:
-                names[part.name] = names.get(part.name, False) or pattern.is_simulation
-    return Columns(edges, vertices, any(pattern.is_simulation for pattern in patterns))
+                names[part.name] = names.get(part.name, False) or not pattern.morphism.is_mapping
+    return Columns(edges, vertices, not all(pattern.morphism.is_mapping for pattern in patterns))
 
 
 def _columns_of_matches(matches: Sequence[Match]) -> Columns:

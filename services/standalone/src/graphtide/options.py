@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -12,7 +12,7 @@ from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query.families import AUTO, ENGINES
+from graphtide_query.families import AUTO, ENGINES, Wish
 
 from graphtide.adaptation import AdaptationPolicy
 from graphtide.record import RECORD_COLUMNS
@@ -144,6 +144,22 @@ class MatchOptions:
             if bound is not None and not 0 <= bound <= MAX_EVENT_TIME:
                 message = f"{name} is 0 to {MAX_EVENT_TIME}, not {bound}"
                 raise ValueError(message)
+
+    @property
+    def wish(self) -> Wish:
+        """What is wished of planning."""
+        strategy = {} if self.strategy is None else {"sj-tree": self.strategy.value}
+        return Wish(self.engine, {"timing": self.storage.value, **strategy})
+
+    def with_wish(self, wish: Wish) -> MatchOptions:
+        """Return the same options with what else is wished of planning."""
+        storage, strategy = wish.variants.get("timing"), wish.variants.get("sj-tree")
+        return replace(
+            self,
+            engine=wish.engine,
+            storage=self.storage if storage is None else Storage(storage),
+            strategy=self.strategy if strategy is None else SjTreeStrategy(strategy),
+        )
 
     @property
     def declared(self) -> dict[str, AttributeType]:

@@ -17,11 +17,11 @@ from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_l
 from graphtide_native.sampling import sample
 from graphtide_native.spec import Concurrency, columns
 from graphtide_native.statistics import StreamStatistics
+from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_query.planner import plan
-from graphtide_query.search.choice import is_worth_it
-from graphtide_query.search.crowd import Crowd
+from graphtide_query.worth import is_worth_it
 
 from graphtide.adaptation import Watch
 
@@ -172,11 +172,9 @@ class Pipeline:
         options = self._options
         return plan(
             pattern,
-            options.engine,
+            options.wish,
             unit=options.time_unit,
             statistics=statistics,
-            storage=options.storage,
-            strategy=options.strategy,
             crowd=Crowd.of(len(self.patterns)),
         )
 

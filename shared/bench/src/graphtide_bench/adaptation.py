@@ -19,7 +19,7 @@ from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide.run import tuned
 from graphtide_core.errors import FatalError
-from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
+from graphtide_core.plans import SjTreePlan, TimingPlan
 from graphtide_native.statistics import StreamStatistics
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES
@@ -110,7 +110,7 @@ def run(
     stream = _Stream(arrow_file(workload, cache), workload.recipe.edges, workload.recipe.swap_after or 0)
     second = stream.statistics_of_second_half()
     ways = {ADAPTIVE: MatchOptions(), HELD: MatchOptions(adapt=False)}
-    ways |= {engine: MatchOptions(engine=engine, statistics=second) for engine in FAMILIES["isomorphism"]}
+    ways |= {engine: MatchOptions(engine=engine, statistics=second) for engine in FAMILIES["isomorphism"].names}
     found: list[AdaptationRun] = []
     for name, labels in PATHS.items():
         text = path(name, labels, window)
@@ -241,7 +241,7 @@ def described(plan: Plan) -> str:
             return f"{strategy.value} {_named(plan, parts)}"
         case TimingPlan(subqueries=parts):
             return f"{plan.engine} {_named(plan, parts)}"
-        case SearchPlan() | FilteringPlan() | BaselinePlan() | SignaturePlan() | ColoringPlan():
+        case _:
             return plan.engine
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from graphtide_bench.report import Report
 
-WITH_AUTO = (*FAMILIES["isomorphism"], AUTO)
+WITH_AUTO = (*FAMILIES["isomorphism"].names, AUTO)
 ALL_ENGINES = ",".join(WITH_AUTO)
 _WIDTH = 150
 

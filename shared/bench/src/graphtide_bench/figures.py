@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphtide.plot import Axis, Chart, Series
-from graphtide_query.search.selectivity import PATHS_BELOW
+from graphtide_query.families.isomorphism.selectivity import PATHS_BELOW
 
 from graphtide_bench.selectivity import STRATEGIES, mean_times
 

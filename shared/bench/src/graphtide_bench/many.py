@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import FatalError
 from graphtide_query import parse
+from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.planner import plan
-from graphtide_query.search.crowd import Crowd
 
 from graphtide_bench.cache import many_patterns
 from graphtide_bench.measure import load, run_repeatedly

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide_core.errors import FatalError
-from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Symbols
 
@@ -191,17 +190,6 @@ def run_repeatedly(
         message = f"runs of {plans[0].pattern.name} under {plans[0].engine} differ: {sorted(found)} matches"
         raise FatalError(message)
     return passes
-
-
-def variant_of(plan: Plan) -> str | None:
-    """Return the variant of an engine's plan, if it has several."""
-    match plan.physical:
-        case TimingPlan(storage=storage):
-            return storage.value
-        case SjTreePlan(strategy=strategy):
-            return strategy.value
-        case SearchPlan() | FilteringPlan() | BaselinePlan() | SignaturePlan() | ColoringPlan():
-            return None
 
 
 def _pass(matcher: Matcher, batches: Iterable[EdgeBatch]) -> Pass:

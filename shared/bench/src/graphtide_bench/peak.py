@@ -16,6 +16,7 @@ from graphtide_core.plans import Storage
 from graphtide_core.statistics import from_json
 from graphtide_native.matcher import Matcher
 from graphtide_query import parse
+from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 
 _STATUS = Path("/proc/self/status")
@@ -54,7 +55,8 @@ class PeakAnswer:
 def answer(request: PeakRequest) -> PeakAnswer:
     """Match the stream."""
     known = from_json(request.statistics)
-    plans = [plan(pattern, request.engine, statistics=known, storage=request.storage) for pattern in parse(request.patterns)]
+    wish = Wish(request.engine, {"timing": request.storage.value})
+    plans = [plan(pattern, wish, statistics=known) for pattern in parse(request.patterns)]
     options = ReaderOptions()
     matcher = Matcher(plans, options.symbols)
     before = peak_resident_bytes()

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_native.spec import Concurrency
 from graphtide_query import parse
-from graphtide_query.families import AUTO, FAMILIES
+from graphtide_query.families import AUTO, FAMILIES, Wish, engine_of
 from graphtide_query.planner import plan
 
 from graphtide_bench.cache import texts
-from graphtide_bench.measure import Measurement, load, run_repeatedly, variant_of
+from graphtide_bench.measure import Measurement, load, run_repeatedly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ class Settings:
     cache: Path
     windows: tuple[int, ...] = ()
     drawn_from: int | None = None
-    engines: tuple[str, ...] = FAMILIES["isomorphism"]
+    engines: tuple[str, ...] = FAMILIES["isomorphism"].names
     storages: tuple[Storage, ...] = (Storage.MS_DAG,)
     strategies: tuple[SjTreeStrategy | None, ...] = (None,)
     sources: tuple[str, ...] = ("memory",)
@@ -131,7 +131,9 @@ def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) ->
     for engine, storage, strategy in product(settings.engines, settings.storages, settings.strategies):
         # The choice between engines is made with the strategy that it would choose.
         asked = None if engine == AUTO else strategy
-        made = plan(pattern, engine, statistics=stream.statistics, storage=storage, strategy=asked)
-        variant = None if engine == AUTO or (engine == "sj-tree" and asked is None) else variant_of(made)
+        variants = {"timing": storage.value} | ({} if asked is None else {"sj-tree": asked.value})
+        made = plan(pattern, Wish(engine, variants), statistics=stream.statistics)
+        chosen = engine == AUTO or (engine == "sj-tree" and asked is None)
+        variant = None if chosen else engine_of(made.physical).variant_of(made.physical)
         ways[engine, variant] = Way(engine, variant, made)
     return tuple(ways.values())

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.plans import SjTreeStrategy
 from graphtide_query import parse
-from graphtide_query.search.cost_model import CostModel
-from graphtide_query.search.selectivity import expected_selectivity, frequencies_of, relative_selectivity
-from graphtide_query.search.sj_tree import decompose
+from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.families.isomorphism.selectivity import expected_selectivity, frequencies_of, relative_selectivity
+from graphtide_query.families.isomorphism.sj_decomposition import decompose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -36,6 +36,26 @@ class Morphism(Enum):
     DUAL_SIMULATION = "dual simulation"
     """Not a mapping but a relation: each part of the pattern may be matched by many of the data (the family `simulation`)."""
 
+    @property
+    def family(self) -> str:
+        """Name of the family of patterns that are matched so."""
+        return "isomorphism" if self.is_mapping else "simulation"
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether a match gives each part of the pattern one part of the data."""
+        return self is not Morphism.DUAL_SIMULATION
+
+    @property
+    def has_closed_windows(self) -> bool:
+        """Whether an edge is alive at the very end of a window of time, too: while ts >= now - window."""
+        return self is Morphism.DUAL_SIMULATION
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        """What may be reported of a pattern that is matched so; the first unless said otherwise."""
+        return OF_SIMULATION if self is Morphism.DUAL_SIMULATION else (Report.ALL,)
+
 
 class Report(Enum):
     """What of a pattern is reported, and when."""
@@ -54,7 +74,7 @@ class Report(Enum):
 
 
 OF_SIMULATION: Final = (Report.MAXIMAL, Report.INSTANCES, Report.CHANGES)
-"""What may be reported under dual simulation; the first unless said otherwise."""
+"""What may be reported under dual simulation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +142,10 @@ class SubgraphPattern:
         if (self.window.edges if isinstance(self.window, EdgeCount) else self.window.amount) == 0:
             message = "the window is empty: it must be longer than 0"
             raise InvalidPatternError(message, hint="for example WINDOW 10m")
-        if (self.report in OF_SIMULATION) is not self.is_simulation:
+        if self.report not in self.morphism.reports:
             message = f"REPORT {self.report.value.upper()} is not for patterns UNDER {self.morphism.value.upper()}"
             raise InvalidPatternError(message)
-        if self.is_simulation:
+        if not self.morphism.is_mapping:
             self._refuse_far_predicates()
 
     def _refuse_unknown_names(self) -> None:
@@ -156,11 +176,6 @@ class SubgraphPattern:
                     message, place, hint="many edges may match each edge of the pattern: compare it with constants"
                 )
 
-    @property
-    def is_simulation(self) -> bool:
-        """Whether its family is `simulation`, not `isomorphism`."""
-        return self.morphism is Morphism.DUAL_SIMULATION
-
     def extent(self, unit: TimeUnit) -> Extent:
         """Return how long an edge can be of use: in ticks, as `reach`, or while it is among the last so many edges."""
         return self.window if isinstance(self.window, EdgeCount) else self.reach(unit)
@@ -171,7 +186,7 @@ class SubgraphPattern:
         Raises:
             InvalidPatternError: as `duration`.
         """
-        if self.is_simulation:
+        if self.morphism.has_closed_windows:
             return self.duration.ticks(unit) // 1 + 1
         return self.duration.ticks_at_least(unit)
 

@@ -74,7 +74,8 @@ def funnel(native: NativeFunnel, pattern: SubgraphPattern, asked: Sequence[str] 
         stores={node: Store(*fates) for node, *fates in native["stores"]},
         misses=tuple(_near_miss(miss, pattern) for miss in native["misses"]),
         answers=tuple(_answer(answer, pattern) for answer in native["answers"]),
-        unknown=tuple(EdgeId(name) for name in asked if pattern.is_simulation and name not in known),
+        # Under a mapping near misses tell, not single edges.
+        unknown=() if pattern.morphism.is_mapping else tuple(EdgeId(name) for name in asked if name not in known),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core import predicate as p
-from graphtide_core.pattern import Morphism
+from graphtide_core.pattern import Morphism, Report
 from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_core.window import EdgeCount
@@ -94,7 +94,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
     vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
     edges = {edge.name: place for place, edge in enumerate(pattern.edges)}
     ends = [(vertices[edge.source], vertices[edge.target]) for edge in pattern.edges]
-    writer = _ExpressionWriter(edges, vertices, places, ends, pattern.is_simulation)
+    writer = _ExpressionWriter(edges, vertices, places, ends, pattern.morphism.is_mapping)
     return {
         "name": pattern.name,
         "version": pattern.version,
@@ -107,7 +107,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         "predicates": [writer.write(predicate) for predicate in pattern.predicates],
         **_window(pattern.extent(unit)),
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
-        "report": pattern.report.value if pattern.is_simulation else None,
+        "report": None if pattern.report is Report.ALL else pattern.report.value,
         "plan": _plan(plan, concurrency),
         "limits": {
             "partial_matches": limits.partial_matches,
@@ -154,7 +154,7 @@ class _ExpressionWriter:
     vertices: Mapping[str, int]
     places: Mapping[str, int]
     ends: Sequence[tuple[int, int]]
-    is_simulation: bool
+    is_mapping: bool
 
     def write(self, expression: p.Expression) -> Json:
         match expression:
@@ -192,8 +192,8 @@ class _ExpressionWriter:
             case "src" | "dst":
                 side = int(attribute.name == "dst")
                 source, target = self.ends[edge]
-                # Under dual simulation such an edge need be no loop.
-                is_apart = self.is_simulation and source == target
+                # Where a vertex of the pattern may be many of the data, an edge that matches a loop need be none.
+                is_apart = source == target and not self.is_mapping
                 return {"end": [edge, side]} if is_apart else {"vertex_id": self.ends[edge][side]}
             case "label" | "src_label" | "dst_label":
                 return {"attribute": [edge, _LABEL_COLUMNS[attribute.name]]}

@@ -6,51 +6,23 @@ Estimates come from the cost model; after a run the actual figures stand beside 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_core.time import TimeUnit
 
 from graphtide_query import picture
+from graphtide_query.families import engine_of
 from graphtide_query.funnel import Told, funnel_object, node_lines, table, table_lines, why_not_lines, why_not_object
 from graphtide_query.markup import markup
+from graphtide_query.nodes import Actual, Node, drawn
 from graphtide_query.picture import Box, Drawing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.funnel import Funnel
-    from graphtide_core.pattern import QueryEdge, SubgraphPattern
     from graphtide_core.plans import Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Actual:
-    """What a run saw in one item: most partial matches alive at once, all that were made, and those alive while it goes on."""
-
-    peak: int
-    created: int
-    alive: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One step of a plan.
-
-    Attributes:
-        name: name of the item (`L1.2`, `L0.2`; `P1`, `J2`), or of the step of a search.
-        does: what it stores or looks up, in the pattern's names.
-        inputs: names of the nodes it reads.
-        estimate: partial matches alive (timing, sj-tree), bindings open (search).
-        actual: what a run saw.
-    """
-
-    name: str
-    does: str
-    inputs: tuple[str, ...] = ()
-    estimate: float | None = None
-    actual: Actual | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,50 +62,19 @@ def explain(
         funnel: what was told of a run that was traced.
         unit: what times of the stream count.
     """
-    match plan.physical:
-        case TimingPlan() as timing:
-            settings = {
-                "storage": timing.storage.value,
-                "decomposition": " ⋈ ".join(_sequence(plan.pattern, edges) for edges in timing.subqueries),
-            }
-            nodes = _timing_nodes(plan.pattern, timing, actuals or {})
-        case SjTreePlan() as tree:
-            settings = {
-                "strategy": tree.strategy.value,
-                "leaves": " ⋈ ".join(_primitive(plan.pattern, leaf) for leaf in tree.leaves),
-            }
-            nodes = _sj_tree_nodes(plan.pattern, tree, actuals or {})
-        case SearchPlan() as search:
-            settings = {"state": "none: the window's edges alone"}
-            nodes = _search_nodes(plan.pattern, range(len(search.orders)), search.orders, search.fan_outs)
-        case FilteringPlan() as filtering:
-            settings = {"state": "none: the window's edges that the order leaves of use"}
-            kept = _candidate_nodes(plan.pattern, filtering)
-            nodes = kept + _search_nodes(plan.pattern, filtering.starts, filtering.orders, filtering.fan_outs)
-        case BaselinePlan():
-            settings = {"state": "the window's edges that can be query edges"}
-            nodes = _simulation_nodes(plan, "", "the window's edges", actuals or {})
-        case SignaturePlan() as signature:
-            settings = {
-                "state": "the window's edges that can be query edges, and their signature",
-                "prime": str(signature.prime),
-                "seed": str(signature.seed),
-            }
-            asked = "edges whose ends have all their edges, where the window's signature allows a match"
-            nodes = _simulation_nodes(plan, asked, "the edges of the window that the edge is connected with", actuals or {})
-        case ColoringPlan():
-            settings = {
-                "state": "the window's edges that can be query edges, coloured; components of those that could be whole"
-            }
-            asked = "edges whose ends have all their edges, in a component that could be whole"
-            nodes = _simulation_nodes(plan, asked, "the component of the edge", actuals or {})
+    engine = engine_of(plan.physical)
+    settings = engine.settings(plan.pattern, plan.physical)
+    chosen = next((each.partial_matches for each in plan.considered if each.physical == plan.physical), None)
+    seen = actuals or {}
+    steps = engine.nodes(plan.pattern, plan.physical, chosen)
+    nodes = tuple(replace(node, actual=seen.get(node.name)) for node in steps)
     if plan.considered:
         estimates = (f"{c.physical.name} {_nanoseconds(c.nanoseconds)} ns an edge" for c in plan.considered)
         settings["considered"] = ", ".join(estimates)
     counts = counts or {}
     told = None
     if funnel is not None:
-        edges = {edge.name: _edge(plan.pattern, edge) for edge in plan.pattern.edges}
+        edges = {edge.name: drawn(plan.pattern, edge) for edge in plan.pattern.edges}
         told = Told(funnel, edges, tuple(node.name for node in nodes), counts["matches"], unit)
     return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told)
 
@@ -294,112 +235,3 @@ def _actual(actual: Actual) -> dict[str, int]:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
-
-
-def _sequence(pattern: SubgraphPattern, edges: Sequence[int]) -> str:
-    return "{" + " < ".join(pattern.edges[edge].name for edge in edges) + "}"
-
-
-def _edge(pattern: SubgraphPattern, edge: QueryEdge) -> str:
-    def vertex(name: str) -> str:
-        label = pattern.vertex(name).label
-        return f"({name}:{label})" if label is not None else f"({name})"
-
-    label = f":{edge.label}" if edge.label is not None else ""
-    return f"{vertex(edge.source)}-[{edge.name}{label}]->{vertex(edge.target)}"
-
-
-def _timing_nodes(pattern: SubgraphPattern, plan: TimingPlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
-    estimates = dict(plan.cardinalities)
-    nodes: list[Node] = []
-
-    def add(name: str, does: str, inputs: tuple[str, ...]) -> None:
-        nodes.append(Node(name, does, inputs, estimates.get(name), actuals.get(name)))
-
-    whole: list[str] = []
-    for number, sequence in enumerate(plan.subqueries, start=1):
-        for depth, edge in enumerate(sequence, start=1):
-            does = _edge(pattern, pattern.edges[edge])
-            add(f"L{number}.{depth}", does if depth == 1 else f"extend by {does}", () if depth == 1 else (nodes[-1].name,))
-        whole.append(nodes[-1].name)
-    left = whole[0]
-    for level, right in enumerate(whole[1:], start=2):
-        bound = {end for s in plan.subqueries[: level - 1] for e in s for end in _ends(pattern, e)}
-        keys = bound & {end for e in plan.subqueries[level - 1] for end in _ends(pattern, e)}
-        add(f"L0.{level}", f"join on {', '.join(sorted(keys))}", (left, right))
-        left = f"L0.{level}"
-    nodes.append(Node("match", "report", (left,)))
-    return tuple(nodes)
-
-
-def _primitive(pattern: SubgraphPattern, leaf: Sequence[int]) -> str:
-    return "{" + ", ".join(pattern.edges[edge].name for edge in leaf) + "}"
-
-
-def _sj_tree_nodes(pattern: SubgraphPattern, plan: SjTreePlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
-    estimates = dict(plan.cardinalities)
-    nodes: list[Node] = []
-    left, bound = "", set[str]()
-    for number, leaf in enumerate(plan.leaves, start=1):
-        name = f"P{number}"
-        does = ", ".join(_edge(pattern, pattern.edges[edge]) for edge in leaf)
-        ends = {end for edge in leaf for end in _ends(pattern, edge)}
-        cut = ", ".join(sorted(bound & ends))
-        lazily = f" where {left} has {cut}" if plan.strategy.is_lazy and left else ""
-        nodes.append(Node(name, f"search {does}{lazily}", (), estimates.get(name), actuals.get(name)))
-        joined = f"J{number}"
-        if left:
-            nodes.append(Node(joined, f"join on {cut}", (left, name), estimates.get(joined), actuals.get(joined)))
-        left, bound = joined if left else name, bound | ends
-    nodes.append(Node("match", "report", (left,)))
-    return tuple(nodes)
-
-
-def _simulation_nodes(plan: Plan, asked: str, of: str, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
-    pattern = plan.pattern
-    estimate = next((each.partial_matches for each in plan.considered if each.physical == plan.physical), None)
-    taken = [Node(f"{edge.name}.kept", f"keep {_edge(pattern, edge)}") for edge in pattern.edges]
-    held = Node(
-        "held", "hold them while they are in the window", tuple(node.name for node in taken), estimate, actuals.get("held")
-    )
-    filters = [Node("filter", f"pass {asked}", ("held",))] if asked else []
-    verified = Node("verify", f"find the fixpoint of {of}", ("filter" if asked else "held",))
-    return (*taken, held, *filters, verified, Node("match", f"report {pattern.report.value}", ("verify",)))
-
-
-def _ends(pattern: SubgraphPattern, edge: int) -> tuple[str, str]:
-    return pattern.edges[edge].source, pattern.edges[edge].target
-
-
-def _candidate_nodes(pattern: SubgraphPattern, plan: FilteringPlan) -> tuple[Node, ...]:
-    estimates = plan.candidates or (None,) * len(pattern.edges)
-    nodes: list[Node] = []
-    for last, estimate in zip(pattern.edges, estimates, strict=True):
-        touching = [e.name for e in pattern.edges if pattern.order.precedes(e.name, last.name) and _touch(e, last)]
-        after = f" after {', '.join(touching)}" if touching else ""
-        inputs = tuple(f"{name}.kept" for name in touching)
-        nodes.append(Node(f"{last.name}.kept", f"keep {_edge(pattern, last)}{after}", inputs, estimate))
-    return tuple(nodes)
-
-
-def _touch(left: QueryEdge, right: QueryEdge) -> bool:
-    return bool({left.source, left.target} & {right.source, right.target})
-
-
-def _search_nodes(
-    pattern: SubgraphPattern,
-    starts: Iterable[int],
-    orders: Sequence[Sequence[int]],
-    estimates: Sequence[Sequence[float]],
-) -> tuple[Node, ...]:
-    nodes: list[Node] = []
-    for start in starts:
-        order = orders[start]
-        fan_outs = estimates[start] if estimates else (None,) * len(order)
-        before = ""
-        for depth, (edge, fan_out) in enumerate(zip(order, fan_outs, strict=True)):
-            name = f"{pattern.edges[start].name}.{depth + 1}"
-            verb = "arrives: " if depth == 0 else "look up "
-            nodes.append(Node(name, verb + _edge(pattern, pattern.edges[edge]), (before,) if before else (), fan_out))
-            before = name
-    return tuple(nodes)

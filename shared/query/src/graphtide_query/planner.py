@@ -1,83 +1,53 @@
-"""From a pattern to a plan: the engine's search, with what is known of the stream."""
+"""From a pattern to a plan: by the engine that is wished, or the cheapest, with what is known of the stream."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.plans import Plan, Storage
+from graphtide_core.plans import Plan
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
-from graphtide_query.families import AUTO, refuse_other_family
-from graphtide_query.search import simulation
-from graphtide_query.search.budget import PlanningBudget
-from graphtide_query.search.choice import considered
-from graphtide_query.search.cost_model import CostModel
-from graphtide_query.search.crowd import ALONE
-from graphtide_query.search.filtering import plan_filtering
-from graphtide_query.search.search_order import plan_search
-from graphtide_query.search.selectivity import frequencies_of
-from graphtide_query.search.simulation import plan_simulation
-from graphtide_query.search.sj_tree import plan_sj_tree
-from graphtide_query.search.tc_decomposition import plan_timing
+from graphtide_query.estimates.budget import PlanningBudget
+from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.estimates.crowd import ALONE
+from graphtide_query.families import AUTO, ENGINES, Wish, family_of, refuse_other_family
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import SjTreeStrategy
 
-    from graphtide_query.search.crowd import Crowd
-    from graphtide_query.search.selectivity import PrimitiveFrequencies
+    from graphtide_query.estimates.crowd import Crowd
 
 
 def plan(
     pattern: SubgraphPattern,
-    engine: str,
+    wish: Wish | str,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
-    storage: Storage = Storage.MS_DAG,
     crowd: Crowd = ALONE,
-    strategy: SjTreeStrategy | None = None,
-    primitives: PrimitiveFrequencies | None = None,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
 ) -> Plan:
     """Plan a pattern for an engine, or for the cheapest.
 
     Args:
         pattern: the pattern.
-        engine: one of its family, or `AUTO`.
+        wish: an engine of its family, or `AUTO`, with the variants that are wished; or the engine's name alone.
         unit: what a tick of the stream's time is.
         statistics: what is known of the stream.
-        storage: how `timing` stores partial matches.
         crowd: the patterns that are matched in the same pass.
-        strategy: how `sj-tree` splits the pattern and searches; None chooses by Relative Selectivity.
-        primitives: how often the parts of one and two edges occur, for `sj-tree`; None takes it from `statistics`.
         budget: how much work planning may do.
 
     Raises:
-        InvalidQueryError: there is no engine of that name, or it is of another family.
+        InvalidQueryError: there is no engine of that name, it is of another family, or has no such variant.
         PlanningBudgetError: the pattern cannot be planned within the budget.
     Complexity: as the searches say, and never more than the budget.
     """
-    refuse_other_family(pattern, engine)
+    wish = Wish(wish) if isinstance(wish, str) else wish
+    refuse_other_family(pattern, wish.engine)
     model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.extent(unit), budget)
-    if pattern.is_simulation:
-        if engine != AUTO:
-            return Plan(pattern, plan_simulation(engine))
-        simulations = simulation.considered(model)
-        return Plan(pattern, simulations[0].physical, simulations)
-    match engine:
-        case "auto":
-            tree = plan_sj_tree(model, primitives or frequencies_of(model), strategy)
-            search = plan_search(model)
-            physicals = (plan_timing(model, storage), search, plan_filtering(model, search), tree)
-            candidates = considered(model, physicals, crowd)
-            return Plan(pattern, candidates[0].physical, candidates)
-        case "timing":
-            return Plan(pattern, plan_timing(model, storage))
-        case "sj-tree":
-            return Plan(pattern, plan_sj_tree(model, primitives or frequencies_of(model), strategy))
-        case "re-search":
-            return Plan(pattern, plan_search(model))
-        case _:
-            return Plan(pattern, plan_filtering(model))
+    if wish.engine == AUTO:
+        candidates = family_of(pattern).considered(model, wish, crowd)
+        return Plan(pattern, candidates[0].physical, candidates)
+    engine = ENGINES[wish.engine]
+    return Plan(pattern, engine.plan(model, wish.variant(engine)))

@@ -26,7 +26,7 @@ def reads_of(pattern: SubgraphPattern) -> Reads:
     named = sorted(label for label in labels if label is not None)
     return Reads(
         streams=(pattern.stream,),
-        reach=Reach(pattern.duration, is_closed=pattern.is_simulation),
+        reach=Reach(pattern.duration, is_closed=pattern.morphism.has_closed_windows),
         labels=None if None in labels else tuple(named),
         attributes=tuple(sorted(set(edge_attributes(pattern)))),
     )

@@ -150,7 +150,7 @@ class World:
 
     def expected(self, pattern: SubgraphPattern, start: int, end: int | None = None) -> list[str]:
         """Return what is to be reported of a pattern that runs from an offset on, up to another."""
-        if pattern.is_simulation:
+        if not pattern.morphism.is_mapping:
             return self._expected_components(pattern, start, end)
         found, told = [], set()
         for epoch in range(self.stream_epoch + 1):

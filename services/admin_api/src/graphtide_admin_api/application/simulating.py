@@ -14,9 +14,9 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Sequencer, Symbols, take_dead_letters
 from graphtide_native.spec import Limits, columns
 from graphtide_native.statistics import StreamStatistics
+from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO
 from graphtide_query.planner import plan
-from graphtide_query.search.crowd import Crowd
 
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import check_engine, read_all

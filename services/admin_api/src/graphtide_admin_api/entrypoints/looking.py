@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 from fastapi import APIRouter, Depends, Response
 from graphtide_core.plans import Plan
-from graphtide_query.explain import Actual, explain, to_dot, to_json, to_text
+from graphtide_query.explain import explain, to_dot, to_json, to_text
+from graphtide_query.nodes import Actual
 from graphtide_runtime.access.callers import READ_PATTERNS
 from graphtide_runtime.routes import StrictRoute
 from graphtide_wire.plan_forms import plan_of

@@ -14,8 +14,8 @@ from graphtide_core.match import MatchKind
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Sequencer, Symbols, ticks_per_second
 from graphtide_native.sampling import sample
+from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.planner import plan
-from graphtide_query.search.crowd import Crowd
 
 from graphtide_backfill.domain.blocks import WHOLE
 from graphtide_backfill.domain.task import Outcome
@@ -118,7 +118,6 @@ class SliceMatching:
                 task.engine,
                 unit=task.unit,
                 statistics=known,
-                storage=task.storage,
                 crowd=Crowd.of(len(task.patterns)),
             )
             for pattern in task.patterns

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.pattern import Report
-from graphtide_core.plans import Storage
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits, columns
 from graphtide_query.families import refuse_other_family
@@ -27,14 +26,12 @@ class Task:
         patterns: what to find, at least one.
         engine: name of an engine, or `auto` for the cheapest by estimate in each slice.
         unit: what a tick of history's times is.
-        storage: how the `timing` engine stores partial matches.
         limits: bounds on each pattern's state in a slice.
     """
 
     patterns: tuple[SubgraphPattern, ...]
     engine: str = "auto"
     unit: TimeUnit = TimeUnit.MILLISECOND
-    storage: Storage = Storage.MS_DAG
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

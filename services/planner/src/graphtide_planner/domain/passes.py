@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from graphtide_query.search.crowd import Company
+from graphtide_query.estimates.crowd import Company
 
 
 class HostId(NamedTuple):

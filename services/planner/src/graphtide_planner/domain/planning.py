@@ -9,13 +9,13 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_core.plans import Candidate, Plan
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
+from graphtide_query.estimates.budget import PlanningBudget
+from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO
 from graphtide_query.planner import plan
 from graphtide_query.reads import reads_of
-from graphtide_query.search.budget import PlanningBudget
-from graphtide_query.search.choice import cost, is_worth_it
-from graphtide_query.search.cost_model import CostModel
-from graphtide_query.search.crowd import Crowd
+from graphtide_query.worth import cost, is_worth_it
 from graphtide_wire.plan_forms import plan_of
 from graphtide_wire.reads_form import form_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
@@ -10,13 +9,14 @@ import typer
 from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
-from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse
-from graphtide_query.families import AUTO, ENGINES
+from graphtide_query.families import AUTO, ENGINES, Wish
 
 from graphtide.record import RECORD_COLUMNS
 from graphtide.wording import refuse_unless_one_of
+
+_VARIANTS: Final = "; ".join(f"{name}: {', '.join(engine.variants)}" for name, engine in ENGINES.items() if engine.variants)
 
 PatternFile = Annotated[Path, typer.Argument(help="File with one or several patterns.", show_default=False)]
 StreamFile = Annotated[
@@ -26,8 +26,7 @@ Engine = Annotated[str, typer.Option(help=f"{AUTO} (the cheapest by estimate), {
 Plan = Annotated[
     str | None,
     typer.Option(
-        help=f"Variant of the engine's plan; timing: {', '.join(s.value for s in Storage)}; "
-        f"sj-tree: {', '.join(s.value for s in SjTreeStrategy)}.",
+        help=f"Variant of the engine's plan; {_VARIANTS}.",
         show_default=False,
     ),
 ]
@@ -101,29 +100,18 @@ def engine_name(text: str) -> str:
     return choice(text, {name: name for name in (AUTO, *ENGINES)}, "--engine")
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A variant of an engine's plan: how `timing` stores, how `sj-tree` splits and searches."""
-
-    storage: Storage = Storage.MS_DAG
-    strategy: SjTreeStrategy | None = None
-
-
-def variant(plan: str | None, engine: str) -> Variant:
-    """Read the variant of an engine's plan."""
+def wish(engine: str, plan: str | None) -> Wish:
+    """Read an engine and the variant of its plan."""
+    name = engine_name(engine)
     if plan is None:
-        return Variant()
-    variants = {
-        "timing": {storage.value: Variant(storage=storage) for storage in Storage},
-        "sj-tree": {strategy.value: Variant(strategy=strategy) for strategy in SjTreeStrategy},
-    }
-    if plan not in variants.get(engine, {}):
-        owner = next((name for name, its in variants.items() if plan in its), None)
+        return Wish(name)
+    if name == AUTO or plan not in ENGINES[name].variants:
+        owner = next((each.name for each in ENGINES.values() if plan in each.variants), None)
         if owner is not None:
             message = f"{plan} is a variant of the engine {owner}: add --engine {owner}"
             raise typer.BadParameter(message, param_hint="--plan")
-        choice(plan, {name: name for its in variants.values() for name in its}, "--plan")
-    return variants[engine][plan]
+        choice(plan, {variant: variant for each in ENGINES.values() for variant in each.variants}, "--plan")
+    return Wish.of(name, plan)
 
 
 def duration(text: str, option: str) -> Duration:

@@ -22,11 +22,10 @@ from graphtide.cli.arguments import (
     Token,
     Type,
     choice,
-    engine_name,
     read_patterns,
     refuse_shared_files,
     time_unit,
-    variant,
+    wish,
     with_source,
 )
 from graphtide.cli.signals import status_of_interrupt
@@ -99,13 +98,8 @@ def explain(
     if server is not None:
         typer.echo(_running(str(patterns), form, server, api_key, token).rstrip())
         return
-    chosen = variant(plan, engine_name(engine))
-    options = replace(
-        of_stream(lateness, column, time_unit(unit), type, schema),
-        engine=engine,
-        storage=chosen.storage,
-        strategy=chosen.strategy,
-    )
+    wished = wish(engine, plan)
+    options = of_stream(lateness, column, time_unit(unit), type, schema).with_wish(wished)
     reading = reading_of(
         options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
     )

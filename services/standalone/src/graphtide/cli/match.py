@@ -26,11 +26,10 @@ from graphtide.cli.arguments import (
     TimeUnitOption,
     Type,
     choice,
-    engine_name,
     read_patterns,
     refuse_shared_files,
     time_unit,
-    variant,
+    wish,
     with_source,
 )
 from graphtide.cli.output import MatchFile, refuse_unwritable, write_text
@@ -96,12 +95,9 @@ def match(
     refuse_unwritable([summary, explain])
     keep_pages()
     patterns = read_patterns(pattern_file)
-    chosen = variant(plan, engine_name(engine))
+    wished = wish(engine, plan)
     options = replace(
-        of_stream(lateness, column, time_unit(unit), type, schema),
-        engine=engine,
-        storage=chosen.storage,
-        strategy=chosen.strategy,
+        of_stream(lateness, column, time_unit(unit), type, schema).with_wish(wished),
         limits=Limits(
             limit_partial_matches,
             limit_state_bytes,

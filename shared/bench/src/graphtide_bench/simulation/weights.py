@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from graphtide_query.search import simulation
+from graphtide_query.families.simulation.coloring import COLOR
+from graphtide_query.families.simulation.costs import LOOK
+from graphtide_query.families.simulation.signature import SIGN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_bench.simulation.measure import SimulationRun
 
-_FILTERS: Final = {"COLOR": ("coloring", simulation.COLOR), "SIGN": ("signature", simulation.SIGN)}
+_FILTERS: Final = {"COLOR": ("coloring", COLOR), "SIGN": ("signature", SIGN)}
 _MOST_MATCHES: Final = 100.0
 _MOST_VERIFYING: Final = 0.3
 _FEWEST_STEPS: Final = 100_000
@@ -39,7 +41,7 @@ class Fit:
 def fit(runs: Sequence[SimulationRun]) -> tuple[Fit, ...]:
     """Return the weights that some cases are enough for."""
     steps = [_step(each) for each in runs if each.verifying_steps >= _FEWEST_STEPS and each.density <= _MOST_MATCHES]
-    found = {"LOOK": (simulation.LOOK, steps)}
+    found = {"LOOK": (LOOK, steps)}
     for name, (way, in_use) in _FILTERS.items():
         own = [each for each in runs if each.way == way and each.taken and each.density <= _MOST_MATCHES]
         found[name] = (

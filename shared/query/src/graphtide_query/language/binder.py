@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
-from graphtide_core.pattern import OF_SIMULATION, Morphism, Report, SubgraphPattern
+from graphtide_core.pattern import Morphism, Report, SubgraphPattern
 from graphtide_core.predicate import conjuncts
 from graphtide_core.suggestion import did_you_mean
 from graphtide_core.time import DURATION_UNITS, Duration
@@ -151,7 +151,7 @@ def _bind_edges(amount: ast.Constant, unit: ast.Name) -> EdgeCount:
 
 
 def _bind_report(stated: ast.Reporting | None, morphism: Morphism) -> Report:
-    possible = OF_SIMULATION if morphism is Morphism.DUAL_SIMULATION else (Report.ALL,)
+    possible = morphism.reports
     if stated is None:
         return possible[0]
     if stated.report not in possible:

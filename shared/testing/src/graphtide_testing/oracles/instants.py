@@ -36,9 +36,9 @@ class Instants:
         """Return the clock before the first record."""
         if isinstance(pattern.window, EdgeCount):
             return cls(Fraction(pattern.window.edges), 0)
-        # Closed under dual simulation: times are whole ticks.
+        # Times are whole ticks: a closed window is a half-open one of a tick more.
         closed = Fraction(pattern.reach(unit))
-        return cls(closed if pattern.is_simulation else pattern.window.ticks(unit), None)
+        return cls(closed if pattern.morphism.has_closed_windows else pattern.window.ticks(unit), None)
 
     def of_record(self, record: Edge) -> int:
         """Return when a record is, if it is no duplicate."""

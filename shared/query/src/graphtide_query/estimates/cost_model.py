@@ -14,19 +14,21 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from graphtide_core.predicate import variables
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.window import EdgeCount
 
-from graphtide_query.search.budget import PlanningBudget, Work
+from graphtide_query.estimates.budget import PlanningBudget, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
     from graphtide_core.window import Extent
+
+Made = TypeVar("Made")
 
 PREDICATE_SHARE = 0.3
 EDGE_LABEL_SHARE = 0.2
@@ -52,7 +54,7 @@ class CostModel:
         closing: how much likelier than elsewhere an edge is between two vertices that others join already.
         has_counted_meetings: whether it is known which edges meet more often than others.
         work: what planning the pattern took so far.
-        fan_outs: what `search_order` estimated of whole orders.
+        fan_outs: what searches are estimated to have open, step by step, by their whole order.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class CostModel:
         self.has_counted_meetings = bool(statistics.edges and statistics.paths)
         self.work = Work(pattern.name, budget)
         self.fan_outs: dict[tuple[int, ...], tuple[float, ...]] = {}
+        self._made: dict[Callable[[CostModel], object], object] = {}
         self._vertices = {vertex.name: vertex for vertex in pattern.vertices}
         self._ends = [frozenset((edge.source, edge.target)) for edge in pattern.edges]
         self._at = _edges_at(pattern)
@@ -92,6 +95,12 @@ class CostModel:
         self._meetings_of_all: dict[tuple[str, int], float] = {}
         self._log_likelier: dict[str, dict[int, dict[int, float]]] = {}
         self._likelier: dict[str, dict[int, dict[int, float]]] = {}
+
+    def once(self, make: Callable[[CostModel], Made]) -> Made:
+        """Return what a function makes of these estimates, which it makes, and counts as work, once."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast("Made", self._made[make])  # the function's own
 
     def share(self, edge: QueryEdge) -> float:
         """Return the share of the stream's edges that the query edge alone can match; counted once, as types may be many."""

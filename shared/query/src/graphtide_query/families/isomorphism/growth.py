@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from graphtide_query.search.agreement import Agreement
-from graphtide_query.search.cost_model import members
+from graphtide_query.estimates.cost_model import members
+from graphtide_query.families.isomorphism.agreement import Agreement
 
 if TYPE_CHECKING:
-    from graphtide_query.search.cost_model import CostModel
+    from graphtide_query.estimates.cost_model import CostModel
 
 TIED = 1e-9
 """Weights that differ by less are equal: they would be, without rounding."""

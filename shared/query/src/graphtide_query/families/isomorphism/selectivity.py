@@ -18,7 +18,7 @@ from graphtide_core.plans import SjTreeStrategy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_query.search.cost_model import CostModel
+    from graphtide_query.estimates.cost_model import CostModel
 
 PATHS_BELOW = 0.001
 """Relative Selectivity below which paths are worth their search (section 6.5)."""

@@ -1,4 +1,4 @@
-"""Which engine of dual simulation is cheapest.
+"""What the engines of dual simulation spend on a stream, in terms that all of them share.
 
 All engines take an edge that can be a query edge, and verify those that they cannot exclude. `ddst-baseline` verifies each,
 over the whole window. `ddst-signature` verifies an edge whose ends have as many edges as the query asks for there, whatever
@@ -16,42 +16,39 @@ from itertools import accumulate
 from math import exp, prod
 from typing import TYPE_CHECKING
 
-from graphtide_core.plans import BaselinePlan, Candidate, ColoringPlan, SignaturePlan
-
-from graphtide_query.search.cost_model import members
+from graphtide_query.estimates.cost import Cost, Part, figure
+from graphtide_query.estimates.cost_model import members
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from graphtide_core.pattern import QueryEdge
-    from graphtide_core.plans import SimulationPlan
 
-    from graphtide_query.search.cost_model import CostModel
+    from graphtide_query.estimates.cost_model import CostModel
 
-COLOR = 540.0
-"""Nanoseconds for an edge that can be a query edge, under `ddst-coloring`."""
-SIGN = 490.0
-"""The same under `ddst-signature`, the check of the signature with it."""
-TAKE = 490.0
-"""The same under `ddst-baseline`, without the fixpoint: taken for as much, since it cannot be told from that."""
 LOOK = 7.7
 """Nanoseconds for a step of a verification."""
 STEPS = 8.0
 """Steps of a verification for each pair of a query edge and an edge that could match it."""
 VICINITY = 4.0
 """How many times the pairs of the query with itself a verification from an edge begins with."""
-_ALL: tuple[SimulationPlan, ...] = (ColoringPlan(), SignaturePlan(), BaselinePlan())
 
 
-def plan_simulation(engine: str) -> SimulationPlan:
-    """Return the plan of an engine of that name."""
-    return next(each for each in _ALL if each.name == engine)
+def cost_of(model: CostModel, taking: float, share: float, begun: float) -> Cost:
+    """Return the cost of an engine.
 
-
-def considered(model: CostModel) -> tuple[Candidate, ...]:
-    """Return the plans of all engines, cheapest first."""
-    candidates = [Candidate(each, nanoseconds(model, each), held(model)) for each in _ALL]
-    return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))
+    Args:
+        model: estimates for the pattern.
+        taking: nanoseconds for an edge that can be a query edge.
+        share: of the stream's edges that are verified.
+        begun: pairs of a query edge and an edge that could match it, with which a verification begins.
+    """
+    relevant = sum(model.kinds())
+    parts = (
+        Part(relevant * taking, f"{figure(relevant)} edges that can be query edges"),
+        Part(share * begun * STEPS * LOOK, f"{figure(share)} edges verified, {figure(begun)} pairs each"),
+    )
+    return Cost(parts, held(model))
 
 
 def held(model: CostModel) -> float:
@@ -59,30 +56,18 @@ def held(model: CostModel) -> float:
     return sum(model.kinds()) * model.edges_in_window
 
 
-def nanoseconds(model: CostModel, physical: SimulationPlan) -> float:
-    """Estimate what a plan costs for an edge of the stream."""
-    relevant = sum(model.kinds())
-    match physical:
-        case ColoringPlan():
-            return relevant * COLOR + _verified(model, by_kind=True) * _vicinity(model) * STEPS * LOOK
-        case SignaturePlan():
-            return relevant * SIGN + _verified(model, by_kind=False) * _vicinity(model) * STEPS * LOOK
-        case BaselinePlan():
-            return relevant * (TAKE + _pairs(model) * STEPS * LOOK)
-
-
-def _pairs(model: CostModel) -> float:
+def pairs(model: CostModel) -> float:
     """Estimate the pairs of a query edge and an edge of the window that could match it."""
     return sum(map(model.alive, range(len(model.pattern.edges))))
 
 
-def _vicinity(model: CostModel) -> float:
+def vicinity(model: CostModel) -> float:
     """Estimate the pairs that a verification from an edge begins with: an edge could match all query edges of its kind."""
     of = [_kind(model, edge) for edge in model.pattern.edges]
-    return min(_pairs(model), VICINITY * sum(of.count(kind) for kind in of))
+    return min(pairs(model), VICINITY * sum(of.count(kind) for kind in of))
 
 
-def _verified(model: CostModel, *, by_kind: bool) -> float:
+def verified(model: CostModel, *, by_kind: bool) -> float:
     """Estimate the share of the stream's edges that are verified: by kinds under coloring, by degrees under signatures."""
     everywhere = range(len(model.pattern.edges))
     last: dict[Hashable, float] = {}

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.plans import SjTreePlan, SjTreeStrategy
 
-from graphtide_query.search.selectivity import choose_strategy, selectivity
+from graphtide_query.families.isomorphism.selectivity import choose_strategy, selectivity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from graphtide_query.search.cost_model import CostModel
-    from graphtide_query.search.selectivity import Primitive, PrimitiveFrequencies
+    from graphtide_query.estimates.cost_model import CostModel
+    from graphtide_query.families.isomorphism.selectivity import Primitive, PrimitiveFrequencies
 
 
 def plan_sj_tree(model: CostModel, frequencies: PrimitiveFrequencies, strategy: SjTreeStrategy | None = None) -> SjTreePlan:
@@ -87,10 +87,10 @@ def _rarest(
 
 def cardinalities(model: CostModel, leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> tuple[tuple[str, float], ...]:
     """Estimate the partial matches alive in every node that stores them, by name: `P{i}` for leaves, `J{i}` for joins."""
-    return tuple((name, model.partial_matches(edges)) for name, edges in nodes(leaves, strategy))
+    return tuple((name, model.partial_matches(edges)) for name, edges in stored(leaves, strategy))
 
 
-def nodes(leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> list[tuple[str, tuple[int, ...]]]:
+def stored(leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> list[tuple[str, tuple[int, ...]]]:
     """Return the nodes that store partial matches, by name, each with its edges.
 
     Lazy leaves beyond the first store none; neither does the root.

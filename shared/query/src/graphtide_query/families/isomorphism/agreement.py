@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.pattern import MAX_EDGES
 
-from graphtide_query.search.cost_model import members
+from graphtide_query.estimates.cost_model import members
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from graphtide_query.search.cost_model import CostModel
+    from graphtide_query.estimates.cost_model import CostModel
 
 _LOGARITHMS = [-math.inf, *(math.log(number) for number in range(1, MAX_EDGES + 2))]
 

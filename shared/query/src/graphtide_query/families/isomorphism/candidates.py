@@ -12,17 +12,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from graphtide_core.plans import FilteringPlan, SearchPlan
+from graphtide_core.plans import FilteringPlan
 
-from graphtide_query.search.search_order import plan_search
+from graphtide_query.families.isomorphism.search_order import plan_search
 
 if TYPE_CHECKING:
-    from graphtide_query.search.cost_model import CostModel
+    from graphtide_query.estimates.cost_model import CostModel
 
 
-def plan_filtering(model: CostModel, search: SearchPlan | None = None) -> FilteringPlan:
-    """Return the plan of the `filtering` engine, with the search orders of `re-search`, planned here if they are not given."""
-    search = search or plan_search(model)
+def plan_filtering(model: CostModel) -> FilteringPlan:
+    """Return the plan of the `filtering` engine, with the search orders of `re-search`."""
+    search = model.once(plan_search)
     pattern = model.pattern
     earlier = _earlier(model)
     followed = {edge for each in earlier for edge in each}

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.plans import SearchPlan
 
-from graphtide_query.search.cost_model import MOST, members
-from graphtide_query.search.growth import Growth
+from graphtide_query.estimates.cost_model import MOST, members
+from graphtide_query.families.isomorphism.growth import Growth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_query.search.budget import Allowance
-    from graphtide_query.search.cost_model import CostModel
+    from graphtide_query.estimates.budget import Allowance
+    from graphtide_query.estimates.cost_model import CostModel
 
 _MOST = math.log(MOST)
 

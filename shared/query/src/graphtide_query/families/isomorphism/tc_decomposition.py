@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.plans import Storage, TimingPlan
 
-from graphtide_query.search.cost_model import CostModel, members
+from graphtide_query.estimates.cost_model import CostModel, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from graphtide_query.search.budget import Allowance
+    from graphtide_query.estimates.budget import Allowance
 
 MAX_SUBQUERIES = 2000
 MAX_PERMUTED = 7

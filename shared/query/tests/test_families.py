@@ -1,0 +1,83 @@
+"""Every engine of every family plans, costs and lays open what is its own, and reads what is wished of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import graphtide_query
+import pytest
+from graphtide_core.errors import InvalidQueryError
+from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.families import AUTO, ENGINES, FAMILIES, Wish, engine_of, family_of
+from graphtide_query.planner import plan
+from graphtide_query.worth import cost
+
+TEXT = "MATCH (x)-[a:pays]->(y)-[b:pays]->(z) ORDER a < b ON s WINDOW 10m"
+(CHAIN,) = graphtide_query.parse(f"PATTERN chain {TEXT}")
+(SIMULATED,) = graphtide_query.parse(f"PATTERN simulated {TEXT} UNDER DUAL SIMULATION")
+PATTERNS = {"isomorphism": CHAIN, "simulation": SIMULATED}
+
+
+def test_a_family_has_its_name_and_may_choose_any_of_its_engines() -> None:
+    for name, family in FAMILIES.items():
+        assert family.name == name
+        assert family_of(PATTERNS[name]) is family
+        assert sorted(family.names) == sorted(engine.name for engine in family.auto)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_engine_plans_costs_and_lays_open_a_pattern_of_its_family(family: str) -> None:
+    pattern = PATTERNS[family]
+    for name in FAMILIES[family].names:
+        physical = plan(pattern, name).physical
+        engine = engine_of(physical)
+        assert (physical.name, engine.name) == (name, name)
+        assert cost(CostModel(pattern), physical).nanoseconds > 0
+        steps = engine.nodes(pattern, physical, None)
+        assert {put for step in steps for put in step.inputs} <= {step.name for step in steps}
+        assert engine.settings(pattern, physical)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_considered_are_the_plans_of_all_engines_cheapest_first(family: str) -> None:
+    made = plan(PATTERNS[family], AUTO)
+    assert {each.physical.name for each in made.considered} == set(FAMILIES[family].names)
+    costs = [each.nanoseconds for each in made.considered]
+    assert costs == sorted(costs)
+    assert made.physical == made.considered[0].physical
+
+
+def test_an_engine_reads_the_variant_that_is_wished_of_it() -> None:
+    for name, engine in ENGINES.items():
+        for variant in engine.variants:
+            physical = plan(CHAIN, Wish.of(name, variant)).physical
+            assert engine_of(physical).variant_of(physical) == variant
+
+
+def test_variants_are_read_by_the_engines_that_plan_and_by_no_other() -> None:
+    variants = {"timing": "independent", "sj-tree": "path"}
+    found = {each.physical.name: each.physical for each in plan(CHAIN, Wish(AUTO, variants)).considered}
+    assert {name: engine_of(physical).variant_of(physical) for name, physical in found.items()} == {
+        **variants,
+        "re-search": None,
+        "filtering": None,
+    }
+    assert plan(CHAIN, Wish("filtering", {"timing": "unheard of"})).engine == "filtering"
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (Wish.of("timing", "path"), "the engine timing has no variant 'path'; one of independent, ms-tree, ms-dag"),
+        (Wish.of("filtering", "path"), "the engine filtering has no variant 'path'; it has none"),
+        (Wish(AUTO, {"sj-tree": "ms-dag"}), "no variant 'ms-dag'; one of single, single-lazy, path, path-lazy"),
+    ],
+)
+def test_a_variant_that_an_engine_does_not_have_is_refused(wish: Wish, message: str) -> None:
+    with pytest.raises(InvalidQueryError, match=message):
+        plan(CHAIN, wish)
+
+
+def test_a_plan_of_no_engine_is_found_to_be_so() -> None:
+    with pytest.raises(LookupError, match="there is no engine 'unheard of'"):
+        engine_of(replace(plan(CHAIN, "timing").physical, name="unheard of"))
