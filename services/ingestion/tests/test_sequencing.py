@@ -13,7 +13,7 @@ import pytest
 from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_core.time import TimeUnit
+from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_native.records import ArrowDecoder, CsvDecoder, Sequencer, Symbols, take_dead_letters
 from graphtide_runtime.clock import SystemClock
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 TOPICS = Topics("test")
 FLOWS = StreamName("flows")
 IDLE = 5.0
+HEARTBEAT = 1.0
 MOST_ATTEMPTS = 5
 """How often a sequencer may find that it cannot open, before it does."""
 
@@ -141,7 +142,7 @@ class Stage:
     def ordered(self) -> list[dict[str, Any]]:
         """Edges as they went out, with all attributes and their epochs; their places and watermarks are checked."""
         edges: list[dict[str, Any]] = []
-        begun = 0
+        begun, passed = 0, MIN_EVENT_TIME
         for record in self.read(TOPICS.ordered(FLOWS)):
             figures = ordered.figures(record.headers)
             table = ordered_body.decode(record.value or b"")
@@ -149,13 +150,20 @@ class Stage:
             decoder.start_at(figures.ordinal)
             found = decoder.decode(record.value or b"").to_records()
             assert (figures.ordinal, figures.records) == (len(edges), len(found))
+            if not found and figures.epoch == begun:
+                assert edges[-1]["epoch"] == begun
+                assert (figures.first_ts, figures.last_ts) == (edges[-1]["ts"], edges[-1]["ts"])
+                assert figures.watermark > passed, "it tells that time has passed"
+                passed = figures.watermark
+                continue
             if not found:
                 assert figures.epoch == begun + 1, "it tells of a new epoch"
-                begun += 1
+                begun, passed = begun + 1, MIN_EVENT_TIME
                 continue
             assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
-            assert figures.last_ts <= figures.watermark
+            assert passed <= figures.first_ts <= figures.last_ts <= figures.watermark
             assert figures.epoch == begun
+            passed = figures.last_ts
             edges += [each | {"epoch": figures.epoch} for each in found]
         times = [(each["epoch"], each["ts"]) for each in edges]
         assert times == sorted(times)
@@ -383,6 +391,59 @@ def test_large_output_goes_out_in_several_records() -> None:
     stage.send(lines(*(edge(ts, str(ts)) for ts in range(8))))
     assert stage.run().ids() == [str(ts) for ts in range(8)]
     assert [ordered.figures(each.headers).records for each in stage.read(TOPICS.ordered(FLOWS))] == [3, 3, 2]
+
+
+def test_large_output_tells_of_the_watermark_with_its_last_record() -> None:
+    stage = Stage(most_edges=2, lateness=1, most_records=10)
+    stage.send(lines(*(edge(ts) for ts in (1, 2, 3, 4, 5, 9))))
+    stage.run()
+    told = [ordered.figures(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
+    assert [(each.last_ts, each.watermark) for each in told] == [(2, 2), (4, 4), (5, 8)]
+
+
+def heartbeats(stage: Stage) -> list[tuple[int, int, int]]:
+    """Return of each heartbeat the epoch, the time of the newest edge before it, and the watermark."""
+    stage.ordered()
+    told = [ordered.figures(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
+    return [(each.epoch, each.last_ts, each.watermark) for each in told if not each.records and each.watermark > MIN_EVENT_TIME]
+
+
+def quiet(stage: Stage, seconds: float = HEARTBEAT) -> Stage:
+    """Let some seconds pass in which nothing comes."""
+    stage.clock.sleep(seconds)
+    return stage.run(2)
+
+
+def test_a_quiet_stream_tells_its_watermark_once_and_again_when_it_has_moved() -> None:
+    stage = Stage()
+    stage.register("p", "100")
+    stage.send(lines(edge(1)), producer="slow")
+    stage.send(lines(edge(10)), producer="fast")
+    stage.run(4)
+    stage.send(lines(edge(5)), producer="slow")
+    assert heartbeats(stage.run(2)) == []
+    stage.send(lines(edge(7, "same"), edge(8, "same")), producer="slow")
+    assert heartbeats(quiet(stage)) == [], "what goes out tells as much"
+    assert heartbeats(quiet(stage)) == [(0, 7, 8)]
+    assert heartbeats(quiet(quiet(stage))) == [(0, 7, 8)]
+
+
+def test_a_sequencer_that_comes_back_tells_nothing_that_was_told() -> None:
+    stage = Stage(lateness=3)
+    stage.send(lines(edge(1), edge(10)))
+    assert heartbeats(quiet(quiet(stage.run()))) == [(0, 1, 7)]
+    stage.restart()
+    assert heartbeats(quiet(quiet(stage))) == [(0, 1, 7)]
+
+
+def test_an_epoch_without_edges_has_no_heartbeat() -> None:
+    stage = Stage(lateness=3)
+    stage.send(lines(edge(1), edge(10)))
+    stage.run()
+    stage.write(raw.encode_reset(TOPICS.raw(FLOWS), Reset(0)))
+    quiet(stage)
+    stage.send(lines(edge(4)))
+    assert heartbeats(quiet(stage)) == []
 
 
 def test_what_goes_out_waits_for_more_as_long_as_it_may() -> None:

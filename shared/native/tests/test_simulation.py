@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import match_id
-from graphtide_core.pattern import OF_SIMULATION
+from graphtide_core.pattern import OF_SIMULATION, Report
 from graphtide_core.time import EventTime
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES
@@ -23,7 +23,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from graphtide_core.pattern import Report, SubgraphPattern
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_testing.components import Told
 
 ENGINES = FAMILIES["simulation"].names
 
@@ -103,6 +104,27 @@ def replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Ran
         assert by_text([reported(each) for each in feed.push(edge)]) == by_text(told)
         count += len(told)
     return count
+
+
+@pytest.mark.parametrize("report", OF_SIMULATION)
+def test_what_time_brings_about_is_told_when_it_is_known_to_have_passed_and_is_the_same(report: Report) -> None:
+    early = 0
+    for seed in range(100):
+        rng = random.Random(seed)
+        pattern, edges = random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, StreamShape())
+        oracle, live = SimulationOracle(pattern), Feed(plan(pattern, rng.choice(ENGINES)), adaptive=True)
+        told: list[Told] = []
+        for edge, following in zip(edges, [*edges[1:], edges[-1]], strict=True):
+            told += map(reported, live.push(edge))
+            passed = [] if rng.random() < 0.3 else live.pass_time(rng.randint(edge.ts, following.ts))
+            early += len(passed)
+            told += map(reported, passed)
+            if rng.random() < 0.2:
+                assert live.matcher.replan(0, plan(pattern, rng.choice(ENGINES)))
+        told += map(reported, live.finish())
+        known = [found for edge in edges for found in oracle.push(edge)] + oracle.finish()
+        assert by_text(told) == by_text([expected(each) for each in known])
+    assert (early > 0) == (report is Report.CHANGES)
 
 
 def test_a_component_of_very_many_edges_is_told_in_part_and_its_identity_covers_all() -> None:

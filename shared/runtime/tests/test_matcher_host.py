@@ -107,7 +107,9 @@ def come_and_go(rng: Random, family: str, *, deletions: bool) -> None:
     while rest:
         size = rng.randint(1, 3)
         world.send(rest[:size])
-        rest = rest[size:]
+        newest, rest = rest[:size][-1].ts, rest[size:]
+        if rest and rng.random() < 0.5:
+            world.pass_time(rng.randint(newest, rest[0].ts))
         for _ in range(rng.choice((0, 0, 1, 1, 2))):
             if waiting:
                 pattern = waiting.pop(rng.randrange(len(waiting)))
@@ -280,6 +282,49 @@ def test_a_host_that_is_restarted_after_times_went_back_goes_on_in_the_new_epoch
         world.send([k(number, "vw"[number % 2], "vw"[1 - number % 2])])
         world.settle()
     assert world.matches() == world.expected(edge_pattern(), 0)
+
+
+def changes(name: str = "one") -> SubgraphPattern:
+    (pattern,) = parse(f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 10")
+    return pattern
+
+
+@pytest.mark.parametrize("loses_checkpoint", [False, True])
+def test_what_time_alone_brings_about_is_told_while_the_stream_is_quiet_and_once(*, loses_checkpoint: bool) -> None:
+    world = World(StreamName("s"))
+    world.plan(changes(), "ddst-coloring", start=0)
+    world.send([k(1, "a", "b"), k(2, "b", "c")])
+    world.pass_time(11)
+    world.settle()
+    assert len(world.matches()) == 1, "the window is closed: the first edge may still be of use"
+    world.pass_time(30)
+    world.settle()
+    told = world.matches()
+    assert told == world.expected(changes(), 0)
+    assert len(told) == 2
+    world.checkpoints = MemoryCheckpoints() if loses_checkpoint else world.checkpoints
+    world.host = None
+    world.settle()
+    world.pass_time(40)
+    world.send([k(50, "a", "b")])
+    world.settle()
+    assert world.matches() == told == world.expected(changes(), 0)
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["registered before", "registered after"])
+def test_a_plan_that_joins_after_a_heartbeat_tells_what_left_only_if_it_is_to_report_from_before(*, is_new: bool) -> None:
+    world = World(StreamName("s"))
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(1, "a", "b"), k(2, "b", "c")])
+    world.pass_time(30)
+    world.settle()
+    start = world.end() if is_new else 0
+    world.plan(changes("two"), "ddst-coloring", start=start)
+    world.settle()
+    world.send([k(50, "a", "b")])
+    world.settle()
+    assert world.matches("two") == world.expected(changes("two"), start)
+    assert len(world.matches("two")) == (0 if is_new else 2)
 
 
 def test_a_host_that_comes_back_knows_what_it_said_though_another_had_a_transaction_open_then() -> None:

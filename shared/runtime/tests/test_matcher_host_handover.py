@@ -183,7 +183,9 @@ def move_to_and_fro(rng: Random, family: str, *, deletions: bool) -> None:
     while rest:
         size = rng.randint(1, 3)
         world.send(rest[:size])
-        rest = rest[size:]
+        newest, rest = rest[:size][-1].ts, rest[size:]
+        if rest and rng.random() < 0.5:
+            world.pass_time(rng.randint(newest, rest[0].ts))
         if waiting and rng.random() < 0.5:
             pattern = waiting.pop(rng.randrange(len(waiting)))
             moves.begin(pattern, rng.choice((TIMING, SJ_TREE)), max(0, world.end() - rng.choice((0, 0, 1, 6))))

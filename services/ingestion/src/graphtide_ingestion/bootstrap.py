@@ -180,4 +180,5 @@ def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
         unit=settings.unit,
         ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead),
         linger_seconds=_LINGER_SECONDS[settings.profile],
+        heartbeat_seconds=settings.heartbeat_seconds,
     )

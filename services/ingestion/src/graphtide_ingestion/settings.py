@@ -8,6 +8,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_runtime.access.settings import AccessSettings
 from graphtide_runtime.kafka.settings import KafkaSettings
 from graphtide_runtime.profile import Profile
+from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS
 from graphtide_runtime.sequencing.raw_decoding import MAX_AHEAD_SECONDS
 from graphtide_wire.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
 from pydantic import Field
@@ -30,6 +31,7 @@ class Settings(AccessSettings):
         unit: what one tick of a time counts.
         lateness: ticks by which an edge may come later than one that is newer.
         idle_seconds: a producer that is silent for so long is not waited for.
+        heartbeat_seconds: how long a stream may be quiet before matchers are told that its time has passed; `inf` is for ever.
         most_pending: edges of a stream that may wait.
         max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
         max_ahead_seconds_of: the same for single streams.
@@ -53,6 +55,7 @@ class Settings(AccessSettings):
     unit: TimeUnit = TimeUnit.MILLISECOND
     lateness: int = Field(default=0, ge=0, le=2**62)
     idle_seconds: float = Field(default=5.0, gt=0)
+    heartbeat_seconds: float = Field(default=DEFAULT_HEARTBEAT_SECONDS, gt=0)
     most_pending: int = Field(default=1 << 20, ge=1)
     max_ahead_seconds: float = Field(default=MAX_AHEAD_SECONDS, ge=0)
     max_ahead_seconds_of: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)

@@ -61,6 +61,7 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
         stream,
         unit=settings.unit,
         ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead),
+        heartbeat_seconds=settings.heartbeat_seconds,
         remember=settings.remember,
         projects=settings.projection,
         counting=Counting(most_ticks, settings.publish_seconds) if settings.statistics else None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from graphtide_core.time import TimeUnit
 from graphtide_runtime.health_server import HealthSettings
+from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS
 from graphtide_runtime.sequencing.raw_decoding import MAX_AHEAD_SECONDS
 from graphtide_runtime.service import ServiceSettings
 from pydantic import Field
@@ -23,6 +24,7 @@ class Settings(ServiceSettings):
         unit: what one tick of a time counts.
         lateness: ticks by which an edge may come later than one that is newer.
         idle_seconds: a producer that is silent for so long is not waited for.
+        heartbeat_seconds: how long a stream may be quiet before matchers are told that its time has passed; `inf` is for ever.
         most_pending: edges of a stream that may wait.
         max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
         max_ahead_seconds_of: the same for single streams.
@@ -49,6 +51,7 @@ class Settings(ServiceSettings):
     unit: TimeUnit = TimeUnit.MILLISECOND
     lateness: int = Field(default=0, ge=0, le=2**62)
     idle_seconds: float = Field(default=5.0, gt=0)
+    heartbeat_seconds: float = Field(default=DEFAULT_HEARTBEAT_SECONDS, gt=0)
     most_pending: int = Field(default=1 << 20, ge=1)
     max_ahead_seconds: float = Field(default=MAX_AHEAD_SECONDS, ge=0)
     max_ahead_seconds_of: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)

@@ -364,6 +364,9 @@ class Matcher:
     def residue(self, number: int) -> tuple[int, int] | None:
         """Return how far a pattern has consumed, if it consumes and has begun."""
 
+    def pass_time(self, watermark: int) -> bool:
+        """Begin to take it that no record before a time follows; say whether that is done. What came is that of a push."""
+
     def advance(self, now: int) -> bool:
         """Begin to take it that the stream is at a time; say whether that is done. What came of it is that of a push."""
 

@@ -275,6 +275,10 @@ class Matcher:
         """Take it that the stream is at a time: yield what patterns tell from that alone. Records before it may not follow."""
         yield from self._told(self._native.advance(now))
 
+    def pass_time(self, watermark: int) -> Iterator[MatchBatch]:
+        """Take it that no record before a time follows: yield what patterns tell from that alone. The newest is still that."""
+        yield from self._told(self._native.pass_time(watermark))
+
     def grant(self, records: int) -> None:
         """Grant every pattern the work that so many records are worth, for time that passed without them."""
         self._native.grant(records)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_wire.ordered import OrderedFigures
 
 _MOST = 16
 _PATIENCE = 10.0
@@ -58,10 +59,10 @@ def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> Ins
     return None if last is None else last.newest
 
 
-def edges_before(reader: LogReader, partition: TopicPartition, end: int) -> int:
-    """Return how many edges the stream has up to the last record below `end`, as that says. Complexity: O(log end) reads."""
+def last_before(reader: LogReader, partition: TopicPartition, end: int) -> OrderedFigures | None:
+    """Return what the last record below `end` says; None if there is none. Complexity: O(log end) reads."""
     last = _last_before(reader, partition, end)
-    return 0 if last is None else last.edges
+    return None if last is None else last.figures
 
 
 def edges_between(reader: LogReader, partition: TopicPartition, start: int, end: int) -> int:
@@ -71,7 +72,7 @@ def edges_between(reader: LogReader, partition: TopicPartition, start: int, end:
     with _given_back(reader):
         first = _at(reader, partition, start, end)
         last = first and (_last_before(reader, partition, end, first.offset + 1) or first)
-    return 0 if first is None or last is None else max(0, last.edges - first.edges + first.records)
+    return 0 if first is None or last is None else max(0, last.edges - first.figures.ordinal)
 
 
 def between(
@@ -115,9 +116,15 @@ def _given_back(reader: LogReader) -> Iterator[None]:
 
 class _Found(NamedTuple):
     offset: int
-    newest: Instant
-    edges: int
-    records: int
+    figures: OrderedFigures
+
+    @property
+    def newest(self) -> Instant:
+        return Instant(self.figures.epoch, self.figures.last_ts)
+
+    @property
+    def edges(self) -> int:
+        return self.figures.ordinal + self.figures.records
 
 
 def _last_before(reader: LogReader, partition: TopicPartition, end: int, start: int = 0) -> _Found | None:
@@ -146,8 +153,6 @@ def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int) -> 
         if not records or records[0].offset >= end:
             return None
         with suppress(PoisonRecordError):
-            figures = ordered.figures(records[0].headers)
-            instant = Instant(figures.epoch, figures.last_ts)
-            return _Found(records[0].offset, instant, figures.ordinal + figures.records, figures.records)
+            return _Found(records[0].offset, ordered.figures(records[0].headers))
         if reader.at_end():
             return None

@@ -64,6 +64,10 @@ class Feed:
         batch = self._duplicates.filter(self._decoder.decode(to_json_lines(edges)))
         return keys(found for matches in self.matcher.push(batch) for found in matches)
 
+    def pass_time(self, watermark: int) -> list[Found]:
+        """Take it that no edge before a time follows; return what was reported, sorted."""
+        return keys(found for matches in self.matcher.pass_time(watermark) for found in matches)
+
     def finish(self) -> list[Found]:
         """Take the end of the stream; return what was reported, sorted."""
         return keys(found for matches in self.matcher.finish() for found in matches)

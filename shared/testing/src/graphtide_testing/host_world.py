@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_core.time import TimeUnit
+from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import print_pattern
 from graphtide_query.planner import plan
@@ -51,6 +51,7 @@ class World:
     checkpoints: MemoryCheckpoints = field(default_factory=MemoryCheckpoints)
     symbols: Symbols = field(default_factory=Symbols)
     sent: list[tuple[int, int, Edge]] = field(default_factory=list)
+    passed: list[tuple[int, int, int]] = field(default_factory=list)
     fuse: Fuse = field(default_factory=Fuse)
     host: MatcherHost | None = None
     epoch: int = 0
@@ -64,7 +65,7 @@ class World:
 
     def beside(self, service: str) -> World:
         """Return the same world, of which another service's host takes part."""
-        return World(self.stream, self.log, self.checkpoints, self.symbols, self.sent, service=service)
+        return World(self.stream, self.log, self.checkpoints, self.symbols, self.sent, self.passed, service=service)
 
     def end(self) -> int:
         """Return the offset of the record that is written next."""
@@ -89,6 +90,15 @@ class World:
         )
         self.sent += [(self.end(), self.stream_epoch, edge) for edge in edges]
         self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])
+
+    def pass_time(self, watermark: int) -> None:
+        """Write a heartbeat: no edge before a time follows."""
+        newest = max(edge.ts for _, epoch, edge in self.sent if epoch == self.stream_epoch)
+        figures = ordered.OrderedFigures(
+            newest, newest, 0, len(self.sent), EventTime(watermark), TimeUnit.MILLISECOND, epoch=self.stream_epoch
+        )
+        self.passed.append((self.end(), self.stream_epoch, watermark))
+        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, ordered_body.NO_EDGES)])
 
     def begin_epoch(self, *, told: bool = True) -> None:
         """Let the stream's times begin anew; `told` by a record without edges."""
@@ -138,7 +148,7 @@ class World:
     def settle(self) -> None:
         """Let the host do all there is to do, and live."""
         self.fuse.length = 0
-        self.live(len(self.sent) + self.stream_epoch + 4)
+        self.live(len(self.sent) + len(self.passed) + self.stream_epoch + 4)
 
     def matches(self, name: str | None = None) -> list[str]:
         """Return what consumers got, in any order; of one pattern, if a name is given."""
@@ -166,11 +176,13 @@ class World:
         found: list[Component] = []
         for epoch in range(self.stream_epoch + 1):
             oracle, has_begun = SimulationOracle(pattern), False
-            for offset, _, edge in (each for each in self.sent if each[1] == epoch):
+            records: list[tuple[int, int, Edge | int]] = [*self.sent, *self.passed]
+            records.sort(key=lambda each: each[0])
+            for offset, _, record in (each for each in records if each[1] == epoch):
                 if offset >= start and not has_begun:
                     has_begun = True
                     oracle.begin()
-                told = oracle.push(edge)
+                told = oracle.pass_time(record) if isinstance(record, int) else oracle.push(record)
                 found += told if offset >= start and (end is None or offset < end) else []
         return sorted(repr(components.comparable(components.expected(each))) for each in found)
 

@@ -1,7 +1,8 @@
 """Ordered edges: many a record, column by column, as one Arrow IPC stream.
 
 The headers say what a reader decides by, so that it need not open the body. Times never go back within an epoch; a record
-without edges tells that another has begun. `graphtide_wire.ordered_body` is the reference of the body.
+without edges tells that another has begun, or how far the watermark is while no edge comes. The reference of the body is
+`graphtide_wire.ordered_body`.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class OrderedFigures:
     """What the headers of a record of ordered edges say.
 
     Attributes:
-        first_ts: time of its first edge.
-        last_ts: time of its last edge.
+        first_ts: time of its first edge; where it has none, of the last edge of the epoch before it, or the least time.
+        last_ts: time of its last edge; likewise.
         records: how many edges there are.
         ordinal: 0-based place of the first in the ordered stream.
         watermark: no edge earlier than this will follow in the epoch.

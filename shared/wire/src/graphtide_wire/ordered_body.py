@@ -113,4 +113,4 @@ def _fits(given: pa.DataType, asked: pa.DataType) -> bool:
 
 
 NO_EDGES: Final = encode({name: () for name in _COLUMNS if name not in _AT_TIMES})
-"""The body of a record that tells that an epoch has begun."""
+"""The body of a record without edges."""

@@ -15,6 +15,7 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import TimeUnit
 from graphtide_runtime.doubts import Doubts
 from graphtide_runtime.sequencing.dead_letters import letter, letter_of
+from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
 from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_runtime.sequencing.positions import remembered
 from graphtide_runtime.sequencing.raw_decoding import Refused
@@ -23,7 +24,7 @@ from graphtide_runtime.sequencing.standing import sequencer_of
 from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
 from graphtide_runtime.sequencing.tracing import sequencing
 from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import between, edges_before
+from graphtide_runtime.window_log import between, last_before
 from graphtide_wire.dead_letters import ErrorCode
 
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message
+    from graphtide_wire.ordered import OrderedFigures
     from graphtide_wire.topics import Topics
 
 _LOG = structlog.get_logger()
@@ -57,6 +59,7 @@ class Sequencing:
         unit: what its times count.
         ordering: how long to wait for whom.
         linger_seconds: how long what is to go out may wait for more; 0 lets every round go out by itself.
+        heartbeat_seconds: how long the stream may be quiet before its readers are told of a watermark that they do not know.
         most_edges: edges of one ordered record.
         most_records: raw records read at once.
         most_raw_bytes: bytes of raw records behind one transaction.
@@ -67,6 +70,7 @@ class Sequencing:
     unit: TimeUnit = TimeUnit.MILLISECOND
     ordering: Ordering = field(default_factory=Ordering)
     linger_seconds: float = 0.02
+    heartbeat_seconds: float = DEFAULT_HEARTBEAT_SECONDS
     most_edges: int = DEFAULT_MOST_EDGES
     most_records: int = 500
     most_raw_bytes: int = 16 * 1024 * 1024
@@ -93,6 +97,7 @@ class SequencingWorker:
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._window = 0
         self._figures = SequencerFigures(self._id, stream, options.unit)
+        self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._dirty_since: float | None = None
         self._patterns_at = 0.0
         self._doubts = Doubts(self._id, TopicPartition(self._packing.topic, 0))
@@ -126,7 +131,10 @@ class SequencingWorker:
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._dirty_since = None
         starts, unread = self._restore(reader)
-        self._doubt(reader, self._transactor)
+        last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
+        self._doubt(last, self._transactor)
+        told = None if last is None else Told.by(last)
+        self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, told, self._clock.monotonic())
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
         self._figures.follow(self._stream_sequencer)
@@ -146,7 +154,8 @@ class SequencingWorker:
         sequencer.look_around(as_of, at_end=reader.at_end())
         if not sequencer.output.is_empty:
             self._note_work()
-        if self._is_due():
+        now = self._clock.monotonic()
+        if self._is_due() or self._heartbeats.is_due(sequencer.epoch, sequencer.watermark, now):
             self._commit()
         self._follow_patterns(reader)
 
@@ -174,14 +183,14 @@ class SequencingWorker:
         ends = reader.ends(starts)
         return starts, {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
 
-    def _doubt(self, reader: LogReader, transactor: LogTransactor) -> None:
+    def _doubt(self, last: OrderedFigures | None, transactor: LogTransactor) -> None:
         """Refuse positions that say less than the ordered stream, which was committed with them: edges would go out again.
 
         Raises:
             TransientError: they do.
         """
         place = TopicPartition(self._packing.topic, 0)
-        went_out, known = edges_before(reader, place, reader.ends([place])[place][1]), self._stream_sequencer.ordered
+        went_out, known = 0 if last is None else last.ordinal + last.records, self._stream_sequencer.ordered
         if went_out <= known:
             self._doubts.dispel(place)
             return
@@ -236,6 +245,8 @@ class SequencingWorker:
         with sequencing(self._topics.raw(self._stream), self._stream, output, sequencer.traces) as onward:
             messages, packed, too_large = self._packing.pack(output.stretches, sequencer.ordered, onward)
             sequencer.count_out(packed)
+            now = self._clock.monotonic()
+            messages += self._heartbeats.after(messages, sequencer.epoch, sequencer.watermark, sequencer.ordered, now)
             transactor.begin()
             transactor.write(messages)
             letters = [letter_of(self._topics.dead_letters(self._stream), each, self._clock) for each in output.put_aside]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
+from graphtide_runtime.sequencing.heartbeats import Told
 from graphtide_runtime.sequencing.stream_sequencer import FrozenSequencer
 
 from graphtide_preprocess.domain.registered import Wish
@@ -110,6 +111,8 @@ class Head(msgspec.Struct):
         sent: turns whose edges are in the window.
         published_at: when statistics were published last, in milliseconds.
         is_counted: whether edges went out since.
+        told: what the last ordered record told of time; None before the first.
+        told_at: when, in milliseconds.
         form: see `FORM`.
     """
 
@@ -125,6 +128,8 @@ class Head(msgspec.Struct):
     sent: list[SentBlock] = []
     published_at: int = 0
     is_counted: bool = False
+    told: Told | None = None
+    told_at: int = 0
     form: int = FORM
 
 

@@ -18,6 +18,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_native.records import EdgeBatch, Symbols
+from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
 from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
 from graphtide_runtime.sequencing.stream_figures import StreamFigures
@@ -68,6 +69,7 @@ class Task:
         stream: its name.
         unit: what its times count.
         ordering: how long to wait for whom.
+        heartbeat_seconds: how long the stream may be quiet before its readers are told of a watermark that they do not know.
         remember: ticks for which ids are remembered at least.
         most_edges: edges of one ordered record.
         projects: whether only labels and attributes that patterns use go out.
@@ -78,6 +80,7 @@ class Task:
     stream: StreamName
     unit: TimeUnit = TimeUnit.MILLISECOND
     ordering: Ordering = field(default_factory=Ordering)
+    heartbeat_seconds: float = DEFAULT_HEARTBEAT_SECONDS
     remember: int = 0
     most_edges: int = DEFAULT_MOST_EDGES
     projects: bool = False
@@ -150,7 +153,7 @@ class StreamOrder:
         before = head.sequencer.ordered
         self._take(head, kept, arrived, is_first=is_first)
         output = self._sequencer.take_output()
-        messages = self._out(output, head, Letters(self._task.topics, self._task.stream, arrived.at))
+        messages = self._out(output, head, arrived.at)
         head.sequencer = self._sequencer.freeze()
         if len(output.stretches) > 1:
             self._forget_sent(head, kept)
@@ -226,12 +229,15 @@ class StreamOrder:
                 kept.waiting.put(waits.arrival, found.written())
                 head.waiting.append(waits)
 
-    def _out(self, output: Output, head: Head, letters: Letters) -> list[Message]:
-        """Return ordered records and dead letters."""
-        sequencer = self._sequencer
+    def _out(self, output: Output, head: Head, at: int) -> list[Message]:
+        """Return ordered records, a heartbeat among them where one is due, and dead letters."""
+        sequencer, letters = self._sequencer, Letters(self._task.topics, self._task.stream, at)
         stretches = [replace(each, batches=self._projected(each.batches, head.wishes)) for each in output.stretches]
         messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, Onward())
         sequencer.count_out(packed)
+        heartbeats = Heartbeats(self._packing, self._task.heartbeat_seconds, head.told, head.told_at / 1000)
+        messages += heartbeats.after(messages, sequencer.epoch, sequencer.watermark, sequencer.ordered, at / 1000)
+        head.told, head.told_at = heartbeats.told, int(heartbeats.at * 1000)
         return [*messages, *letters.put_aside(output.put_aside), *letters.too_large(too_large, self._packing.most_bytes)]
 
     def _projected(self, batches: list[EdgeBatch], wishes: Mapping[str, Wish]) -> list[EdgeBatch]:

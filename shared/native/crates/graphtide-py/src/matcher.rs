@@ -195,6 +195,10 @@ impl PyMatcher {
         self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.advance(now, meter)))
     }
 
+    fn pass_time(&mut self, py: Python<'_>, watermark: i64) -> PyResult<bool> {
+        self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.pass_time(watermark, meter)))
+    }
+
     fn mark_shed(&mut self, number: usize) -> PyResult<()> {
         self.ready_mut()?.mark_shed(number);
         Ok(())

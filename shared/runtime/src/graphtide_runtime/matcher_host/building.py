@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.matcher import MatchRecord
+    from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Running
     from graphtide_runtime.matcher_host.checkpointing import Checkpoint, Checkpointer
@@ -54,8 +55,8 @@ class Built:
     recorder: Recorder = field(default_factory=Recorder)
     missed: list[Missed] = field(default_factory=list)
 
-    def take(self, record: Record, epoch: int) -> list[MatchRecord]:
-        """Let the pass take a record of an epoch, noting what its state depends on; return the matches to report.
+    def take(self, record: Record, figures: OrderedFigures) -> list[MatchRecord]:
+        """Let the pass take a record, whose headers say this, noting what its state depends on; return the matches to report.
 
         With a record of another epoch of the stream it begins anew: no match has edges of two.
 
@@ -64,13 +65,13 @@ class Built:
             DeletionsBeganError: the pass was made for a stream without deletions; nothing was taken.
         """
         batch = self.stream_pass.decode(record)
-        if epoch != self.stream_pass.epoch:
-            self.stream_pass, self.recorder = self.stream_pass.anew(epoch, record.offset), Recorder()
+        if figures.epoch != self.stream_pass.epoch:
+            self.stream_pass, self.recorder = self.stream_pass.anew(figures.epoch, record.offset), Recorder()
             batch = self.stream_pass.decode(record)
         of = self.stream_pass
         if of.starts_at(record.offset):
             self.recorder.cut()
-        matches = [match for part in of.push(batch, record.offset) for match in part]
+        matches = [match for part in of.push(batch, record.offset, figures.watermark) for match in part]
         self.recorder.add(of.selected(batch), record.offset)
         return matches
 
@@ -193,7 +194,7 @@ class Builder:
         except UnreadableStreamError as error:
             _LOG.warning(events.CHECKPOINT_UNAVAILABLE, error=str(error), topic=self._partition.topic)
             return None
-        built.stream_pass.stand(manifest.position, manifest.newest)
+        built.stream_pass.stand(manifest.position, manifest.newest, manifest.passed)
         built.stream_pass.epoch = manifest.epoch
         built.stream_pass.mark_shed(manifest.shed)
         self._follow(built, manifest.position, position)
@@ -242,7 +243,7 @@ class Builder:
                 try:
                     # What was put aside for its headers when it came is not taken when it is read again.
                     figures = ordered.figures(record.headers)
-                    matches = built.take(record, figures.epoch)
+                    matches = built.take(record, figures)
                     built.missed += [Missed(record, figures, matches)] if matches else []
                 except (UnreadableStreamError, PoisonRecordError) as error:
                     _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)

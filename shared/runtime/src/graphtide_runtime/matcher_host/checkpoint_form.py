@@ -62,6 +62,7 @@ class Manifest(msgspec.Struct, frozen=True):
         segments: oldest first.
         format: of all this.
         epoch: of the stream.
+        passed: no edge before this time follows, as a heartbeat told; None if none did since the newest edge.
     """
 
     position: int
@@ -75,6 +76,7 @@ class Manifest(msgspec.Struct, frozen=True):
     segments: tuple[Segment, ...]
     format: int = FORMAT
     epoch: int = 0
+    passed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

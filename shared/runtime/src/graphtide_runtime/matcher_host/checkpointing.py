@@ -189,6 +189,7 @@ class Checkpointer:
             shed=of.shed,
             segments=tuple(kept),
             epoch=of.epoch,
+            passed=of.passed,
         )
         names = [segment.name for segment in (forms, *kept) if segment.name not in added]
         encoded = encode_manifest(manifest)

@@ -104,7 +104,8 @@ class Handover:
         frame, manifest = next(self._frames, None), self.contents.manifest
         if frame is None and self._is_whole:
             self.position = min(manifest.position, end)
-            to.stand(self.position, manifest.newest if manifest.position <= end else None)
+            is_there = manifest.position <= end
+            to.stand(self.position, manifest.newest if is_there else None, manifest.passed if is_there else None)
         if frame is None or frame.last >= end:
             return None
         try:

@@ -370,7 +370,7 @@ class MatcherHost:
         try:
             figures = ordered.figures(record.headers)
             with matching(record, figures, stream):
-                messages = self._reported(record, figures, work.take(record, figures.epoch))
+                messages = self._reported(record, figures, work.take(record, figures))
             self._telemetry.matched(stream, figures.records)
         except (UnreadableStreamError, PoisonRecordError) as error:
             work.position = record.offset + 1

@@ -230,7 +230,7 @@ class Joining:
             if figures.epoch != self._pass.epoch:
                 self._begin(figures.epoch)
                 batch = self._pass.decode(record)
-            matches = [match for part in self._pass.push(batch, record.offset) for match in part]
+            matches = [match for part in self._pass.push(batch, record.offset, figures.watermark) for match in part]
             self._selected.append((record.offset, self._pass.selected(batch)))
         except (UnreadableStreamError, PoisonRecordError) as error:
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.log import Record
     from graphtide_core.residue import Frontier
-    from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_native.matcher import MatchBatch, MatchRecord, PatternReport
     from graphtide_native.records import EdgeBatch
     from graphtide_native.spec import Limits
 
@@ -51,6 +51,7 @@ class StreamPass:
     Attributes:
         position: offset of the next record to take.
         newest: time of the newest edge taken; None before the first.
+        passed: no edge before this time follows, as a heartbeat told; None if none did since the newest edge.
         epoch: of the stream, from which the edges taken are.
         deletions: whether it is made for a stream that deletes edges.
         unit: what a tick of the stream's time is.
@@ -72,6 +73,7 @@ class StreamPass:
         self._running = dict(enumerate(running))
         self.position = 0
         self.newest: int | None = None
+        self.passed: int | None = None
         self.epoch = 0
         self.deletions = deletions
         assignments = [each.assignment for each in running]
@@ -184,11 +186,11 @@ class StreamPass:
         """
         return self._decoded(record.value or b"")
 
-    def push(self, batch: EdgeBatch, offset: int) -> Iterator[list[MatchRecord]]:
-        """Take the edges of the record at an offset; yield what is to be reported, in parts."""
+    def push(self, batch: EdgeBatch, offset: int, watermark: int) -> Iterator[list[MatchRecord]]:
+        """Take the edges of the record at an offset, or its watermark if it has none; yield what is to be reported in parts."""
         self._pass_starts(offset)
         consumed: set[PatternName] = set()
-        for matches in self._matcher.push(batch):
+        for matches in self._matcher.push(batch) if len(batch) else self._pass(watermark):
             if self._reports_from <= offset:
                 reported = [match for match in matches.records() if self._reports(match.pattern.name, offset)]
                 consumed.update(each.pattern.name for each in reported if each.pattern.report is Report.INSTANCES)
@@ -276,12 +278,15 @@ class StreamPass:
         if assignment.window == self.window:
             self.window = max((each.assignment.window for each in self._running.values()), default=1)
 
-    def stand(self, position: int, newest: int | None) -> None:
-        """Take it that all before a position was taken, of which the newest edge, where that is known, is of a time."""
+    def stand(self, position: int, newest: int | None, passed: int | None) -> None:
+        """Take it that all before a position was taken; where known, the newest edge is of a time, and another has passed."""
         self.position = position
         if newest is not None and newest != ALWAYS:
             self.newest = newest
             for _ in self._matcher.advance(newest):
+                pass
+        if passed is not None:
+            for _ in self._pass(passed):
                 pass
 
     def restore(self, selected: bytes, first: int) -> EdgeBatch:
@@ -301,7 +306,7 @@ class StreamPass:
 
     def selected(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the edges of the batch pushed last that the pass's state can depend on."""
-        return self._matcher.selected(batch)
+        return self._matcher.selected(batch) if len(batch) else batch
 
     def replan(self, running: Running) -> bool:
         """Give a pattern another plan from the next record on, or another end; says whether it has it."""
@@ -367,6 +372,12 @@ class StreamPass:
             raise DeletionsBeganError
         return batch
 
+    def _pass(self, watermark: int) -> Iterator[MatchBatch]:
+        """Take it that no edge before a time follows; yield what follows from that alone."""
+        if self.newest is not None and watermark > (self.newest if self.passed is None else self.passed):
+            self.passed = watermark
+            yield from self._matcher.pass_time(watermark)
+
     def _pass_starts(self, offset: int) -> None:
         """Let plans begin whose matches count from here: nobody was told of what was found before."""
         while self._started < len(self._starts) and self._starts[self._started][0] <= offset:
@@ -385,7 +396,7 @@ class StreamPass:
     def _advance(self, batch: EdgeBatch, position: int) -> None:
         self.position = position
         if len(batch):
-            self.newest = batch.last_ts
+            self.newest, self.passed = batch.last_ts, None
 
 
 def _extended(attributes: Sequence[str], assignments: Sequence[Assignment]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Running, Standing
     from graphtide_runtime.matcher_host.building import Built
@@ -234,8 +235,8 @@ class StreamWork:
             if next(records, None) is None:
                 self.position = self.built.stream_pass.position = end
 
-    def take(self, record: Record, epoch: int) -> list[MatchRecord]:
-        """Take the next record, which is of an epoch of the stream; return the matches to report.
+    def take(self, record: Record, figures: OrderedFigures) -> list[MatchRecord]:
+        """Take the next record, whose headers say this; return the matches to report.
 
         Raises:
             UnreadableStreamError: it is not what an ordered record must be; it was passed over.
@@ -245,13 +246,13 @@ class StreamWork:
             return []
         self.position = record.offset + 1
         try:
-            return self.built.take(record, epoch)
+            return self.built.take(record, figures)
         except DeletionsBeganError:
             # From now on matches of the window are remembered, to be retracted; so is what was found before this record.
             before = self.built.stream_pass
             self.built = self._builder.build(before.running_from(record.offset), record.offset, deletions=True)
             self.built.stream_pass.mark_moved(before.moved())
-            return self.built.take(record, epoch)
+            return self.built.take(record, figures)
         finally:
             self.built.stream_pass.position = self.position
             self._note_place()

@@ -1,6 +1,7 @@
 """Batches in order as ordered records: no more edges and bytes in one than told, and none with edges of two epochs.
 
 An epoch other than the first begins with a record without edges, so that who reads learns of it before there is an edge.
+Another tells the watermark while no edge goes out (`graphtide_runtime.sequencing.heartbeats`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.time import MIN_EVENT_TIME, EventTime, TimeUnit
+from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_wire import ordered
 from graphtide_wire.ordered import OrderedFigures
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Message
     from graphtide_native.records import EdgeBatch
 
+    from graphtide_runtime.sequencing.heartbeats import Told
     from graphtide_runtime.sequencing.tracing import Onward
 
 DEFAULT_MOST_EDGES: Final = 8_192
@@ -74,39 +76,49 @@ class Packing:
         packed = 0
         for stretch in stretches:
             if stretch.begins:
-                messages.append(_beginning(self.topic, stretch.epoch, ordinal + packed, self.unit))
+                messages.append(self._beginning(stretch.epoch, ordinal + packed))
             found, edges, aside = self._packed(stretch, ordinal + packed, onward)
             messages += found
             too_large += aside
             packed += edges
         return messages, packed, too_large
 
+    def heartbeat(self, told: Told, watermark: int, ordinal: int) -> Message:
+        """Return the message that tells how far the watermark is, before the edge of an ordinal, after what was told before."""
+        newest = EventTime(told.newest)
+        figures = OrderedFigures(newest, newest, 0, ordinal, EventTime(watermark), self.unit, epoch=told.epoch)
+        return ordered.encode(self.topic, figures, _no_edges())
+
+    def _beginning(self, epoch: int, ordinal: int) -> Message:
+        return ordered.encode_beginning(self.topic, epoch, ordinal, self.unit, _no_edges())
+
     def _packed(self, stretch: Stretch, ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
         """Do as `pack` with one stretch, but for what tells of its beginning."""
         messages: list[Message] = []
         too_large: list[bytes] = []
         packed = 0
-        watermark = EventTime(MIN_EVENT_TIME if stretch.watermark is None else stretch.watermark)
-        for joined in _joined(stretch.batches):
-            for part, body in self._parts(joined):
-                if len(body) > self.most_bytes:
-                    too_large.append(part.raw_text(1).strip(b"\n"))
-                    continue
-                times = part.ts
-                figures = OrderedFigures(
-                    first_ts=EventTime(times[0]),
-                    last_ts=EventTime(times[-1]),
-                    records=len(times),
-                    ordinal=ordinal + packed,
-                    watermark=watermark,
-                    unit=self.unit,
-                    traceparent=onward.traceparent,
-                    epoch=stretch.epoch,
-                    traces=tuple(onward.rows(part)),
-                )
-                messages.append(ordered.encode(self.topic, figures, body))
-                packed += len(times)
-                record(metrics.ORDERED_SIZE, len(times), {key.MESSAGING_DESTINATION: self.topic})
+        parts = [part for joined in _joined(stretch.batches) for part in self._parts(joined)]
+        for left, (part, body) in zip(reversed(range(len(parts))), parts, strict=True):
+            if len(body) > self.most_bytes:
+                too_large.append(part.raw_text(1).strip(b"\n"))
+                continue
+            times = part.ts
+            # Of the stretch's edges, those of its other records follow.
+            watermark = times[-1] if left or stretch.watermark is None else stretch.watermark
+            figures = OrderedFigures(
+                first_ts=EventTime(times[0]),
+                last_ts=EventTime(times[-1]),
+                records=len(times),
+                ordinal=ordinal + packed,
+                watermark=EventTime(watermark),
+                unit=self.unit,
+                traceparent=onward.traceparent,
+                epoch=stretch.epoch,
+                traces=tuple(onward.rows(part)),
+            )
+            messages.append(ordered.encode(self.topic, figures, body))
+            packed += len(times)
+            record(metrics.ORDERED_SIZE, len(times), {key.MESSAGING_DESTINATION: self.topic})
         return messages, packed, too_large
 
     def _parts(self, batch: EdgeBatch) -> Iterator[tuple[EdgeBatch, bytes]]:
@@ -124,9 +136,8 @@ class Packing:
         yield from self._parts(batch.part(middle, len(batch)))
 
 
-def _beginning(topic: str, epoch: int, ordinal: int, unit: TimeUnit) -> Message:
-    no_edges = JsonLinesDecoder(Symbols(), [], {}).decode(b"").to_arrow()
-    return ordered.encode_beginning(topic, epoch, ordinal, unit, no_edges)
+def _no_edges() -> bytes:
+    return JsonLinesDecoder(Symbols(), [], {}).decode(b"").to_arrow()
 
 
 def _joined(batches: Iterable[EdgeBatch]) -> Iterator[EdgeBatch]:

@@ -271,8 +271,10 @@ impl Matcher {
         }
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        // What time alone brought about was told of those that were there; of others it is to be told with the next record.
+        let now = if self.patterns[number].has_times() { self.now.max(self.passed) } else { self.now };
         // A window of edges has no past.
-        let alive_from = self.now.saturating_sub(self.patterns[number].window - 1);
+        let alive_from = now.saturating_sub(self.patterns[number].window - 1);
         let in_arrival_order = self.patterns[number].simulated().is_some();
         let mut stored = Stored::default();
         let mut recalled = Recalled::default();

@@ -146,6 +146,8 @@ pub struct Matcher {
     rows: Rows,
     windows: Windows,
     now: Time,
+    /// No record before this time follows; the least time where nobody said so.
+    passed: Time,
     /// Records that were deletions.
     deleting: u64,
     swept: Now,
@@ -196,6 +198,7 @@ impl Matcher {
             reported: deletions.then(Reported::default),
             rows: Rows::default(),
             now: Time::MIN,
+            passed: Time::MIN,
             deleting: 0,
             swept: Now::uncounted(Time::MIN),
             live: 0,

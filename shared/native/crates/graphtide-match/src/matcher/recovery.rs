@@ -6,6 +6,7 @@
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
+use graphtide_graph::clock::Now;
 use graphtide_simulation::Frontier;
 
 use super::allowances::{Bounded, SAVED};
@@ -57,6 +58,17 @@ impl Matcher {
         self.now = self.now.max(now);
         let mut progress = Progress::default();
         self.tell_expiry(self.now(), meter);
+        self.hand_over(&mut progress.matches, meter);
+        progress.ended = meter.ended();
+        progress.work = meter.taken();
+        progress
+    }
+
+    /// Takes it that no record before a time follows: patterns tell what follows from that alone. The newest record stays the newest.
+    pub fn pass_time(&mut self, watermark: Time, meter: &mut Meter<'_>) -> Progress {
+        self.passed = self.passed.max(watermark);
+        let mut progress = Progress::default();
+        self.tell_expiry(Now { ts: self.now.max(watermark), ..self.now() }, meter);
         self.hand_over(&mut progress.matches, meter);
         progress.ended = meter.ended();
         progress.work = meter.taken();

@@ -1,0 +1,79 @@
+"""A heartbeat is an ordered record without edges that tells how far the watermark is while no edge goes out that would tell it.
+
+So readers learn that time has passed where nothing came, or nothing that anybody wants, and tell what follows from time alone,
+as that something left its component, then and not with the next edge.
+Invariant: a heartbeat tells more than the record before it, which was written so many seconds before at least. It carries the
+time of the newest edge before it, so what readers know of edges, and where windows begin, is as it would be without heartbeats.
+An epoch has none before its first edge: nothing is there to leave.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_wire import ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.ports.log import Message
+    from graphtide_wire.ordered import OrderedFigures
+
+    from graphtide_runtime.sequencing.ordered_records import Packing
+
+DEFAULT_HEARTBEAT_SECONDS: Final = 1.0
+"""How long a stream may be quiet before its readers are told what time it is."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What the last ordered record told of time.
+
+    Attributes:
+        epoch: of the stream.
+        newest: time of the newest edge of the epoch; the least time before the first.
+        passed: no edge before this time follows, as readers know.
+    """
+
+    epoch: int
+    newest: int
+    passed: int
+
+    @classmethod
+    def by(cls, figures: OrderedFigures) -> Told:
+        """Return what a record told. A watermark past the record's edges is told by heartbeats alone."""
+        return cls(figures.epoch, figures.last_ts, figures.last_ts if figures.records else figures.watermark)
+
+
+class Heartbeats:
+    """When a stream's readers are told of time.
+
+    Attributes:
+        told: what they know; None before the first record.
+        at: since when they know it, in seconds of the caller's clock.
+    """
+
+    def __init__(self, packing: Packing, seconds: float, told: Told | None, at: float) -> None:
+        """Go on from what was told last."""
+        self._packing = packing
+        self._seconds = seconds
+        self.told = told
+        self.at = at
+
+    def is_due(self, epoch: int, watermark: int | None, now: float) -> bool:
+        """Whether readers are to be told of a watermark, if nothing else goes out."""
+        told = self.told
+        if told is None or watermark is None or now - self.at < self._seconds:
+            return False
+        return told.epoch == epoch and told.newest > MIN_EVENT_TIME and told.passed < watermark
+
+    def after(self, messages: Sequence[Message], epoch: int, watermark: int | None, ordinal: int, now: float) -> list[Message]:
+        """Return the heartbeat that goes out after these ordered records, before the edge of an ordinal; mostly none is due."""
+        if messages:
+            self.told, self.at = Told.by(ordered.figures(messages[-1].headers)), now
+        if self.told is None or watermark is None or not self.is_due(epoch, watermark, now):
+            return []
+        heartbeat = self._packing.heartbeat(self.told, watermark, ordinal)
+        self.told, self.at = msgspec.structs.replace(self.told, passed=watermark), now
+        return [heartbeat]
