@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from graphtide_testing.servers import KafkaServer, RedisServer, ServerError, tools
 from graphtide_testing.servers.process import Process
+from graphtide_testing.waiting import wait_until
 from redis import Redis
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def test_a_process_can_be_ended_by_another_that_knows_the_folder(tmp_path: Path)
     with pytest.raises(ServerError, match="runs already"):
         found.start(command, lambda: True)
     found.kill()
-    assert not started.is_running()
+    # A process that is ending has no command any more, a moment before its parent can learn of its end.
+    wait_until(lambda: not started.is_running(), 60)
 
 
 def test_a_stranger_with_the_same_process_id_is_left_alone(tmp_path: Path) -> None:
