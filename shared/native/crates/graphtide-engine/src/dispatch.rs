@@ -104,10 +104,22 @@ pub struct Target {
     pub pattern: u32,
     /// Position of the edge in it.
     pub edge: u8,
+    /// When such an edge can be of use.
+    pub admission: Admission,
+}
+
+/// When an arriving edge can be of use as a query edge, as far as that is known without the pattern.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
     /// Whether the pattern looks at such edges when they arrive.
     pub is_wanted: bool,
-    /// What must be there for the edge to be of use, as far as that is known without the pattern.
+    /// What must be there.
     pub gates: [Option<Gate>; 2],
+}
+
+impl Admission {
+    /// It can be of use whatever is there.
+    pub const ALWAYS: Self = Self { is_wanted: true, gates: [None; 2] };
 }
 
 /// Signatures of one triple of labels.
@@ -181,7 +193,7 @@ impl Dispatch {
             .zip(edges)
             .map(|(edge, asked)| {
                 let id = self.signature(asked.signature(symbols));
-                self.targets[id as usize].push(Target { pattern, edge, is_wanted: true, gates: [None; 2] });
+                self.targets[id as usize].push(Target { pattern, edge, admission: Admission::ALWAYS });
                 id
             })
             .collect()
@@ -250,11 +262,11 @@ impl Dispatch {
         self.free.push(id);
     }
 
-    /// Sets for every query edge of these signatures of a pattern whether it is wanted, and its gates.
-    pub fn set_gates(&mut self, pattern: u32, signatures: &[SignatureId], gates: impl Fn(u8) -> (bool, [Option<Gate>; 2])) {
+    /// Sets for every query edge of these signatures of a pattern when an edge can be of use.
+    pub fn admit(&mut self, pattern: u32, signatures: &[SignatureId], admission: impl Fn(u8) -> Admission) {
         for &id in signatures {
             for target in self.targets[id as usize].iter_mut().filter(|target| target.pattern == pattern) {
-                (target.is_wanted, target.gates) = gates(target.edge);
+                target.admission = admission(target.edge);
             }
         }
     }

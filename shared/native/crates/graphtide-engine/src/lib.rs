@@ -5,6 +5,7 @@
 
 pub mod arrival;
 pub mod dispatch;
+pub mod engine;
 pub mod expression;
 pub mod ids;
 pub mod limits;
@@ -12,4 +13,5 @@ pub mod lists;
 pub mod meter;
 pub mod output;
 pub mod pattern;
+pub mod replay;
 pub mod trace;

@@ -6,12 +6,15 @@
 //! Cost: O(1) to keep an edge; for each query edge it fits, the size of the search tree, cut by time bounds, vertices and
 //! predicates as soon as they are known.
 
-use graphtide_engine::arrival::Arrival;
-use graphtide_engine::ids::RingId;
-use graphtide_engine::lists::{Access, Gate, Postings};
+use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
+use graphtide_engine::dispatch::Admission;
+use graphtide_engine::engine::{Engine, Explained};
+use graphtide_engine::ids::{ReaderId, RingId};
+use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
+use graphtide_graph::clock::Now;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -44,34 +47,23 @@ impl Search {
             shape,
         }
     }
+}
 
-    /// The lists the search reads, and how.
-    pub fn reads(&self) -> impl Iterator<Item = (RingId, Access)> {
-        self.steps.iter().flatten().map(|step| (step.ring, step.access))
+impl Engine for Search {
+    fn reach(&self) -> i64 {
+        self.shape.window
     }
 
-    /// Place of a query edge in the searches from another.
-    pub fn place(&self, start: u8, edge: u8) -> usize {
-        self.steps[usize::from(start)].iter().position(|step| step.edge == edge).map_or(0, |place| place + 1)
-    }
-
-    /// What the first look-up from a query edge needs: without it, no match can be found from there.
-    pub fn gate(&self, query_edge: u8) -> Option<Gate> {
-        let step = self.steps[usize::from(query_edge)].first()?;
-        let arriving = self.shape.ends[usize::from(query_edge)];
-        Some(Gate::new(step.ring, step.access, (step.source, step.target), arriving))
-    }
-
-    /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
-    pub fn insert(
+    #[inline]
+    fn insert<T: Tracer>(
         &mut self,
         arrival: &Arrival<'_>,
         query_edge: u8,
-        postings: &Postings,
-        rows: &mut Rows,
-        tracer: impl Tracer,
+        lists: &Postings,
+        found: &mut Rows,
+        tracer: T,
         meter: &mut Meter<'_>,
-    ) {
+    ) -> Outcome {
         let (source, target) = self.shape.ends[usize::from(query_edge)];
         self.vertices.fill(Vertex::NONE);
         self.vertices[usize::from(source)] = arrival.source;
@@ -87,8 +79,8 @@ impl Search {
             times: &mut self.times,
             vertices: &mut self.vertices,
             arrival,
-            postings,
-            rows,
+            postings: lists,
+            rows: found,
             tracer,
             meter,
             alive_from: arrival.at.saturating_sub(self.shape.window - 1),
@@ -97,6 +89,34 @@ impl Search {
         run.tracer.look(started);
         run.tracer.pass(started);
         run.descend(0);
+        Outcome::Passed
+    }
+
+    /// Its edges are those of the lists, which have marks of their own.
+    fn delete(&mut self, _deleted: &Deleted, _found: &mut Rows, _meter: &mut Meter<'_>) -> Deletion {
+        Deletion::EndsMatches
+    }
+
+    fn advance(&mut self, _now: Now, _found: &mut Rows, _meter: &mut Meter<'_>) {}
+
+    fn clear(&mut self, _meter: &mut Meter<'_>) {}
+
+    /// What the first look-up from the query edge needs: without it, no match can be found from there.
+    fn admission(&self, query_edge: u8) -> Admission {
+        let arriving = self.shape.ends[usize::from(query_edge)];
+        let first = self.steps[usize::from(query_edge)].first();
+        let gate = first.map(|step| Gate::new(step.ring, step.access, (step.source, step.target), arriving));
+        Admission { gates: [gate, None], ..Admission::ALWAYS }
+    }
+
+    fn attach(&mut self, reader: ReaderId, lists: &mut Postings) -> Vec<RingId> {
+        lists.serve_all(reader, self.steps.iter().flatten().map(|step| (step.ring, step.access)), self.shape.window)
+    }
+}
+
+impl Explained for Search {
+    fn place(&self, start: u8, edge: u8) -> usize {
+        self.steps[usize::from(start)].iter().position(|step| step.edge == edge).map_or(0, |place| place + 1)
     }
 }
 

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::LocalKey;
 use std::time::Duration;
 
+use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
+use graphtide_engine::replay::{Begun, Frontier};
 use graphtide_match::matcher::{Matcher, Options, Past, Progress, Registered};
 use graphtide_match::plan::{InvalidPlan, PatternSpec};
-use graphtide_simulation::Frontier;
-use graphtide_simulation::simulated::Begun;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -240,7 +240,7 @@ impl PyMatcher {
     }
 
     fn simulation_work<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let simulated = self.ready()?.patterns().get(number).and_then(Registered::simulated);
+        let simulated = self.ready()?.patterns().get(number).and_then(|pattern| pattern.engine.simulated());
         simulated.map(|simulated| crate::simulation::to_dict(py, &simulated.work())).transpose()
     }
 
@@ -344,10 +344,12 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, pattern: &Registered) -> Py
     dict.set_item("limit", pattern.limit.as_deref())?;
     dict.set_item("work", pattern.counts.work)?;
     dict.set_item("paused", pattern.paused)?;
-    dict.set_item("partial_matches", pattern.live())?;
-    dict.set_item("peak_partial_matches", pattern.peak())?;
+    let Usage { live, peak, .. } = pattern.engine.usage();
+    dict.set_item("partial_matches", live)?;
+    dict.set_item("peak_partial_matches", peak)?;
     dict.set_item("state_bytes", matcher.pattern_bytes(pattern))?;
-    let items = pattern.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
+    let items =
+        pattern.engine.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
     dict.set_item("items", items.collect::<Vec<_>>())?;
     Ok(dict)
 }

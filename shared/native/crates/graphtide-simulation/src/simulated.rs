@@ -3,18 +3,20 @@
 //! The matcher hands over an edge once for each query edge that it satisfies; the engine takes it once, with all of them. What it
 //! finds are components, of any size.
 
-use graphtide_engine::arrival;
+use graphtide_engine::arrival::{self, Deleted, Deletion};
 use graphtide_engine::dispatch::{Asked, Loops};
+use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::SignatureId;
 use graphtide_engine::limits::{self, Bounds};
+use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::pattern::Pattern;
+use graphtide_engine::replay::Begun;
 use graphtide_engine::trace::{Fates, Node, Part, Reason, Step, Tally, Tracer};
 use graphtide_graph::Time;
 use graphtide_graph::clock::{Clock, Now};
-use graphtide_graph::store::EdgeRef;
 
 use crate::found::Found;
 use crate::funnel::Funnel;
@@ -22,17 +24,6 @@ use crate::inquiry::{Came, End, Inquiries, Names};
 use crate::probe::Probe;
 use crate::query::{Arrival, Limits, Outcome, Query, QueryEdge, QueryError, Report, Variant};
 use crate::simulation::{Course, Frontier, Simulation};
-
-/// How far a pattern is whose engine is given the past.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    /// Its matches do not count yet; what it had consumed, if it consumes and did before, is to hold where they begin to.
-    Not(Option<Frontier>),
-    /// Its matches count from now on.
-    Now,
-    /// Its matches counted before, and consumption had come so far, if it consumes.
-    Before(Frontier),
-}
 
 /// The engine of one pattern, with what it found and the matcher has not yet.
 #[derive(Debug)]
@@ -84,11 +75,78 @@ impl Simulated {
         Simulation::new(&query(pattern, report, |edge| edge as u32), variant, Limits::default()).err()
     }
 
-    /// Takes an edge as all query edges that it satisfies, if this is the first of them.
-    pub fn insert<T: Tracer>(
+    /// Takes over what another engine of the same pattern knows; says whether its limits allow that.
+    pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> bool {
+        self.waits = other.waits;
+        self.engine.take_over(&mut other.engine, meter)
+    }
+
+    /// What the engine did.
+    pub fn work(&self) -> Funnel {
+        self.engine.funnel()
+    }
+
+    /// Has a benchmark look on from now.
+    pub fn set_probe(&mut self, probe: Probe) {
+        self.engine.set_probe(probe);
+    }
+
+    /// Inquires into edges of these ids from now on, and into so many others that come near a match.
+    pub fn inquire(&mut self, asked: Vec<String>, most: usize) {
+        self.inquiries = Some(Box::new(Inquiries::new(self.query.clone(), self.clock, asked, most)));
+    }
+
+    /// What was found about single edges; none unless it was asked for.
+    pub fn inquiries(&self) -> Option<&Inquiries> {
+        self.inquiries.as_deref()
+    }
+
+    /// Lets edges of the past expire up to an instant of the window's clock, when the time is `ts`.
+    ///
+    /// Time passes by itself: in a window of time each edge expires at its own. Edges that are counted expire by another that comes.
+    fn expire(&mut self, now: i64, ts: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
+        while let Some(at) = self.engine.next_expiry()
+            && at <= now
+        {
+            let detected_at = match self.clock {
+                // It was of use up to the bound, and is not beyond.
+                Clock::Time => at.saturating_sub(1),
+                Clock::Edges => ts,
+            };
+            self.engine.advance(at, detected_at, &mut self.found, meter);
+        }
+        self.engine.advance(now, ts, &mut self.found, meter);
+        self.hand_over(rows);
+        self.close(ts, End::Expired);
+    }
+
+    fn close(&mut self, at: Time, end: End) {
+        if let Some(inquiries) = &mut self.inquiries {
+            inquiries.close(at, end, &self.engine);
+        }
+    }
+
+    fn hand_over(&mut self, rows: &mut Rows) {
+        for component in self.found.components() {
+            let (pairs, former) = (self.found.pairs(component), self.found.former(component));
+            rows.push_component(self.pattern, (component.kind, component.detected_at, component.id), pairs, former);
+        }
+        self.found.clear();
+    }
+}
+
+impl Engine for Simulated {
+    fn reach(&self) -> i64 {
+        // Half-open, as that of the pattern.
+        self.query.window + 1
+    }
+
+    /// Takes the edge as all query edges that it satisfies, if this is the first of them.
+    fn insert<T: Tracer>(
         &mut self,
         arrival: &arrival::Arrival<'_>,
         query_edge: u8,
+        _lists: &Postings,
         rows: &mut Rows,
         tracer: T,
         meter: &mut Meter<'_>,
@@ -107,7 +165,7 @@ impl Simulated {
             target: arrival.target,
             fits: fits << query_edge,
         };
-        self.advance(arrival.at, arrival.ts, rows, meter);
+        self.expire(arrival.at, arrival.ts, rows, meter);
         let before = self.inquiries.is_some().then(|| self.engine.funnel());
         let outcome = self.engine.insert(&taken, &mut self.found, meter);
         if let (Some(inquiries), Some(before), Outcome::Kept | Outcome::Matched) = (&mut self.inquiries, before, outcome) {
@@ -128,53 +186,52 @@ impl Simulated {
         }
     }
 
-    /// Lets edges of the past expire up to an instant of the window's clock, when the time is `ts`.
-    ///
-    /// Time passes by itself: in a window of time each edge expires at its own. Edges that are counted expire by another that comes.
-    pub fn advance(&mut self, now: i64, ts: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
-        while let Some(at) = self.engine.next_expiry()
-            && at <= now
-        {
-            let detected_at = match self.clock {
-                // It was of use up to the bound, and is not beyond.
-                Clock::Time => at.saturating_sub(1),
-                Clock::Edges => ts,
-            };
-            self.engine.advance(at, detected_at, &mut self.found, meter);
-        }
-        self.engine.advance(now, ts, &mut self.found, meter);
-        self.hand_over(rows);
-        self.close(ts, End::Expired);
-    }
-
-    /// Lets a deleted edge take no further part.
-    pub fn delete(&mut self, edge: EdgeRef, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
-        self.advance(now.on(self.clock), now.ts, rows, meter);
-        self.engine.delete(edge, now.ts, &mut self.found, meter);
+    fn delete(&mut self, deleted: &Deleted, rows: &mut Rows, meter: &mut Meter<'_>) -> Deletion {
+        let now = deleted.now;
+        self.expire(now.on(self.clock), now.ts, rows, meter);
+        self.engine.delete(deleted.edge, now.ts, &mut self.found, meter);
         self.hand_over(rows);
         self.close(now.ts, End::Deleted);
+        Deletion::Reported
     }
 
-    /// Whether it tells what changes, also when edges expire.
-    pub fn tells_changes(&self) -> bool {
-        self.report == Report::Changes
+    fn advance(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
+        self.expire(now.on(self.clock), now.ts, rows, meter);
     }
 
-    /// When there is something to be told though no edge comes for it, on the window's clock; none where expiry is not told.
-    pub fn next_expiry(&self) -> Option<i64> {
-        self.engine.next_expiry()
-    }
-
-    /// Forgets all edges.
-    pub fn clear(&mut self) {
+    fn clear(&mut self, _meter: &mut Meter<'_>) {
         self.engine.clear();
         if let Some(inquiries) = &mut self.inquiries {
             inquiries.give_up();
         }
     }
 
-    /// How far consumption has come, where that is of use and its matches count, or counted when that was told; else nothing.
-    pub fn residue(&self) -> Option<Frontier> {
+    /// Edges held.
+    #[inline]
+    fn live(&self) -> usize {
+        self.engine.live()
+    }
+
+    fn usage(&self) -> Usage {
+        Usage { live: self.engine.live(), peak: self.engine.peak(), bytes: self.engine.bytes() }
+    }
+
+    /// Also when edges expire, if it tells what changes.
+    fn tells_expiry(&self) -> bool {
+        self.report == Report::Changes
+    }
+
+    #[inline]
+    fn next_expiry(&self) -> Option<i64> {
+        self.engine.next_expiry()
+    }
+
+    fn has_residue(&self) -> bool {
+        true
+    }
+
+    /// How far consumption has come, where that is of use and its matches count, or counted when that was told.
+    fn residue(&self) -> Option<Frontier> {
         match (self.report, self.waits) {
             (Report::Maximal | Report::Changes, _) => None,
             (Report::Instances, true) => self.engine.frontier(),
@@ -182,8 +239,7 @@ impl Simulated {
         }
     }
 
-    /// Takes edges that come now without consumption, until its matches count; what was consumed before stays so.
-    pub fn wait(&mut self, residue: Option<Frontier>) {
+    fn wait(&mut self, residue: Option<Frontier>) {
         if self.report == Report::Instances {
             self.waits = true;
             self.engine.set_frontier(residue);
@@ -191,11 +247,10 @@ impl Simulated {
         }
     }
 
-    /// Lets its matches count from the next record on. If nothing is known of what it consumed, it consumes as it would have if
-    /// the edges of the window were the first.
-    pub fn begin(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
+    /// If nothing is known of what it consumed, it consumes as it would have if the edges of the window were the first.
+    fn begin(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
         if std::mem::take(&mut self.waits) {
-            self.advance(now.on(self.clock), now.ts, rows, meter);
+            self.expire(now.on(self.clock), now.ts, rows, meter);
             if self.engine.frontier().is_none() {
                 self.engine.warm(meter);
             }
@@ -203,10 +258,8 @@ impl Simulated {
         }
     }
 
-    /// Takes edges that come now for such as came before the pattern, of which nothing is told.
-    ///
-    /// Where it waits for its beginning, it consumes nothing; else, what it would have consumed, or did.
-    pub fn begin_replay(&mut self, begun: Begun) {
+    /// Where it waits for its beginning, it consumes nothing; otherwise, what it would have consumed, or did.
+    fn begin_replay(&mut self, begun: Begun) {
         self.engine.set_course(Course::Restoring);
         match (self.report, begun) {
             (Report::Maximal | Report::Changes, _) => {}
@@ -216,8 +269,7 @@ impl Simulated {
         }
     }
 
-    /// Says of the edge that comes next how many of its time came before it.
-    pub fn count_from(&mut self, ts: Time, before: u32) {
+    fn count_from(&mut self, ts: Time, before: u32) {
         match self.clock {
             Clock::Time => self.engine.count_from(Frontier { at: ts, ties: before }),
             // Each edge has a place of its own.
@@ -225,73 +277,26 @@ impl Simulated {
         }
     }
 
-    /// Takes edges for new ones again.
-    pub fn end_replay(&mut self) {
+    fn end_replay(&mut self) {
         if !self.waits {
             self.engine.set_course(Course::Live);
         }
     }
+}
 
-    /// Takes over what another engine of the same pattern knows; says whether its limits allow that.
-    pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> bool {
-        self.waits = other.waits;
-        self.engine.take_over(&mut other.engine, meter)
-    }
-
-    /// Edges held.
-    pub fn live(&self) -> usize {
-        self.engine.live()
-    }
-
-    /// Most edges ever held at once.
-    pub fn peak(&self) -> usize {
-        self.engine.peak()
-    }
-
-    /// Bytes of state alive.
-    pub fn bytes(&self) -> usize {
-        self.engine.bytes()
-    }
-
-    /// What the engine did.
-    pub fn work(&self) -> Funnel {
-        self.engine.funnel()
-    }
-
-    /// Has a benchmark look on from now.
-    pub fn set_probe(&mut self, probe: Probe) {
-        self.engine.set_probe(probe);
-    }
-
-    /// What it holds and held: edges.
-    pub fn report(&self) -> Vec<ItemReport> {
+impl Explained for Simulated {
+    /// It has one item: the edges held.
+    fn report(&self) -> Vec<ItemReport> {
         vec![ItemReport {
             name: "held".into(),
-            live: self.live() as u64,
-            peak: self.peak() as u64,
+            live: self.engine.live() as u64,
+            peak: self.engine.peak() as u64,
             created: self.engine.funnel().taken,
-            node_bytes: (self.bytes() / self.live().max(1)) as u64,
+            node_bytes: (self.engine.bytes() / self.engine.live().max(1)) as u64,
         }]
     }
 
-    /// Inquires into edges of these ids from now on, and into so many others that come near a match.
-    pub fn inquire(&mut self, asked: Vec<String>, most: usize) {
-        self.inquiries = Some(Box::new(Inquiries::new(self.query.clone(), self.clock, asked, most)));
-    }
-
-    /// What was found about single edges; none unless it was asked for.
-    pub fn inquiries(&self) -> Option<&Inquiries> {
-        self.inquiries.as_deref()
-    }
-
-    fn close(&mut self, at: Time, end: End) {
-        if let Some(inquiries) = &mut self.inquiries {
-            inquiries.close(at, end, &self.engine);
-        }
-    }
-
-    /// What it did, step by step.
-    pub fn steps(&self) -> Vec<(Step, Tally)> {
+    fn steps(&self) -> Vec<(Step, Tally)> {
         let did = self.engine.funnel();
         let verify = |part| Step { node: Node::Verify, part };
         let mut steps = vec![(Node::Held.step(), Tally::of(did.taken, &[]))];
@@ -318,20 +323,12 @@ impl Simulated {
         steps
     }
 
-    /// What became of the edges that it held.
-    pub fn fates(&self) -> Fates {
+    fn fates(&self) -> Option<(Node, Fates)> {
         let did = self.engine.funnel();
-        let alive = self.live() as u64;
+        let alive = self.engine.live() as u64;
         let expired = did.taken - alive - did.deleted - did.consumed - did.forgotten;
-        Fates { created: did.taken, alive, expired, deleted: did.deleted, given_up: did.forgotten, consumed: did.consumed }
-    }
-
-    fn hand_over(&mut self, rows: &mut Rows) {
-        for component in self.found.components() {
-            let (pairs, former) = (self.found.pairs(component), self.found.former(component));
-            rows.push_component(self.pattern, (component.kind, component.detected_at, component.id), pairs, former);
-        }
-        self.found.clear();
+        let Funnel { taken: created, deleted, forgotten: given_up, consumed, .. } = did;
+        Some((Node::Held, Fates { created, alive, expired, deleted, given_up, consumed }))
     }
 }
 

@@ -7,6 +7,7 @@
 //! Source: paper 000, Definitions 1 and 2 and section 3.2; semantics, sections 3 and 7.
 
 use graphtide_engine::meter::{Meter, Unhurried};
+pub use graphtide_engine::replay::Frontier;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use smallvec::SmallVec;
@@ -23,24 +24,6 @@ use crate::probe::Probe;
 use crate::query::{Arrival, Limits, Outcome, Query, QueryError, Report, Variant};
 use crate::window::{Held, Window};
 use crate::work::Work;
-
-/// How far consumption has come under [`Report::Instances`]: the one thing an engine knows that does not follow from the
-/// window.
-///
-/// It counts arrivals, so a replay has to hand over all of a tick that were handed over before, those deleted since included,
-/// or to say where it leaves some out ([`Simulation::count_from`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Frontier {
-    /// The `at` of the last edge that is consumed.
-    pub at: i64,
-    /// How many arrivals of this `at` there were, up to that edge.
-    pub ties: u32,
-}
-
-impl Frontier {
-    /// That of a query which has consumed nothing.
-    pub const NOTHING: Self = Self { at: i64::MIN, ties: 0 };
-}
 
 /// Whether records are new to the query, and what is done about those that are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -215,6 +215,20 @@ impl Postings {
         ring.settle();
     }
 
+    /// Keeps several lists for a reader of that window; returns which.
+    pub fn serve_all(
+        &mut self,
+        reader: ReaderId,
+        reads: impl IntoIterator<Item = (RingId, Access)>,
+        window: i64,
+    ) -> Vec<RingId> {
+        let served = reads.into_iter().map(|(ring, access)| {
+            self.serve(reader, ring, access, window);
+            ring
+        });
+        served.collect()
+    }
+
     /// Lets a reader of lists by `access` skip to an upper bound of time in O(log) steps.
     pub fn serve_skips(&mut self, ring: RingId, access: Access) {
         let ring = &mut self.rings[ring as usize];

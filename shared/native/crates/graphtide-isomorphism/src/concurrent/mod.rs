@@ -17,11 +17,14 @@ pub mod wait_list;
 
 use std::collections::VecDeque;
 
-use graphtide_engine::arrival::Arrival;
+use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Drained, Outcome};
+use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::limits::{Bounds, Limits};
+use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
-use graphtide_graph::store::EdgeRef;
+use graphtide_engine::trace::Tracer;
+use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::value::OwnedValue;
 
 use crate::plan::{Storage, TimingPlan};
@@ -30,7 +33,6 @@ use crate::timing::Compiled;
 use item::{Facts, SharedEdge};
 use pool::Pool;
 use sync::Arc;
-pub use transaction::Drained;
 use transaction::{Lists, Work};
 
 /// An edge that expiry has to look at: it begins a subquery somewhere.
@@ -45,6 +47,7 @@ struct Held {
 pub struct Concurrent {
     pattern: u32,
     window: i64,
+    clock: Clock,
     lists: Arc<Lists>,
     pool: Pool,
     held: VecDeque<Held>,
@@ -57,32 +60,20 @@ impl Concurrent {
     pub fn new(pattern: u32, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
         let &TimingPlan { threads, locking, .. } = plan;
         let plan = Compiled::new(&shape, plan.subqueries.clone(), Storage::MsDag);
-        let window = shape.window;
+        let (window, clock) = (shape.window, shape.clock);
         let keeps_facts = !shape.across.is_empty();
         let bounds = Bounds::of(limits);
         let lists = Arc::new(Lists::new(shape, plan, locking, bounds));
         Self {
             pattern,
             window,
+            clock,
             pool: Pool::new(Arc::clone(&lists), threads),
             lists,
             held: VecDeque::new(),
             next_edge: 0,
             keeps_facts,
         }
-    }
-
-    /// Queues the insertion of an edge as one query edge, after the expiry of what left the window.
-    pub fn insert(&mut self, arrival: &Arrival<'_>, query_edge: u8, meter: &mut Meter<'_>) {
-        self.expire(arrival.at.saturating_sub(self.window - 1), meter);
-        let edge = self.hold(arrival);
-        let (subquery, depth) = self.lists.plan.positions[usize::from(query_edge)];
-        if depth == 0
-            && let Some(held) = self.held.back_mut()
-        {
-            held.begins.push(subquery);
-        }
-        self.pool.submit(Work::Insert { edge, query_edge }, meter);
     }
 
     fn hold(&mut self, arrival: &Arrival<'_>) -> Arc<SharedEdge> {
@@ -107,7 +98,7 @@ impl Concurrent {
     }
 
     /// Queues the deletion of every edge from before `alive_from`.
-    pub fn expire(&mut self, alive_from: i64, meter: &mut Meter<'_>) {
+    fn expire(&mut self, alive_from: i64, meter: &mut Meter<'_>) {
         while self.held.front().is_some_and(|held| held.edge.at < alive_from) {
             let Some(held) = self.held.pop_front() else { return };
             if !held.begins.is_empty() {
@@ -115,65 +106,88 @@ impl Concurrent {
             }
         }
     }
+}
 
-    /// Lets a deleted edge take no further part; waits for the transactions before.
-    pub fn delete(&mut self, edge: EdgeRef, meter: &mut Meter<'_>) {
+impl Engine for Concurrent {
+    fn reach(&self) -> i64 {
+        self.window
+    }
+
+    /// Queues the insertion, after the expiry of what left the window. Whether the edge is of use is known when the transaction has
+    /// run; until then it is held.
+    fn insert<T: Tracer>(
+        &mut self,
+        arrival: &Arrival<'_>,
+        query_edge: u8,
+        _lists: &Postings,
+        _found: &mut Rows,
+        _tracer: T,
+        meter: &mut Meter<'_>,
+    ) -> Outcome {
+        self.lists.allow(meter.remaining());
+        self.expire(arrival.at.saturating_sub(self.window - 1), meter);
+        let edge = self.hold(arrival);
+        let (subquery, depth) = self.lists.plan.positions[usize::from(query_edge)];
+        if depth == 0
+            && let Some(held) = self.held.back_mut()
+        {
+            held.begins.push(subquery);
+        }
+        self.pool.submit(Work::Insert { edge, query_edge }, meter);
+        Outcome::Used
+    }
+
+    /// Waits for the transactions before.
+    fn delete(&mut self, deleted: &Deleted, _found: &mut Rows, meter: &mut Meter<'_>) -> Deletion {
         self.pool.wait(meter);
-        for held in self.held.iter().filter(|held| held.edge.edge == edge) {
+        for held in self.held.iter().filter(|held| held.edge.edge == deleted.edge) {
             held.edge.delete();
         }
+        Deletion::EndsMatches
     }
 
-    /// Waits for every transaction and hands over the matches, in stream order. Says which bound was reached.
-    pub fn drain(&mut self, rows: &mut Rows, meter: &mut Meter<'_>) -> Drained {
-        let is_done = self.pool.wait(meter);
-        for found in self.pool.take_found() {
-            meter.tick(1);
-            rows.push(self.pattern, found.ts, &found.edges, &found.vertices);
-        }
-        let drained = self.lists.take_drained();
-        Drained { refused: drained.refused || !is_done, ..drained }
+    fn advance(&mut self, now: Now, _found: &mut Rows, meter: &mut Meter<'_>) {
+        self.expire(now.alive_from(self.clock, self.window), meter);
     }
 
-    /// Steps that its transactions took since the last call.
-    pub fn taken(&self) -> u64 {
-        self.lists.take_taken()
-    }
-
-    /// Says how many steps its transactions may take from now on, all together.
-    pub fn allow(&self, steps: u64) {
-        self.lists.allow(steps);
-    }
-
-    /// Drops all state.
-    pub fn clear(&mut self, meter: &mut Meter<'_>) {
+    fn clear(&mut self, meter: &mut Meter<'_>) {
         self.expire(i64::MAX, meter);
         self.held.clear();
         self.pool.wait(meter);
     }
 
-    /// Partial matches alive.
-    pub fn live(&self) -> usize {
+    fn live(&self) -> usize {
         self.lists.live()
     }
 
-    /// Most partial matches ever alive at once.
-    pub fn peak(&self) -> usize {
-        self.lists.peak()
+    /// The bytes are about right.
+    fn usage(&self) -> Usage {
+        let bytes = self.lists.live() * transaction::NODE_BYTES + self.held.len() * size_of::<SharedEdge>();
+        Usage { live: self.lists.live(), peak: self.lists.peak(), bytes }
     }
 
-    /// Bytes of state alive, about.
-    pub fn bytes(&self) -> usize {
-        self.lists.live() * transaction::NODE_BYTES + self.held.len() * size_of::<SharedEdge>()
+    fn has_threads(&self) -> bool {
+        true
     }
 
-    /// Pairs of an edge and a query edge that extended no partial match and started none.
-    pub fn discarded(&self) -> u64 {
-        self.lists.discarded()
+    /// Matches are handed over in stream order.
+    fn drain(&mut self, found: &mut Rows, meter: &mut Meter<'_>) -> Drained {
+        let is_done = self.pool.wait(meter);
+        for complete in self.pool.take_found() {
+            meter.tick(1);
+            found.push(self.pattern, complete.ts, &complete.edges, &complete.vertices);
+        }
+        let drained = self.lists.take_drained();
+        Drained { refused: drained.refused || !is_done, ..drained }
     }
 
-    /// What each item holds and held.
-    pub fn report(&self) -> Vec<ItemReport> {
+    fn taken_elsewhere(&self) -> u64 {
+        self.lists.take_taken()
+    }
+}
+
+impl Explained for Concurrent {
+    fn report(&self) -> Vec<ItemReport> {
         self.lists.report()
     }
 }

@@ -3,6 +3,7 @@
 //! A transaction uses its items in the order in which it asked for them. Reading an item copies references to its nodes; nodes
 //! never change, so the join itself runs outside the lock.
 
+use graphtide_engine::arrival::Drained;
 use graphtide_engine::expression::Bindings;
 use graphtide_engine::limits::Bounds;
 use graphtide_engine::meter::{MATCH, Meter, Pace, Refusal};
@@ -82,17 +83,6 @@ pub struct Lists {
     allowance: AtomicU64,
     taken: AtomicU64,
     refused: AtomicBool,
-}
-
-/// What transactions came to since the last time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Drained {
-    /// The bounds on state, if a partial match was given up.
-    pub limited: Option<Bounds>,
-    /// Steps taken.
-    pub taken: u64,
-    /// Whether a transaction was cut because the steps allowed were taken, or all work was to end.
-    pub refused: bool,
 }
 
 /// Workers end when they are told to, and never pause.
@@ -489,6 +479,7 @@ impl Lists {
             limited: self.limited.swap(false, Ordering::Relaxed).then_some(self.bounds),
             taken: self.take_taken(),
             refused: self.take_refused(),
+            discarded: self.discarded(),
         }
     }
 

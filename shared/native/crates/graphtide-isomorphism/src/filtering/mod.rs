@@ -10,12 +10,15 @@
 
 mod candidates;
 
-use graphtide_engine::arrival::Arrival;
+use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
+use graphtide_engine::dispatch::Admission;
+use graphtide_engine::engine::{Engine, Explained};
 use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
 use graphtide_engine::lists::{Access, Entry, Gate, Postings};
 use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
+use graphtide_graph::clock::Now;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -62,40 +65,9 @@ impl Filtering {
         }
     }
 
-    /// Has its candidates kept in these lists.
-    pub fn attach(&mut self, reader: ReaderId, postings: &mut Postings) {
-        self.parts = parts(&self.shape, &self.orders, &self.signatures, reader, postings);
-        self.incident = (0..self.shape.vertices).map(|vertex| links(&self.parts, vertex as u8)).collect();
-    }
-
-    /// The lists of candidates.
-    pub fn lists(&self) -> impl Iterator<Item = RingId> {
-        self.parts.iter().map(|part| part.ring)
-    }
-
-    /// Whether candidates of a query edge are kept: some search looks it up.
-    pub fn keeps(&self, query_edge: u8) -> bool {
-        self.parts[usize::from(query_edge)].read.contains(&true)
-    }
-
-    /// The list of a query edge's candidates.
-    pub fn list(&self, query_edge: u8) -> RingId {
-        self.parts[usize::from(query_edge)].ring
-    }
-
-    /// Place of a query edge in the planned order of the searches from another.
-    pub fn place(&self, start: u8, edge: u8) -> usize {
-        self.orders[usize::from(start)].iter().position(|&other| other == edge).unwrap_or_default()
-    }
-
-    /// Whether a match can be complete when this query edge arrives.
-    pub fn completes(&self, query_edge: u8) -> bool {
-        self.parts[usize::from(query_edge)].completes()
-    }
-
     /// What a search from a query edge looks up first, and what it needs at the other end: without either, no match can be found
     /// from there.
-    pub fn gates(&self, query_edge: u8) -> [Option<Gate>; 2] {
+    fn gates(&self, query_edge: u8) -> [Option<Gate>; 2] {
         let start = &self.orders[usize::from(query_edge)][..1];
         let arriving = self.shape.ends[usize::from(query_edge)];
         let mut gates = self.orders[usize::from(query_edge)].iter().skip(1).filter_map(|&other| {
@@ -108,20 +80,26 @@ impl Filtering {
         let second = gates.find(|&(shared, _)| shared != met).map(|(_, gate)| gate);
         [Some(first), second]
     }
+}
 
-    /// Reports every match that the edge completes as one query edge. The edge is not in the postings yet.
-    pub fn insert(
+impl Engine for Filtering {
+    fn reach(&self) -> i64 {
+        self.shape.window
+    }
+
+    #[inline]
+    fn insert<T: Tracer>(
         &mut self,
         arrival: &Arrival<'_>,
         query_edge: u8,
-        postings: &Postings,
-        rows: &mut Rows,
-        tracer: impl Tracer,
+        lists: &Postings,
+        found: &mut Rows,
+        tracer: T,
         meter: &mut Meter<'_>,
-    ) {
+    ) -> Outcome {
         let number = usize::from(query_edge);
         if !self.parts[number].completes() {
-            return;
+            return Outcome::Passed;
         }
         let (source, target) = self.shape.ends[number];
         self.vertices.fill(Vertex::NONE);
@@ -142,8 +120,8 @@ impl Filtering {
             vertices: &mut self.vertices,
             newest: &mut self.newest,
             arrival,
-            postings,
-            rows,
+            postings: lists,
+            rows: found,
             tracer,
             meter,
             alive_from: arrival.at.saturating_sub(self.shape.window - 1),
@@ -157,6 +135,40 @@ impl Filtering {
         } else {
             run.tracer.refuse(started, Reason::Partner, None);
         }
+        Outcome::Passed
+    }
+
+    /// Its edges are those of the lists, which have marks of their own.
+    fn delete(&mut self, _deleted: &Deleted, _found: &mut Rows, _meter: &mut Meter<'_>) -> Deletion {
+        Deletion::EndsMatches
+    }
+
+    fn advance(&mut self, _now: Now, _found: &mut Rows, _meter: &mut Meter<'_>) {}
+
+    fn clear(&mut self, _meter: &mut Meter<'_>) {}
+
+    /// Whether a match can be complete with the query edge, and what a search from there needs at each of its ends.
+    fn admission(&self, query_edge: u8) -> Admission {
+        Admission { is_wanted: self.parts[usize::from(query_edge)].completes(), gates: self.gates(query_edge) }
+    }
+
+    /// Has its candidates kept.
+    fn attach(&mut self, reader: ReaderId, lists: &mut Postings) -> Vec<RingId> {
+        self.parts = parts(&self.shape, &self.orders, &self.signatures, reader, lists);
+        self.incident = (0..self.shape.vertices).map(|vertex| links(&self.parts, vertex as u8)).collect();
+        self.parts.iter().map(|part| part.ring).filter(|&ring| lists.reads(reader, ring)).collect()
+    }
+}
+
+impl Explained for Filtering {
+    fn candidates(&self, query_edge: u8) -> Option<RingId> {
+        let part = &self.parts[usize::from(query_edge)];
+        part.read.contains(&true).then_some(part.ring)
+    }
+
+    /// As it is planned.
+    fn place(&self, start: u8, edge: u8) -> usize {
+        self.orders[usize::from(start)].iter().position(|&other| other == edge).unwrap_or_default()
     }
 }
 

@@ -24,13 +24,15 @@ mod enabled;
 mod run;
 mod wheel;
 
-use graphtide_engine::arrival::{Arrival, Outcome};
-use graphtide_engine::ids::RingId;
+use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
+use graphtide_engine::engine::{Engine, Explained, Usage};
+use graphtide_engine::ids::{ReaderId, RingId};
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
 use graphtide_engine::lists::{Access, Postings};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::trace::{Node, Tracer};
+use graphtide_graph::clock::Now;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -123,21 +125,21 @@ impl SjTree {
             reads,
         }
     }
+}
 
-    /// The lists the searches read, and how.
-    pub fn reads(&self) -> &[(RingId, Access)] {
-        &self.reads
+impl Engine for SjTree {
+    fn reach(&self) -> i64 {
+        self.shape.window
     }
 
-    /// Inserts an edge as one query edge, reporting the matches it completes. The edge is not in the postings yet.
     #[inline]
-    pub fn insert(
+    fn insert<T: Tracer>(
         &mut self,
         arrival: &Arrival<'_>,
         query_edge: u8,
-        postings: &Postings,
-        rows: &mut Rows,
-        tracer: impl Tracer,
+        lists: &Postings,
+        found: &mut Rows,
+        tracer: T,
         meter: &mut Meter<'_>,
     ) -> Outcome {
         let edge = usize::from(self.plan.edge_places[usize::from(query_edge)]);
@@ -162,8 +164,8 @@ impl SjTree {
             binding: &mut self.binding,
             found: &mut self.found,
             arrival,
-            postings,
-            rows,
+            postings: lists,
+            rows: found,
             tracer,
             meter,
             alive_from,
@@ -178,44 +180,42 @@ impl SjTree {
         }
     }
 
-    /// Removes the partial matches with an edge from before `alive_from`.
-    pub fn expire(&mut self, alive_from: i64, meter: &mut Meter<'_>) {
-        self.state.expire(&self.plan, alive_from, meter);
+    /// Rows with the edge are passed over, by the marks of the store and of the lists.
+    fn delete(&mut self, _deleted: &Deleted, _found: &mut Rows, _meter: &mut Meter<'_>) -> Deletion {
+        Deletion::EndsMatches
     }
 
-    /// Drops all state.
-    pub fn clear(&mut self, meter: &mut Meter<'_>) {
+    fn advance(&mut self, now: Now, _found: &mut Rows, meter: &mut Meter<'_>) {
+        self.state.expire(&self.plan, now.alive_from(self.shape.clock, self.shape.window), meter);
+    }
+
+    fn clear(&mut self, meter: &mut Meter<'_>) {
         self.state.expire(&self.plan, i64::MAX, meter);
     }
 
-    /// Partial matches stored.
-    pub fn live(&self) -> usize {
+    #[inline]
+    fn live(&self) -> usize {
         self.state.live
     }
 
-    /// Most partial matches ever stored at once.
-    pub fn peak(&self) -> usize {
-        self.state.peak
+    fn usage(&self) -> Usage {
+        let State { tables, wheel, enabled, live, peak, .. } = &self.state;
+        let bytes = tables.iter().map(Item::bytes).sum::<usize>() + wheel.bytes() + enabled.bytes();
+        Usage { live: *live, peak: *peak, bytes }
     }
 
-    /// Bytes of state alive, without the postings that patterns share.
-    pub fn bytes(&self) -> usize {
-        self.state.tables.iter().map(Item::bytes).sum::<usize>() + self.state.wheel.bytes() + self.state.enabled.bytes()
+    fn attach(&mut self, reader: ReaderId, lists: &mut Postings) -> Vec<RingId> {
+        lists.serve_all(reader, self.reads.iter().copied(), self.shape.window)
     }
 
-    /// The query edges of what a node's partial matches are to be extended by.
-    pub fn waits_for(&self, node: Node) -> Vec<u8> {
-        let places = match node {
-            Node::Leaf { level: 0 } => self.plan.leaves.get(1).map_or(0..0, |next| next.edges.clone()),
-            Node::Leaf { level } => 0..self.plan.leaves[usize::from(level)].edges.start,
-            Node::Join { level } => self.plan.leaves.get(usize::from(level) + 1).map_or(0..0, |next| next.edges.clone()),
-            _ => 0..0,
-        };
-        places.map(|place| self.plan.query_edge(place as u8)).collect()
+    /// The other half is for its tables.
+    fn bytes_for_lists(&self, bytes: u64) -> u64 {
+        bytes / 2
     }
+}
 
-    /// What each table holds and held.
-    pub fn report(&self) -> Vec<ItemReport> {
+impl Explained for SjTree {
+    fn report(&self) -> Vec<ItemReport> {
         let tables = self.state.tables.iter().zip(&self.plan.tables);
         tables
             .map(|(table, plan)| ItemReport {
@@ -226,6 +226,16 @@ impl SjTree {
                 node_bytes: table.node_bytes() as u64,
             })
             .collect()
+    }
+
+    fn waits_for(&self, node: Node) -> Vec<u8> {
+        let places = match node {
+            Node::Leaf { level: 0 } => self.plan.leaves.get(1).map_or(0..0, |next| next.edges.clone()),
+            Node::Leaf { level } => 0..self.plan.leaves[usize::from(level)].edges.start,
+            Node::Join { level } => self.plan.leaves.get(usize::from(level) + 1).map_or(0..0, |next| next.edges.clone()),
+            _ => 0..0,
+        };
+        places.map(|place| self.plan.query_edge(place as u8)).collect()
     }
 }
 

@@ -12,11 +12,14 @@ mod compile;
 mod edges;
 mod run;
 
-use graphtide_engine::arrival::{Arrival, Outcome};
+use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
+use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::limits::{Bounds, Limits};
+use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::trace::{Node, Tracer};
+use graphtide_graph::clock::Now;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -130,36 +133,9 @@ impl Timing {
         }
     }
 
-    /// Inserts an edge as one query edge, reporting the matches it completes.
-    pub fn insert(
-        &mut self,
-        arrival: &Arrival<'_>,
-        query_edge: u8,
-        rows: &mut Rows,
-        tracer: impl Tracer,
-        meter: &mut Meter<'_>,
-    ) -> Outcome {
-        let Some(mut scratch) = self.scratch.take() else { return Outcome::Discarded };
-        self.expire(arrival.at.saturating_sub(self.shape.window - 1), meter);
-        self.limited = false;
-        let (local, fresh) = self.edges.hold(arrival.at, arrival.source, arrival.target, arrival.edge);
-        let mut run = Run { engine: self, arrival, rows, tracer, meter, local, used: false };
-        run.insert(query_edge, &mut scratch);
-        let used = run.used;
-        if fresh && !used {
-            self.edges.let_go();
-        }
-        self.scratch = Some(scratch);
-        match (self.limited, used) {
-            (true, _) => Outcome::Limited(self.bounds),
-            (false, true) => Outcome::Used,
-            (false, false) => Outcome::Discarded,
-        }
-    }
-
     /// Removes every partial match with an edge from before `alive_from`.
     #[inline]
-    pub fn expire(&mut self, alive_from: i64, meter: &mut Meter<'_>) {
+    fn expire(&mut self, alive_from: i64, meter: &mut Meter<'_>) {
         while let Some(mut chain) = self.edges.pop_expired(alive_from) {
             while chain != NIL {
                 meter.tick(1);
@@ -170,29 +146,8 @@ impl Timing {
         }
     }
 
-    /// Marks an edge of a time as deleted: partial matches with it are passed over.
-    pub fn delete(&mut self, at: i64, edge: EdgeRef) {
-        self.edges.delete(at, edge);
-    }
-
-    /// Drops all state.
-    pub fn clear(&mut self, meter: &mut Meter<'_>) {
-        self.expire(i64::MAX, meter);
-        self.edges = HeldEdges::default();
-    }
-
-    /// Partial matches alive.
-    pub fn live(&self) -> usize {
-        self.live
-    }
-
-    /// Most partial matches ever alive at once.
-    pub fn peak(&self) -> usize {
-        self.peak
-    }
-
     /// Bytes of state alive.
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.items.iter().map(Item::bytes).sum::<usize>() + self.edges.bytes()
     }
 
@@ -200,21 +155,6 @@ impl Timing {
     #[inline]
     fn most_bytes(&self) -> u64 {
         (self.live * self.most_node_bytes + self.edges.bytes()) as u64
-    }
-
-    /// What each item holds and held.
-    pub fn report(&self) -> Vec<ItemReport> {
-        self.items
-            .iter()
-            .enumerate()
-            .map(|(id, item)| ItemReport {
-                name: self.plan.item_name(id),
-                live: item.live() as u64,
-                peak: item.peak() as u64,
-                created: item.created(),
-                node_bytes: item.node_bytes() as u64,
-            })
-            .collect()
     }
 
     /// The query edges that partial matches of a node bind.
@@ -226,23 +166,6 @@ impl Timing {
             _ => (0..0, &[][..]),
         };
         subqueries[whole].iter().flatten().chain(part).copied()
-    }
-
-    /// The query edges of what a node's partial matches are to be extended by.
-    pub fn waits_for(&self, node: Node) -> Vec<u8> {
-        let subqueries = &self.plan.subqueries;
-        match node {
-            Node::Prefix { subquery, depth } => {
-                let (subquery, next) = (usize::from(subquery), usize::from(depth) + 1);
-                match subqueries[subquery].get(next) {
-                    Some(&edge) => vec![edge],
-                    None if subquery == 0 => subqueries.get(1).cloned().unwrap_or_default(),
-                    None => subqueries[..subquery].concat(),
-                }
-            }
-            Node::Union { level } => subqueries.get(usize::from(level) + 1).cloned().unwrap_or_default(),
-            _ => Vec::new(),
-        }
     }
 
     #[inline]
@@ -343,5 +266,95 @@ impl Timing {
         self.live += 1;
         self.peak = self.peak.max(self.live);
         Some(node)
+    }
+}
+
+impl Engine for Timing {
+    fn reach(&self) -> i64 {
+        self.shape.window
+    }
+
+    fn insert<T: Tracer>(
+        &mut self,
+        arrival: &Arrival<'_>,
+        query_edge: u8,
+        _lists: &Postings,
+        found: &mut Rows,
+        tracer: T,
+        meter: &mut Meter<'_>,
+    ) -> Outcome {
+        let Some(mut scratch) = self.scratch.take() else { return Outcome::Discarded };
+        self.expire(arrival.at.saturating_sub(self.shape.window - 1), meter);
+        self.limited = false;
+        let (local, fresh) = self.edges.hold(arrival.at, arrival.source, arrival.target, arrival.edge);
+        let mut run = Run { engine: self, arrival, rows: found, tracer, meter, local, used: false };
+        run.insert(query_edge, &mut scratch);
+        let used = run.used;
+        if fresh && !used {
+            self.edges.let_go();
+        }
+        self.scratch = Some(scratch);
+        match (self.limited, used) {
+            (true, _) => Outcome::Limited(self.bounds),
+            (false, true) => Outcome::Used,
+            (false, false) => Outcome::Discarded,
+        }
+    }
+
+    /// Marks the edge: partial matches with it are passed over.
+    fn delete(&mut self, deleted: &Deleted, _found: &mut Rows, _meter: &mut Meter<'_>) -> Deletion {
+        self.edges.delete(deleted.born.on(self.shape.clock), deleted.edge);
+        Deletion::EndsMatches
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Now, _found: &mut Rows, meter: &mut Meter<'_>) {
+        self.expire(now.alive_from(self.shape.clock, self.shape.window), meter);
+    }
+
+    fn clear(&mut self, meter: &mut Meter<'_>) {
+        self.expire(i64::MAX, meter);
+        self.edges = HeldEdges::default();
+    }
+
+    #[inline]
+    fn live(&self) -> usize {
+        self.live
+    }
+
+    fn usage(&self) -> Usage {
+        Usage { live: self.live, peak: self.peak, bytes: self.bytes() }
+    }
+}
+
+impl Explained for Timing {
+    fn report(&self) -> Vec<ItemReport> {
+        self.items
+            .iter()
+            .enumerate()
+            .map(|(id, item)| ItemReport {
+                name: self.plan.item_name(id),
+                live: item.live() as u64,
+                peak: item.peak() as u64,
+                created: item.created(),
+                node_bytes: item.node_bytes() as u64,
+            })
+            .collect()
+    }
+
+    fn waits_for(&self, node: Node) -> Vec<u8> {
+        let subqueries = &self.plan.subqueries;
+        match node {
+            Node::Prefix { subquery, depth } => {
+                let (subquery, next) = (usize::from(subquery), usize::from(depth) + 1);
+                match subqueries[subquery].get(next) {
+                    Some(&edge) => vec![edge],
+                    None if subquery == 0 => subqueries.get(1).cloned().unwrap_or_default(),
+                    None => subqueries[..subquery].concat(),
+                }
+            }
+            Node::Union { level } => subqueries.get(usize::from(level) + 1).cloned().unwrap_or_default(),
+            _ => Vec::new(),
+        }
     }
 }

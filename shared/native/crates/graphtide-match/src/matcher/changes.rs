@@ -6,6 +6,7 @@
 //! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns looked at;
 //! nothing while records are taken.
 
+use graphtide_engine::engine::Engine;
 use graphtide_engine::lists::Postings;
 
 use super::{Matcher, Registered};
@@ -73,7 +74,7 @@ impl Figures {
             retractions: pattern.counts.retractions,
             limited: pattern.counts.limited,
             work: pattern.counts.work,
-            live: pattern.live(),
+            live: pattern.engine.live(),
             bytes: pattern.bytes(postings),
             paused: pattern.paused,
         }

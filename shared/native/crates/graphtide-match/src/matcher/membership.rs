@@ -11,11 +11,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use graphtide_engine::dispatch::{NO_CLASS, Record};
+use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::{Expression, is_label};
 use graphtide_engine::ids::{RingId, SignatureId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::PatternNames;
+use graphtide_engine::replay::Begun;
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::Clock;
@@ -24,15 +26,15 @@ use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
 use graphtide_isomorphism::plan::SearchPlan;
 use graphtide_simulation::Report;
-use graphtide_simulation::simulated::Begun;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::allowances::Allowances;
+use super::engine::AnyEngine;
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
-use super::{Counts, Matcher, Registered, engine, hash, split_predicates};
+use super::{Counts, Matcher, Registered, hash, split_predicates};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 
 /// What patterns were made from, and what became free.
@@ -95,7 +97,7 @@ impl Matcher {
         }
         self.dispatch.seal();
         let recalled = self.recall(number as usize, past);
-        self.patterns[number as usize].begin_replay(past.begun);
+        self.patterns[number as usize].engine.begin_replay(past.begun);
         if self.warm(number as usize, &recalled, meter) == Warm::Limited {
             let pattern = &mut self.patterns[number as usize];
             pattern.shed = true;
@@ -187,8 +189,7 @@ impl Matcher {
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
         let mut pattern = Registered {
             names: Arc::new(PatternNames::new(&spec.pattern(), spec.report == Some(Report::Changes))),
-            engine: engine(number as u32, spec, across, &signatures, &rings)?,
-            window: spec.window,
+            engine: AnyEngine::new(number as u32, spec, across, &signatures, &rings)?,
             clock: spec.clock,
             hits_before: signatures.iter().map(|&signature| self.hits[signature as usize]).collect(),
             signatures,
@@ -222,29 +223,29 @@ impl Matcher {
     /// Settles what follows from all patterns, now that one came.
     pub(super) fn settle_with(&mut self, number: usize) {
         let pattern = &self.patterns[number];
-        self.timers.set(number as u32, pattern.clock, pattern.next_expiry());
-        self.has_timers |= pattern.has_times();
+        self.timers.set(number as u32, pattern.clock, pattern.engine.next_expiry());
+        self.has_timers |= pattern.engine.tells_expiry();
         self.windows.widen(pattern);
-        self.has_threads |= pattern.has_threads();
-        self.live += pattern.live();
+        self.has_threads |= pattern.engine.has_threads();
+        self.live += pattern.engine.live();
         self.names = self.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
     }
 
     /// Settles what follows from all patterns, now that one went.
     pub(super) fn settle_without(&mut self, removed: &Registered) {
-        if removed.window == self.windows.on(removed.clock) {
+        if removed.engine.reach() == self.windows.on(removed.clock) {
             self.windows = Windows::of(&self.patterns);
         }
-        if removed.has_threads() {
-            self.has_threads = self.patterns.iter().any(Registered::has_threads);
+        if removed.engine.has_threads() {
+            self.has_threads = self.patterns.iter().any(|pattern| pattern.engine.has_threads());
         }
-        self.live -= removed.live();
+        self.live -= removed.engine.live();
     }
 
     /// Sets the gates of a pattern's edges.
     pub(super) fn set_gates(&mut self, number: usize) {
         let pattern = &self.patterns[number];
-        self.dispatch.set_gates(number as u32, &pattern.signatures, |edge| pattern.gates(edge));
+        self.dispatch.admit(number as u32, &pattern.signatures, |edge| pattern.engine.admission(edge));
     }
 
     /// Frees the signatures that no edge held can be named by.
@@ -272,10 +273,10 @@ impl Matcher {
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
         // What time alone brought about was told of those that were there; of others it is to be told with the next record.
-        let now = if self.patterns[number].has_times() { self.now.max(self.passed) } else { self.now };
+        let now = if self.patterns[number].engine.tells_expiry() { self.now.max(self.passed) } else { self.now };
         // A window of edges has no past.
-        let alive_from = now.saturating_sub(self.patterns[number].window - 1);
-        let in_arrival_order = self.patterns[number].simulated().is_some();
+        let alive_from = now.saturating_sub(self.patterns[number].engine.reach() - 1);
+        let in_arrival_order = self.patterns[number].engine.has_residue();
         let mut stored = Stored::default();
         let mut recalled = Recalled::default();
         let pace = Unhurried;

@@ -9,6 +9,7 @@
 
 mod allowances;
 mod changes;
+mod engine;
 mod membership;
 mod recovery;
 mod registered;
@@ -23,10 +24,11 @@ mod windows;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use graphtide_engine::arrival::Arrival;
+use graphtide_engine::arrival::{Arrival, Deleted, Deletion};
 use graphtide_engine::dispatch::{Dispatch, NO_CLASS, Record};
+use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::Expression;
-use graphtide_engine::ids::{RingId, SignatureId};
+use graphtide_engine::ids::SignatureId;
 use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{Ended, Meter, Refusal};
 use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
@@ -38,24 +40,18 @@ use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::vertex::VertexTable;
-use graphtide_isomorphism::concurrent::Concurrent;
-use graphtide_isomorphism::filtering::Filtering;
-use graphtide_isomorphism::search::Search;
-use graphtide_isomorphism::shape::Shape;
-use graphtide_isomorphism::sj_tree::SjTree;
-use graphtide_isomorphism::timing::Timing;
-use graphtide_simulation::simulated::Simulated;
-use graphtide_simulation::{Probe, Report, Variant};
+use graphtide_simulation::Probe;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
+use crate::plan::{InvalidPlan, PatternSpec};
 use allowances::{Allowances, Bounded};
 use changes::Told;
+pub use engine::AnyEngine;
 use membership::Blueprints;
 pub use membership::Past;
-pub use registered::{Counts, Engine, LimitReached, Registered};
+pub use registered::{Counts, LimitReached, Registered};
 use reported::Reported;
 use satisfied::Satisfied;
 use timers::Timers;
@@ -232,8 +228,8 @@ impl Matcher {
         matcher.dispatch.seal();
         matcher.windows = Windows::of(&matcher.patterns);
         matcher.names = matcher.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
-        matcher.has_threads = matcher.patterns.iter().any(Registered::has_threads);
-        matcher.has_timers = matcher.patterns.iter().any(Registered::has_times);
+        matcher.has_threads = matcher.patterns.iter().any(|pattern| pattern.engine.has_threads());
+        matcher.has_timers = matcher.patterns.iter().any(|pattern| pattern.engine.tells_expiry());
         for number in 0..matcher.patterns.len() {
             matcher.set_gates(number);
         }
@@ -392,7 +388,9 @@ impl Matcher {
             for target in targets {
                 let is_shut = |gate: Gate| !self.postings.is_open(gate, ends);
                 // A traced search says itself what it lacks.
-                if !target.is_wanted || (!TRACED && target.gates.iter().any(|gate| gate.is_some_and(is_shut))) {
+                if !target.admission.is_wanted
+                    || (!TRACED && target.admission.gates.iter().any(|gate| gate.is_some_and(is_shut)))
+                {
                     continue;
                 }
                 let pattern = &mut self.patterns[target.pattern as usize];
@@ -407,7 +405,7 @@ impl Matcher {
                 } else {
                     &arrival
                 };
-                let before = pattern.live();
+                let before = pattern.engine.live();
                 let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
                     allowances.take_record(self.totals.records);
                     begin(allowances, target.pattern, meter)
@@ -428,11 +426,11 @@ impl Matcher {
                     inserted = inserted.and(pattern.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
                 }
                 if self.has_timers {
-                    self.timers.set(target.pattern, pattern.clock, pattern.next_expiry());
+                    self.timers.set(target.pattern, pattern.clock, pattern.engine.next_expiry());
                 }
                 // Patterns on other threads are counted when they are drained.
                 if !self.has_threads {
-                    self.live = self.live + pattern.live() - before;
+                    self.live = self.live + pattern.engine.live() - before;
                 }
                 match inserted {
                     Ok(used) => held |= used,
@@ -505,25 +503,26 @@ impl Matcher {
             Some(sets) => signatures.extend_from_slice(sets.get(&mark)),
             None => self.dispatch.signatures_of_class(mark, |signature| signatures.push(signature)),
         }
+        let (deleted, mut ends_matches) = (Deleted { edge, born, now }, false);
         for signature in signatures {
             self.postings.delete(signature, born, edge);
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
                 let pattern = &mut self.patterns[target.pattern as usize];
-                pattern.delete((born, edge), now, &mut self.rows, meter);
+                ends_matches |= pattern.engine.delete(&deleted, &mut self.rows, meter) == Deletion::EndsMatches;
                 if self.has_timers {
-                    self.timers.set(target.pattern, pattern.clock, pattern.next_expiry());
+                    self.timers.set(target.pattern, pattern.clock, pattern.engine.next_expiry());
                 }
             }
         }
         // A limit that a drained transaction reached is found again at the end of the chunk.
         let _ = self.drain(meter);
         self.hand_over(out, meter);
-        let Some(reported) = &mut self.reported else { return };
+        let Some(reported) = self.reported.as_mut().filter(|_| ends_matches) else { return };
         reported.retract(edge, meter, |found| {
             let pattern = &mut self.patterns[found.pattern as usize];
             // What the window of the pattern has passed may be another edge's place in the store by now.
-            if found.first < now.alive_from(pattern.clock, pattern.window) {
+            if found.first < now.alive_from(pattern.clock, pattern.engine.reach()) {
                 return false;
             }
             let times = found.edges.iter().map(|&edge| self.store.get(edge).ts);
@@ -559,9 +558,9 @@ impl Matcher {
                 outcomes.push(pattern.refused(refusal, bounded, meter).map(|_| ()));
             }
         }
-        self.live = self.patterns.iter().map(Registered::live).sum();
+        self.live = self.patterns.iter().map(|pattern| pattern.engine.live()).sum();
         // Peaks of patterns that run side by side need not fall together: their sum bounds the common peak.
-        let peak: usize = self.patterns.iter().map(Registered::peak).sum();
+        let peak: usize = self.patterns.iter().map(|pattern| pattern.engine.usage().peak).sum();
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(peak as u64);
         if self.rows.len() > from {
             self.rows.sort(&self.store, &self.names);
@@ -589,10 +588,10 @@ impl Matcher {
         while let Some(number) = self.timers.next_due(now) {
             let pattern = &mut self.patterns[number as usize];
             meter.tick(1);
-            let before = pattern.live();
-            pattern.expire(now, &mut self.rows, meter);
-            self.live = self.live + pattern.live() - before;
-            self.timers.set(number, pattern.clock, pattern.next_expiry());
+            let before = pattern.engine.live();
+            pattern.engine.advance(now, &mut self.rows, meter);
+            self.live = self.live + pattern.engine.live() - before;
+            self.timers.set(number, pattern.clock, pattern.engine.next_expiry());
         }
     }
 
@@ -672,8 +671,8 @@ impl Matcher {
         self.occupied.retain(|&number| {
             let pattern = &mut self.patterns[number as usize];
             meter.tick(1);
-            pattern.expire(now, &mut self.rows, meter);
-            self.live += pattern.live();
+            pattern.engine.advance(now, &mut self.rows, meter);
+            self.live += pattern.engine.live();
             pattern.is_occupied = pattern.holds();
             pattern.is_occupied
         });
@@ -682,7 +681,7 @@ impl Matcher {
 
     /// Bytes of state alive, shared and of every pattern.
     pub fn state_bytes(&self) -> usize {
-        let engines: usize = self.patterns.iter().map(Registered::own_bytes).sum();
+        let engines: usize = self.patterns.iter().map(|pattern| pattern.engine.usage().bytes).sum();
         let postings = self.postings.total_bytes();
         let reported = self.reported.as_ref().map_or(0, Reported::bytes);
         engines + postings + reported + self.store.bytes() + self.vertices.bytes()
@@ -712,7 +711,9 @@ impl Matcher {
     /// Has a benchmark look on at the engines of dual simulation from now.
     pub fn set_probe(&mut self, probe: Probe) {
         for pattern in &mut self.patterns {
-            pattern.set_probe(probe);
+            if let Some(simulated) = pattern.engine.simulated_mut() {
+                simulated.set_probe(probe);
+            }
         }
     }
 
@@ -730,41 +731,13 @@ fn begin(allowances: &mut Allowances, pattern: u32, meter: &mut Meter<'_>) -> (u
 }
 
 fn spend(allowances: &mut Allowances, pattern: &mut Registered, number: u32, taken: u64) {
-    let taken = taken + pattern.taken_elsewhere();
+    let taken = taken + pattern.engine.taken_elsewhere();
     pattern.counts.work += taken;
     allowances.spend(number as usize, taken);
 }
 
 fn hash(id: IdRef<'_>) -> u64 {
     FxBuildHasher.hash_one(id)
-}
-
-fn engine(
-    number: u32,
-    spec: &PatternSpec,
-    across: Vec<Expression>,
-    signatures: &[SignatureId],
-    rings: &[RingId],
-) -> Result<Engine, InvalidPlan> {
-    let pattern = spec.pattern();
-    let simulated = |variant| {
-        let report = spec.report.unwrap_or(Report::Maximal);
-        let made = Simulated::new(number, (&pattern, report), variant, signatures, &spec.limits);
-        made.map(|made| Engine::Simulation(Box::new(made))).map_err(|error| InvalidPlan::new(spec, error.to_string()))
-    };
-    let shape = Shape::new(&pattern, across);
-    Ok(match &spec.plan {
-        PlanSpec::Timing(plan) if plan.threads > 1 => {
-            Engine::Concurrent(Box::new(Concurrent::new(number, shape, plan, &spec.limits)))
-        }
-        PlanSpec::Timing(plan) => Engine::Timing(Box::new(Timing::new(number, shape, plan, &spec.limits))),
-        PlanSpec::SjTree(plan) => Engine::SjTree(Box::new(SjTree::new(number, &shape, plan, rings, &spec.limits))),
-        PlanSpec::ReSearch(plan) => Engine::Search(Box::new(Search::new(number, shape, plan, rings))),
-        PlanSpec::Filtering(plan) => Engine::Filtering(Box::new(Filtering::new(number, shape, plan, signatures.to_vec()))),
-        PlanSpec::DdstBaseline => simulated(Variant::Baseline)?,
-        PlanSpec::DdstSignature { prime, seed } => simulated(Variant::Signature { p: *prime, seed: *seed })?,
-        PlanSpec::DdstColoring => simulated(Variant::Coloring)?,
-    })
 }
 
 /// Splits predicates into those that one edge decides, by edge, and the others.

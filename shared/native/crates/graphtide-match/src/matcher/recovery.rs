@@ -4,14 +4,15 @@
 //! and the deletions, are all there is to keep: whoever feeds them to a new matcher, and throws its matches away, has the state of
 //! the old one, whichever plans the two have.
 
+use graphtide_engine::engine::Engine;
+use graphtide_engine::meter::Meter;
+use graphtide_engine::replay::Frontier;
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::Now;
-use graphtide_simulation::Frontier;
 
 use super::allowances::{Bounded, SAVED};
-use super::{Matcher, Progress, Registered};
-use graphtide_engine::meter::Meter;
+use super::{Matcher, Progress};
 
 impl Matcher {
     /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges that
@@ -24,8 +25,8 @@ impl Matcher {
     ///
     /// `residue` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
     pub fn wait(&mut self, number: usize, residue: Option<Frontier>) {
-        if let Some(simulated) = self.patterns.get_mut(number).and_then(Registered::simulated_mut) {
-            simulated.wait(residue);
+        if let Some(pattern) = self.patterns.get_mut(number) {
+            pattern.engine.wait(residue);
         }
     }
 
@@ -35,22 +36,21 @@ impl Matcher {
             reported.forget(number as u32);
         }
         let (now, rows) = (self.now(), &mut self.rows);
-        let Some(pattern) = self.patterns.get_mut(number) else { return };
-        let (work, records) = (pattern.limits.work, SAVED.saturating_add(pattern.live() as u64));
-        let before = pattern.live();
-        let Some(simulated) = pattern.simulated_mut() else { return };
+        let Some(pattern) = self.patterns.get_mut(number).filter(|pattern| pattern.engine.has_residue()) else { return };
+        let (work, records) = (pattern.limits.work, SAVED.saturating_add(pattern.engine.live() as u64));
+        let before = pattern.engine.live();
         meter.begin(work.map_or(u64::MAX, |work| work.saturating_mul(records)));
-        simulated.begin(now, rows, meter);
+        pattern.engine.begin(now, rows, meter);
         rows.clear();
         if let Some(refusal) = meter.end() {
             let _ = pattern.refused(refusal, work.map(Bounded::Pattern), meter);
         }
-        self.live = self.live + pattern.live() - before;
+        self.live = self.live + pattern.engine.live() - before;
     }
 
     /// What a pattern knows that does not follow from the edges of its window; none where that is nothing.
     pub fn residue(&self, number: usize) -> Option<Frontier> {
-        self.patterns.get(number).and_then(Registered::residue)
+        self.patterns.get(number).and_then(|pattern| pattern.engine.residue())
     }
 
     /// Takes it that the stream is at a time: patterns tell what follows from that alone.

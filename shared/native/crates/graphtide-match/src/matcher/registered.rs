@@ -2,42 +2,19 @@
 
 use std::sync::Arc;
 
-use graphtide_engine::arrival::{Arrival, Outcome};
+use graphtide_engine::arrival::{Arrival, Drained, Outcome};
+use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
-use graphtide_engine::lists::{Access, Gate, Postings};
+use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::{Meter, Refusal};
-use graphtide_engine::output::{ItemReport, PatternNames, Rows};
-use graphtide_engine::trace::{Fates, Node, Step, Tally, Trace, Tracer, Untraced};
-use graphtide_graph::clock::{Clock, Now};
+use graphtide_engine::output::{PatternNames, Rows};
+use graphtide_engine::trace::{Trace, Tracer, Untraced};
+use graphtide_graph::clock::Clock;
 use graphtide_graph::store::EdgeRef;
-use graphtide_isomorphism::concurrent::{Concurrent, Drained};
-use graphtide_isomorphism::filtering::Filtering;
-use graphtide_isomorphism::search::Search;
-use graphtide_isomorphism::sj_tree::SjTree;
-use graphtide_isomorphism::timing::Timing;
-use graphtide_simulation::inquiry::Inquiries;
-use graphtide_simulation::simulated::{Begun, Simulated};
-use graphtide_simulation::{Frontier, Probe};
 
 use super::allowances::Bounded;
-
-/// The engine of a pattern.
-#[derive(Debug)]
-pub enum Engine {
-    /// Expansion lists.
-    Timing(Box<Timing>),
-    /// Expansion lists on several threads.
-    Concurrent(Box<Concurrent>),
-    /// Joins along a tree of primitives.
-    SjTree(Box<SjTree>),
-    /// Local search.
-    Search(Box<Search>),
-    /// Local search among filtered candidates.
-    Filtering(Box<Filtering>),
-    /// Dual simulation.
-    Simulation(Box<Simulated>),
-}
+use super::engine::AnyEngine;
 
 /// Counts of one pattern since it was registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,9 +39,7 @@ pub struct Registered {
     /// Names for the output.
     pub names: Arc<PatternNames>,
     /// What matches it.
-    pub engine: Engine,
-    /// Length of its window.
-    pub window: i64,
+    pub engine: AnyEngine,
     /// What the window counts.
     pub clock: Clock,
     /// Signatures of its edges, by position.
@@ -116,32 +91,16 @@ impl Registered {
         if self.paused {
             return Ok(false);
         }
-        match &mut self.engine {
-            Engine::Search(search) => {
-                search.insert(arrival, query_edge, postings, rows, tracer, meter);
+        match self.engine.insert(arrival, query_edge, postings, rows, tracer, meter) {
+            Outcome::Discarded => {
+                self.counts.discarded += 1;
                 Ok(false)
             }
-            Engine::Filtering(filtering) => {
-                filtering.insert(arrival, query_edge, postings, rows, tracer, meter);
-                Ok(false)
-            }
-            // Whether the edge is of use is known when the transaction has run; until then it is held.
-            Engine::Concurrent(lists) => {
-                lists.allow(meter.remaining());
-                lists.insert(arrival, query_edge, meter);
+            Outcome::Passed => Ok(false),
+            Outcome::Used => Ok(true),
+            Outcome::Limited(bound) => {
+                self.at_limit(&bound.to_string(), meter)?;
                 Ok(true)
-            }
-            Engine::Timing(timing) => {
-                let outcome = timing.insert(arrival, query_edge, rows, tracer, meter);
-                self.settle(outcome, meter)
-            }
-            Engine::SjTree(tree) => {
-                let outcome = tree.insert(arrival, query_edge, postings, rows, tracer, meter);
-                self.settle(outcome, meter)
-            }
-            Engine::Simulation(simulated) => {
-                let outcome = simulated.insert(arrival, query_edge, rows, tracer, meter);
-                self.settle(outcome, meter)
             }
         }
     }
@@ -174,111 +133,33 @@ impl Registered {
 
     /// Tells the trace for which query edges an edge was kept that has these signatures.
     pub fn trace_kept(&mut self, satisfied: &[SignatureId], edge: EdgeRef, postings: &Postings) {
-        let (Some(trace), Engine::Filtering(filtering)) = (&mut self.trace, &self.engine) else { return };
+        let Some(trace) = &mut self.trace else { return };
         for (query_edge, signature) in (0..).zip(&self.signatures) {
-            if satisfied.contains(signature) && filtering.keeps(query_edge) {
-                trace.keep(query_edge, postings.has_just(filtering.list(query_edge), edge));
+            if satisfied.contains(signature)
+                && let Some(list) = self.engine.candidates(query_edge)
+            {
+                trace.keep(query_edge, postings.has_just(list, edge));
             }
         }
     }
 
     /// Inquires into edges of these ids, and into such as come near a match, if it is traced and under dual simulation.
     pub fn inquire(&mut self, ids: &[String]) {
-        if let (Engine::Simulation(simulated), Some(trace)) = (&mut self.engine, &self.trace) {
+        if let (Some(simulated), Some(trace)) = (self.engine.simulated_mut(), &self.trace) {
             simulated.inquire(ids.to_vec(), trace.shown());
-        }
-    }
-
-    /// What was found about single edges.
-    pub fn inquiries(&self) -> Option<&Inquiries> {
-        match &self.engine {
-            Engine::Simulation(simulated) => simulated.inquiries(),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
-        }
-    }
-
-    /// What its engine counts by itself of the steps of its plan, traced or not.
-    pub fn own_steps(&self) -> Vec<(Step, Tally)> {
-        match &self.engine {
-            Engine::Simulation(simulated) => simulated.steps(),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {
-                Vec::new()
-            }
-        }
-    }
-
-    /// What its engine knows by itself of what it stored.
-    pub fn own_fates(&self) -> Option<(Node, Fates)> {
-        match &self.engine {
-            Engine::Simulation(simulated) => Some((Node::Held, simulated.fates())),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
-        }
-    }
-
-    /// Place of a query edge in the searches from another.
-    pub fn place(&self, start: u8, edge: u8) -> usize {
-        match &self.engine {
-            Engine::Search(search) => search.place(start, edge),
-            Engine::Filtering(filtering) => filtering.place(start, edge),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Simulation(_) => 0,
-        }
-    }
-
-    /// The query edges that a partial match stored at a node waits for.
-    pub fn waits_for(&self, node: Node) -> Vec<u8> {
-        match &self.engine {
-            Engine::Timing(timing) => timing.waits_for(node),
-            Engine::SjTree(tree) => tree.waits_for(node),
-            Engine::Concurrent(_) | Engine::Search(_) | Engine::Filtering(_) | Engine::Simulation(_) => Vec::new(),
-        }
-    }
-
-    #[inline]
-    fn settle(&mut self, outcome: Outcome, meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
-        match outcome {
-            Outcome::Discarded => {
-                self.counts.discarded += 1;
-                Ok(false)
-            }
-            Outcome::Used => Ok(true),
-            Outcome::Limited(bound) => {
-                self.at_limit(&bound.to_string(), meter)?;
-                Ok(true)
-            }
         }
     }
 
     /// Bytes that each of the lists read may take, if the oldest are to be given up beyond.
     pub fn postings_bound(&self) -> Option<u64> {
         let (Some(bytes), LimitPolicy::Shed) = (self.limits.state_bytes, self.limits.policy) else { return None };
-        // A join tree keeps the other half for its tables.
-        let share = if matches!(self.engine, Engine::SjTree(_)) { bytes / 2 } else { bytes };
-        share.checked_div(self.lists.len() as u64)
+        self.engine.bytes_for_lists(bytes).checked_div(self.lists.len() as u64)
     }
 
-    /// Whether an edge can be of use at once as a query edge, and what must be there then, as far as that is known without the
-    /// pattern.
-    pub fn gates(&self, query_edge: u8) -> (bool, [Option<Gate>; 2]) {
-        match &self.engine {
-            Engine::Search(search) => (true, [search.gate(query_edge), None]),
-            Engine::Filtering(filtering) => (filtering.completes(query_edge), filtering.gates(query_edge)),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Simulation(_) => (true, [None; 2]),
-        }
-    }
-
-    /// Has the lists kept that it reads.
+    /// Attaches the lists that it reads.
     pub fn attach(&mut self, postings: &mut Postings) {
         self.reader = postings.reader();
-        if let Engine::Filtering(filtering) = &mut self.engine {
-            filtering.attach(self.reader, postings);
-            self.lists = filtering.lists().filter(|&ring| postings.reads(self.reader, ring)).collect();
-        } else {
-            let reads = self.reads();
-            for &(ring, access) in &reads {
-                postings.serve(self.reader, ring, access, self.window);
-            }
-            self.lists = reads.into_iter().map(|(ring, _)| ring).collect();
-        }
+        self.lists = self.engine.attach(self.reader, postings);
         postings.release_unread(&self.signatures);
         self.lists.sort_unstable();
         self.lists.dedup();
@@ -292,20 +173,6 @@ impl Registered {
     /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.
     pub fn hits(&self, all: &[u64]) -> impl Iterator<Item = u64> {
         self.signatures.iter().zip(&self.hits_before).map(|(&signature, before)| all[signature as usize] - before)
-    }
-
-    /// Whether it works on other threads.
-    pub fn has_threads(&self) -> bool {
-        matches!(self.engine, Engine::Concurrent(_))
-    }
-
-    /// The lists of whole signatures that its searches read.
-    fn reads(&self) -> Vec<(RingId, Access)> {
-        match &self.engine {
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::Filtering(_) | Engine::Simulation(_) => Vec::new(),
-            Engine::SjTree(tree) => tree.reads().to_vec(),
-            Engine::Search(search) => search.reads().collect(),
-        }
     }
 
     /// Whether there is nothing more to be done about its state.
@@ -345,13 +212,7 @@ impl Registered {
             LimitPolicy::Pause => {
                 self.paused = true;
                 self.shed = true;
-                match &mut self.engine {
-                    Engine::Timing(timing) => timing.clear(meter),
-                    Engine::Concurrent(lists) => lists.clear(meter),
-                    Engine::SjTree(tree) => tree.clear(meter),
-                    Engine::Simulation(simulated) => simulated.clear(),
-                    Engine::Search(_) | Engine::Filtering(_) => {}
-                }
+                self.engine.clear(meter);
                 Ok(())
             }
             LimitPolicy::Shed => {
@@ -361,106 +222,14 @@ impl Registered {
         }
     }
 
-    /// Drops the state that left the window; what is to be told of that goes to the rows.
-    pub fn expire(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
-        let alive_from = now.alive_from(self.clock, self.window);
-        match &mut self.engine {
-            Engine::Timing(timing) => timing.expire(alive_from, meter),
-            Engine::Concurrent(lists) => lists.expire(alive_from, meter),
-            Engine::SjTree(tree) => tree.expire(alive_from, meter),
-            Engine::Simulation(simulated) => simulated.advance(now.on(self.clock), now.ts, rows, meter),
-            Engine::Search(_) | Engine::Filtering(_) => {}
-        }
-    }
-
-    /// Lets a deleted edge take no further part, which came at `born`; what the engine itself tells of that goes to the rows.
-    pub fn delete(&mut self, (born, edge): (Now, EdgeRef), now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
-        match &mut self.engine {
-            Engine::Timing(timing) => timing.delete(born.on(self.clock), edge),
-            Engine::Concurrent(lists) => lists.delete(edge, meter),
-            Engine::Simulation(simulated) => simulated.delete(edge, now, rows, meter),
-            // They read the marks of the store and of the postings.
-            Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => {}
-        }
-    }
-
-    /// Takes edges that come now for such as came before it.
-    pub fn begin_replay(&mut self, begun: Begun) {
-        if let Some(simulated) = self.simulated_mut() {
-            simulated.begin_replay(begun);
-        }
-    }
-
-    /// Takes edges for new ones again.
-    pub fn end_replay(&mut self) {
-        if let Some(simulated) = self.simulated_mut() {
-            simulated.end_replay();
-        }
-    }
-
-    /// Takes over what another engine of the same pattern knows, where it can: says whether its limits allow that; else nothing,
-    /// and the edges of the window are to be taken again.
-    pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> Option<bool> {
-        Some(self.simulated_mut()?.take_over(other.simulated_mut()?, meter))
-    }
-
-    /// Its engine, if it is one of dual simulation.
-    pub fn simulated_mut(&mut self) -> Option<&mut Simulated> {
-        match &mut self.engine {
-            Engine::Simulation(simulated) => Some(simulated),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
-        }
-    }
-
-    /// What its engine knows that does not follow from the edges of the window.
-    pub fn residue(&self) -> Option<Frontier> {
-        self.simulated()?.residue()
-    }
-
-    /// Whether it may ever have something to tell though no edge comes.
-    pub fn has_times(&self) -> bool {
-        match &self.engine {
-            Engine::Simulation(simulated) => simulated.tells_changes(),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => false,
-        }
-    }
-
-    /// When it has something to tell though no edge comes for it, on the clock of its window.
-    #[inline]
-    pub fn next_expiry(&self) -> Option<i64> {
-        match &self.engine {
-            Engine::Simulation(simulated) => simulated.next_expiry(),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
-        }
-    }
-
     /// Waits for work on other threads, hands over the matches it found, and says what else came of it.
     pub fn drain(&mut self, rows: &mut Rows, meter: &mut Meter<'_>) -> Drained {
-        let Engine::Concurrent(lists) = &mut self.engine else { return Drained::default() };
-        let drained = lists.drain(rows, meter);
-        self.counts.discarded = lists.discarded();
+        if !self.engine.has_threads() {
+            return Drained::default();
+        }
+        let drained = self.engine.drain(rows, meter);
+        self.counts.discarded = drained.discarded;
         drained
-    }
-
-    /// Steps that other threads took since the last time.
-    #[inline]
-    pub fn taken_elsewhere(&self) -> u64 {
-        match &self.engine {
-            Engine::Concurrent(lists) => lists.taken(),
-            Engine::Timing(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) | Engine::Simulation(_) => 0,
-        }
-    }
-
-    /// Partial matches alive.
-    #[inline]
-    pub fn live(&self) -> usize {
-        match &self.engine {
-            Engine::Timing(timing) => timing.live(),
-            Engine::Concurrent(lists) => lists.live(),
-            Engine::SjTree(tree) => tree.live(),
-            Engine::Simulation(simulated) => simulated.live(),
-            Engine::Search(_) | Engine::Filtering(_) => 0,
-        }
     }
 
     /// Whether its matches may be incomplete: a limit made it give up something, or a list that it reads.
@@ -470,59 +239,12 @@ impl Registered {
 
     /// Whether its engine holds something that may expire, or may do so on another thread.
     pub fn holds(&self) -> bool {
-        self.has_threads() || self.live() > 0 || self.own_bytes() > 0
-    }
-
-    /// Most partial matches ever alive at once.
-    pub fn peak(&self) -> usize {
-        match &self.engine {
-            Engine::Timing(timing) => timing.peak(),
-            Engine::Concurrent(lists) => lists.peak(),
-            Engine::SjTree(tree) => tree.peak(),
-            Engine::Simulation(simulated) => simulated.peak(),
-            Engine::Search(_) | Engine::Filtering(_) => 0,
-        }
-    }
-
-    /// Bytes of state alive that no other pattern shares.
-    pub fn own_bytes(&self) -> usize {
-        match &self.engine {
-            Engine::Timing(timing) => timing.bytes(),
-            Engine::Concurrent(lists) => lists.bytes(),
-            Engine::SjTree(tree) => tree.bytes(),
-            Engine::Simulation(simulated) => simulated.bytes(),
-            Engine::Search(_) | Engine::Filtering(_) => 0,
-        }
+        let Usage { live, bytes, .. } = self.engine.usage();
+        self.engine.has_threads() || live > 0 || bytes > 0
     }
 
     /// Bytes of state alive; postings that patterns share count for each.
     pub fn bytes(&self, postings: &Postings) -> usize {
-        self.own_bytes() + self.lists.iter().map(|&ring| postings.bytes(ring)).sum::<usize>()
-    }
-
-    /// What each item of the plan holds and held.
-    pub fn report(&self) -> Vec<ItemReport> {
-        match &self.engine {
-            Engine::Timing(timing) => timing.report(),
-            Engine::Concurrent(lists) => lists.report(),
-            Engine::SjTree(tree) => tree.report(),
-            Engine::Simulation(simulated) => simulated.report(),
-            Engine::Search(_) | Engine::Filtering(_) => Vec::new(),
-        }
-    }
-
-    /// The engine, if it is one of dual simulation.
-    pub fn simulated(&self) -> Option<&Simulated> {
-        match &self.engine {
-            Engine::Simulation(simulated) => Some(simulated),
-            Engine::Timing(_) | Engine::Concurrent(_) | Engine::SjTree(_) | Engine::Search(_) | Engine::Filtering(_) => None,
-        }
-    }
-
-    /// Has a benchmark look on from now, if this is dual simulation.
-    pub(super) fn set_probe(&mut self, probe: Probe) {
-        if let Some(simulated) = self.simulated_mut() {
-            simulated.set_probe(probe);
-        }
+        self.engine.usage().bytes + self.lists.iter().map(|&ring| postings.bytes(ring)).sum::<usize>()
     }
 }

@@ -5,10 +5,11 @@
 //! they hold.
 //! Cost: O(edges kept) for one change, of which all but a look at each are the pattern's own.
 
+use graphtide_engine::meter::Meter;
+
 use super::Matcher;
 use super::warming::{Recalled, Warm};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
-use graphtide_engine::meter::Meter;
 
 impl Matcher {
     /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter does
@@ -26,7 +27,7 @@ impl Matcher {
         // What its lists gave up is missing from now on, whether it goes on reading them or not.
         new.shed = old.has_shed(&self.postings);
         new.limit.clone_from(&old.limit);
-        let warm = match new.take_over(&mut old, meter) {
+        let warm = match new.engine.take_over(&mut old.engine, meter) {
             Some(true) => Warm::Whole,
             Some(false) => Warm::Limited,
             None => {

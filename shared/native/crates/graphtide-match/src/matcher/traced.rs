@@ -1,9 +1,11 @@
 //! What was told of the patterns, in the names of their plans.
 
+use graphtide_engine::engine::Explained;
 use graphtide_engine::trace::{Fates, NearMiss, Node, Part, Reason, Tally};
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_simulation::inquiry::{End, Inquiry, Named};
+use graphtide_simulation::simulated::Simulated;
 
 use super::{Matcher, Record, Registered};
 
@@ -96,7 +98,7 @@ impl Matcher {
     }
 
     fn answers<'a>(&'a self, pattern: &'a Registered) -> Vec<Answer<'a>> {
-        let Some(inquiries) = pattern.inquiries() else { return Vec::new() };
+        let Some(inquiries) = pattern.engine.simulated().and_then(Simulated::inquiries) else { return Vec::new() };
         let all = inquiries.all();
         let lacks = |inquiry: &Inquiry| match inquiry.matched {
             Some(_) => Vec::new(),
@@ -142,13 +144,13 @@ impl Matcher {
             steps: trace
                 .steps()
                 .map(|(step, tally)| (step, *tally))
-                .chain(pattern.own_steps())
+                .chain(pattern.engine.steps())
                 .map(|(step, tally)| FunnelStep { node: name(step.node), part: step.part, tally })
                 .collect(),
             stores: trace
                 .fates(&self.store)
                 .into_iter()
-                .chain(pattern.own_fates())
+                .chain(pattern.engine.fates())
                 .map(|(node, fates)| (name(node), fates))
                 .collect(),
             answers: self.answers(pattern),
@@ -158,7 +160,7 @@ impl Matcher {
 }
 
 fn waits_for(pattern: &Registered, miss: &NearMiss) -> Vec<u8> {
-    miss.dead_end.map_or_else(|| pattern.waits_for(miss.node), |dead_end| vec![dead_end.edge])
+    miss.dead_end.map_or_else(|| pattern.engine.waits_for(miss.node), |dead_end| vec![dead_end.edge])
 }
 
 /// What a node is called in plans: `L2.1`, `L0.2`; `P1`, `J2`; `a.kept`, `a.3`; `held`, `filter`, `verify`.
@@ -173,6 +175,6 @@ fn node_name(pattern: &Registered, node: Node) -> String {
         Node::Filter => "filter".into(),
         Node::Verify => "verify".into(),
         Node::Kept { edge: kept } => format!("{}.kept", edge(kept)),
-        Node::Search { start, edge: bound } => format!("{}.{}", edge(start), pattern.place(start, bound) + 1),
+        Node::Search { start, edge: bound } => format!("{}.{}", edge(start), pattern.engine.place(start, bound) + 1),
     }
 }

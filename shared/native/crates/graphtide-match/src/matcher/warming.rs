@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use graphtide_engine::arrival::Arrival;
+use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::SignatureId;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
@@ -73,7 +74,7 @@ impl Matcher {
     pub(super) fn edges_of(&self, number: usize) -> Vec<EdgeRef> {
         let Some(sets) = &self.satisfied else { return Vec::new() };
         let pattern = &self.patterns[number];
-        let alive_from = self.now().alive_from(pattern.clock, pattern.window);
+        let alive_from = self.now().alive_from(pattern.clock, pattern.engine.reach());
         let is_its = |&edge: &EdgeRef| {
             let stored = self.store.get(edge);
             self.store.came(edge, pattern.clock) >= alive_from
@@ -118,8 +119,8 @@ impl Matcher {
             let born = store.born(edge);
             let arrival =
                 Arrival { ts: born.ts, at: born.on(clock), source, target, edge, satisfied: its, store, names: vertices };
-            if let (Some(simulated), Some(&before)) = (pattern.simulated_mut(), before.get(place)) {
-                simulated.count_from(stored.ts, before);
+            if let Some(&before) = before.get(place) {
+                pattern.engine.count_from(stored.ts, before);
             }
             for query_edge in 0..pattern.signatures.len() {
                 if its.contains(&pattern.signatures[query_edge])
@@ -144,10 +145,10 @@ impl Matcher {
             keep(&mut found);
         }
         meter.end();
-        if let (Some(simulated), Some((ts, count))) = (pattern.simulated_mut(), *newest) {
-            simulated.count_from(ts, count);
+        if let Some((ts, count)) = *newest {
+            pattern.engine.count_from(ts, count);
         }
-        pattern.end_replay();
+        pattern.engine.end_replay();
         let drained = pattern.drain(&mut found, meter);
         keep(&mut found);
         if drained.limited.is_some() || drained.refused || pattern.counts.limited > 0 {

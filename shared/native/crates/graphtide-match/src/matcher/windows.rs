@@ -2,6 +2,7 @@
 //!
 //! What left both is of use to nobody.
 
+use graphtide_engine::engine::Engine;
 use graphtide_graph::clock::{Clock, Now};
 
 use super::Registered;
@@ -31,7 +32,7 @@ impl Windows {
             Clock::Time => &mut self.time,
             Clock::Edges => &mut self.edges,
         };
-        *length = pattern.window.max(*length);
+        *length = pattern.engine.reach().max(*length);
     }
 
     /// The longest window on a clock.
