@@ -193,7 +193,7 @@ impl Dispatch {
             .zip(edges)
             .map(|(edge, asked)| {
                 let id = self.signature(asked.signature(symbols));
-                self.targets[id as usize].push(Target { pattern, edge, admission: Admission::ALWAYS });
+                self.targets[id.place()].push(Target { pattern, edge, admission: Admission::ALWAYS });
                 id
             })
             .collect()
@@ -201,10 +201,10 @@ impl Dispatch {
 
     fn signature(&mut self, signature: Signature) -> SignatureId {
         let known = self.by_labels.entry(signature.labels).or_default();
-        if let Some(&id) = known.iter().find(|&&id| self.signatures[id as usize] == signature) {
+        if let Some(&id) = known.iter().find(|&&id| self.signatures[id.place()] == signature) {
             return id;
         }
-        let id = self.free.pop().unwrap_or(self.signatures.len() as SignatureId);
+        let id = self.free.pop().unwrap_or(SignatureId(self.signatures.len() as u32));
         known.push(id);
         for (position, label) in signature.labels.iter().enumerate() {
             if let Some(Symbol(number)) = *label {
@@ -221,11 +221,11 @@ impl Dispatch {
                 class.add(id, &signature);
             }
         }
-        if id as usize == self.signatures.len() {
+        if id.place() == self.signatures.len() {
             self.signatures.push(signature);
             self.targets.push(Vec::new());
         } else {
-            self.signatures[id as usize] = signature;
+            self.signatures[id.place()] = signature;
         }
         id
     }
@@ -234,13 +234,13 @@ impl Dispatch {
     /// not given again before it is [freed](Self::free).
     pub fn remove(&mut self, pattern: u32, signatures: &[SignatureId], mut f: impl FnMut(SignatureId)) {
         for &id in signatures {
-            let targets = &mut self.targets[id as usize];
+            let targets = &mut self.targets[id.place()];
             if targets.is_empty() {
                 continue;
             }
             targets.retain(|target| target.pattern != pattern);
             if targets.is_empty() {
-                let signature = &self.signatures[id as usize];
+                let signature = &self.signatures[id.place()];
                 if let Some(known) = self.by_labels.get_mut(&signature.labels) {
                     known.retain(|&other| other != id);
                     if known.is_empty() {
@@ -265,7 +265,7 @@ impl Dispatch {
     /// Sets for every query edge of these signatures of a pattern when an edge can be of use.
     pub fn admit(&mut self, pattern: u32, signatures: &[SignatureId], admission: impl Fn(u8) -> Admission) {
         for &id in signatures {
-            for target in self.targets[id as usize].iter_mut().filter(|target| target.pattern == pattern) {
+            for target in self.targets[id.place()].iter_mut().filter(|target| target.pattern == pattern) {
                 target.admission = admission(target.edge);
             }
         }
@@ -312,7 +312,7 @@ impl Dispatch {
     /// The query edges that share a signature.
     #[inline]
     pub fn targets(&self, signature: SignatureId) -> &[Target] {
-        &self.targets[signature as usize]
+        &self.targets[signature.place()]
     }
 
     #[inline]
@@ -357,7 +357,7 @@ impl Dispatch {
             }
             for &id in self.by_labels.get(&asked).map_or(&[][..], Vec::as_slice) {
                 found = true;
-                class.add(id, &self.signatures[id as usize]);
+                class.add(id, &self.signatures[id.place()]);
             }
         }
         if !found {
@@ -377,7 +377,7 @@ impl Dispatch {
             return self.satisfied_slowly(class, record, meter, f);
         }
         let mut test = |id: SignatureId| {
-            if self.signatures[id as usize].misfit(record, source, target).is_none() {
+            if self.signatures[id.place()].misfit(record, source, target).is_none() {
                 f(id);
             }
         };
@@ -390,7 +390,7 @@ impl Dispatch {
     fn satisfied_slowly(&self, class: &Class, record: &Record<'_>, meter: &mut Meter<'_>, mut f: impl FnMut(SignatureId)) {
         let (source, target) = (record.batch.source(record.row), record.batch.target(record.row));
         for id in class.free.iter().copied().chain(class.constants.of(record)) {
-            let signature = &self.signatures[id as usize];
+            let signature = &self.signatures[id.place()];
             meter.tick(signature.steps);
             if signature.misfit(record, source, target).is_none() {
                 f(id);
@@ -400,7 +400,7 @@ impl Dispatch {
 
     /// Why a record does not satisfy a signature; none if it does.
     pub fn refusal(&self, signature: SignatureId, record: &Record<'_>) -> Option<Reason> {
-        let signature = &self.signatures[signature as usize];
+        let signature = &self.signatures[signature.place()];
         let labels = record.batch.labels()[record.row];
         let (source, target) = (record.batch.source(record.row), record.batch.target(record.row));
         if signature.labels.iter().zip(labels).any(|(asked, label)| asked.is_some_and(|asked| asked != label)) {

@@ -53,7 +53,7 @@ impl Simulated {
         signatures: &[SignatureId],
         limits: &limits::Limits,
     ) -> Result<Self, QueryError> {
-        let query = query(pattern, report, |edge| signatures.get(edge).copied().unwrap_or(edge as u32));
+        let query = query(pattern, report, |edge| signatures.get(edge).map_or(edge as u32, |signature| signature.0));
         let most = Limits { edges: limits.partial_matches, bytes: limits.state_bytes };
         Ok(Self {
             pattern: number,

@@ -50,7 +50,7 @@ impl Entry {
 }
 
 /// No lists.
-const NONE: RingId = RingId::MAX;
+const NONE: RingId = RingId(u32::MAX);
 
 /// The newest entry of one list.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ pub struct Postings {
     /// By clock.
     by_signature: [Vec<Lists>; 2],
     heads: HashTable<Head>,
-    next_reader: ReaderId,
+    next_reader: u32,
 }
 
 /// Lists that make room for others of the same numbers.
@@ -127,7 +127,7 @@ pub struct Aside {
 
 #[inline]
 fn list(ring: RingId, access: Access) -> u32 {
-    ring * 3 + access as u32
+    ring.0 * 3 + access as u32
 }
 
 #[inline]
@@ -155,7 +155,7 @@ impl Postings {
     /// Returns a new reader.
     pub fn reader(&mut self) -> ReaderId {
         self.next_reader += 1;
-        self.next_reader
+        ReaderId(self.next_reader)
     }
 
     /// Returns the lists of all edges of a signature, for windows by a clock; nobody reads them yet.
@@ -168,25 +168,25 @@ impl Postings {
 
     #[inline]
     fn lists(&self, clock: Clock, signature: SignatureId) -> &Lists {
-        &self.by_signature[clock as usize][signature as usize]
+        &self.by_signature[clock as usize][signature.place()]
     }
 
     fn lists_mut(&mut self, clock: Clock, signature: SignatureId) -> &mut Lists {
-        &mut self.by_signature[clock as usize][signature as usize]
+        &mut self.by_signature[clock as usize][signature.place()]
     }
 
     fn new_ring(&mut self, clock: Clock) -> RingId {
         let number = self.free.pop().unwrap_or_else(|| {
             self.rings.push(Ring::default());
-            self.rings.len() as RingId - 1
+            RingId(self.rings.len() as u32 - 1)
         });
-        self.rings[number as usize].clock = clock;
+        self.rings[number.place()].clock = clock;
         number
     }
 
     #[inline]
     fn ring(&self, ring: RingId) -> &Ring {
-        &self.rings[ring as usize]
+        &self.rings[ring.place()]
     }
 
     /// Returns the lists of a signature's edges that find every gate open; nobody reads them yet.
@@ -207,7 +207,7 @@ impl Postings {
 
     /// Keeps lists by `access` for a reader of that window.
     pub fn serve(&mut self, reader: ReaderId, ring: RingId, access: Access, window: i64) {
-        let ring = &mut self.rings[ring as usize];
+        let ring = &mut self.rings[ring.place()];
         ring.unlinked |= !ring.served[access as usize];
         ring.served[access as usize] = true;
         let asked = ring.reader(reader);
@@ -231,7 +231,7 @@ impl Postings {
 
     /// Lets a reader of lists by `access` skip to an upper bound of time in O(log) steps.
     pub fn serve_skips(&mut self, ring: RingId, access: Access) {
-        let ring = &mut self.rings[ring as usize];
+        let ring = &mut self.rings[ring.place()];
         if ring.jumps.iter().all(|&(other, _)| other != access) {
             ring.unlinked = true;
             ring.jumps.push((access, Jumps::default()));
@@ -241,7 +241,7 @@ impl Postings {
     /// Gives up the oldest edges beyond `bytes`, even if they are in the window.
     pub fn limit(&mut self, reader: ReaderId, ring: RingId, bytes: u64) {
         let entry = size_of::<Entry>() + 3 * size_of::<Head>();
-        let ring = &mut self.rings[ring as usize];
+        let ring = &mut self.rings[ring.place()];
         let asked = ring.reader(reader);
         asked.bound = asked.bound.min((bytes as usize / entry).max(1));
         ring.settle();
@@ -269,7 +269,7 @@ impl Postings {
     pub fn leave(&mut self, reader: ReaderId, signatures: &[SignatureId], lists: &[RingId]) {
         for &number in lists {
             let Self { rings, heads, .. } = self;
-            let ring = &mut rings[number as usize];
+            let ring = &mut rings[number.place()];
             ring.readers.retain(|other| other.id != reader);
             ring.settle();
             if ring.readers.is_empty() {
@@ -289,7 +289,7 @@ impl Postings {
     /// Puts lists aside, so that they are made anew, of edges that come again in their order by [`relist`](Self::relist).
     pub fn set_aside(&mut self, lists: &[RingId]) -> Aside {
         let rings = lists.iter().map(|&number| {
-            let ring = &mut self.rings[number as usize];
+            let ring = &mut self.rings[number.place()];
             let bare = ring.bare();
             (number, std::mem::replace(ring, bare))
         });
@@ -317,7 +317,7 @@ impl Postings {
         let made_heads = std::mem::replace(&mut self.heads, aside.heads);
         let mut stay = Vec::new();
         for (number, mut old) in aside.rings {
-            let ring = &mut self.rings[number as usize];
+            let ring = &mut self.rings[number.place()];
             let made = made_for.map_or(0, |reader| ring.reader(reader).window);
             if old.kept < made {
                 old.clear(number, &mut self.heads);
@@ -330,7 +330,7 @@ impl Postings {
             }
         }
         for head in made_heads {
-            if stay.contains(&(head.list / 3)) {
+            if stay.contains(&RingId(head.list / 3)) {
                 self.heads.insert_unique(hash(head.list, head.key), head, |head| hash(head.list, head.key));
             }
         }
@@ -408,7 +408,7 @@ impl Postings {
         meter: &mut Meter<'_>,
     ) -> bool {
         let Self { rings, heads, .. } = self;
-        let ring = &mut rings[number as usize];
+        let ring = &mut rings[number.place()];
         if ring.window == 0 {
             return false;
         }
@@ -425,7 +425,7 @@ impl Postings {
     pub fn advance(&mut self, now: Now, meter: &mut Meter<'_>) {
         let Self { rings, heads, .. } = self;
         for (number, ring) in (0..).zip(rings) {
-            ring.expire(number, now.alive_from(ring.clock, ring.window.max(1)), heads, meter);
+            ring.expire(RingId(number), now.alive_from(ring.clock, ring.window.max(1)), heads, meter);
         }
     }
 
@@ -492,9 +492,9 @@ impl Postings {
     /// Marks an edge that came then as deleted, if it is listed under the signature. Entries lie in stream order, as edges do.
     pub fn delete(&mut self, signature: SignatureId, born: Now, edge: EdgeRef) {
         for clock in CLOCKS {
-            let Lists { whole, narrowed } = &self.by_signature[clock as usize][signature as usize];
+            let Lists { whole, narrowed } = &self.by_signature[clock as usize][signature.place()];
             for ring in narrowed.iter().map(|narrowed| narrowed.ring).chain((*whole != NONE).then_some(*whole)) {
-                self.rings[ring as usize].delete(born.on(clock), edge);
+                self.rings[ring.place()].delete(born.on(clock), edge);
             }
         }
     }
@@ -666,29 +666,32 @@ mod tests {
     use super::*;
     use crate::meter::Unhurried;
 
-    const READER: ReaderId = 99;
+    const READER: ReaderId = ReaderId(99);
+    const ZERO: RingId = RingId(0);
+    const ONE: RingId = RingId(1);
+    const TWO: RingId = RingId(2);
 
     /// Lists of so many signatures, those of all edges by their numbers.
     fn listing(signatures: usize) -> Postings {
         let mut postings = Postings::default();
         postings.grow(signatures);
-        for signature in 0..signatures as u32 {
-            assert_eq!(postings.whole(signature, Clock::Time), signature);
+        for number in 0..signatures as u32 {
+            assert_eq!(postings.whole(SignatureId(number), Clock::Time), RingId(number));
         }
         postings
     }
 
-    fn add(postings: &mut Postings, signature: SignatureId, ts: Time, (source, target): (u32, u32), edge: u32) -> bool {
+    fn add(postings: &mut Postings, signature: u32, ts: Time, (source, target): (u32, u32), edge: u32) -> bool {
         let ends = (Vertex(source), Vertex(target));
-        postings.add(signature, ts, ends, EdgeRef(edge), &mut Meter::unbounded(&Unhurried))
+        postings.add(SignatureId(signature), ts, ends, EdgeRef(edge), &mut Meter::unbounded(&Unhurried))
     }
 
     fn times(postings: &Postings, access: Access, source: u32, target: u32) -> Vec<Time> {
         let mut found = Vec::new();
-        let mut entry = postings.newest(1, access, Vertex(source), Vertex(target));
+        let mut entry = postings.newest(ONE, access, Vertex(source), Vertex(target));
         while let Some(at) = entry {
             found.push(at.at);
-            entry = postings.older(1, access, at);
+            entry = postings.older(ONE, access, at);
         }
         found
     }
@@ -697,8 +700,8 @@ mod tests {
     fn lists_are_newest_first_and_end_at_the_window() {
         let mut postings = listing(2);
         assert!(!add(&mut postings, 1, 0, (1, 2), 0), "nobody reads it");
-        postings.serve(READER, 1, Access::Source, 10);
-        postings.serve(READER, 1, Access::Both, 10);
+        postings.serve(READER, ONE, Access::Source, 10);
+        postings.serve(READER, ONE, Access::Both, 10);
         for (number, (source, target)) in (0..).zip([(1, 2), (1, 3), (2, 3), (1, 2)]) {
             add(&mut postings, 1, Time::from(number), (source, target), number);
         }
@@ -707,7 +710,7 @@ mod tests {
         add(&mut postings, 1, 12, (1, 2), 4);
         assert_eq!(times(&postings, Access::Source, 1, 0), [12, 3]);
         assert!(times(&postings, Access::Source, 2, 0).is_empty());
-        assert!(postings.has_any(1, Access::Source, Vertex(1), Vertex::NONE));
+        assert!(postings.has_any(ONE, Access::Source, Vertex(1), Vertex::NONE));
         postings.advance(Now::uncounted(100), &mut Meter::unbounded(&Unhurried));
         assert_eq!((postings.total_bytes(), postings.heads.len()), (0, 0));
     }
@@ -715,7 +718,7 @@ mod tests {
     #[test]
     fn a_list_that_was_emptied_starts_anew() {
         let mut postings = listing(2);
-        postings.serve(READER, 1, Access::Target, 5);
+        postings.serve(READER, ONE, Access::Target, 5);
         for number in 0..1000 {
             let ts = Time::from(number) * 10;
             add(&mut postings, 1, ts, (0, 1), number);
@@ -726,12 +729,16 @@ mod tests {
     #[test]
     fn a_narrowed_list_keeps_what_finds_its_gates_open() {
         let mut postings = listing(2);
-        postings.serve(READER, 0, Access::Target, 10);
-        let gate = Gate::new(0, Access::Target, (0, 1), (1, 2));
-        let narrowed = postings.narrow(1, Clock::Time, vec![gate]);
+        postings.serve(READER, ZERO, Access::Target, 10);
+        let gate = Gate::new(ZERO, Access::Target, (0, 1), (1, 2));
+        let narrowed = postings.narrow(SignatureId(1), Clock::Time, vec![gate]);
         assert_eq!(
-            (narrowed, postings.narrow(1, Clock::Time, vec![gate]), postings.narrow(1, Clock::Time, Vec::new())),
-            (2, 2, 1)
+            (
+                narrowed,
+                postings.narrow(SignatureId(1), Clock::Time, vec![gate]),
+                postings.narrow(SignatureId(1), Clock::Time, Vec::new())
+            ),
+            (TWO, TWO, ONE)
         );
         postings.serve(READER, narrowed, Access::Source, 10);
         let mut arrive = |signature, ts, source, target, edge| add(&mut postings, signature, ts, (source, target), edge);
@@ -741,7 +748,7 @@ mod tests {
         assert!(!arrive(1, 2, 8, 7, 3), "nothing came into 8");
         assert!(!arrive(1, 11, 7, 8, 4), "the edge into 7 left the window");
         assert!(postings.newest(narrowed, Access::Source, Vertex(7), Vertex::NONE).is_some_and(|entry| entry.at == 2));
-        postings.delete(1, Now::uncounted(2), EdgeRef(2));
+        postings.delete(SignatureId(1), Now::uncounted(2), EdgeRef(2));
         assert!(postings.newest(narrowed, Access::Source, Vertex(7), Vertex::NONE).is_some_and(|entry| entry.deleted));
     }
 
@@ -749,15 +756,15 @@ mod tests {
     fn an_edge_is_no_gate_to_itself() {
         let mut postings = listing(1);
         let gate = |ring| Gate::new(ring, Access::Source, (0, 1), (0, 2));
-        let second = postings.narrow(0, Clock::Time, vec![gate(0)]);
-        let third = postings.narrow(0, Clock::Time, vec![gate(second)]);
-        for ring in [0, second, third] {
+        let second = postings.narrow(SignatureId(0), Clock::Time, vec![gate(ZERO)]);
+        let third = postings.narrow(SignatureId(0), Clock::Time, vec![gate(second)]);
+        for ring in [ZERO, second, third] {
             postings.serve(READER, ring, Access::Source, 10);
         }
         let mut lengths = Vec::new();
         for number in 0..3 {
             add(&mut postings, 0, Time::from(number), (1, 2 + number), number);
-            lengths.push([0, second, third].map(|ring| postings.ring(ring).entries.len()));
+            lengths.push([ZERO, second, third].map(|ring| postings.ring(ring).entries.len()));
         }
         assert_eq!(lengths, [[1, 0, 0], [2, 1, 0], [3, 2, 1]]);
     }
@@ -766,18 +773,18 @@ mod tests {
     fn a_list_is_skipped_to_a_time_with_jumps_and_without() {
         for with_jumps in [false, true] {
             let mut postings = listing(2);
-            postings.serve(READER, 1, Access::Source, 300);
+            postings.serve(READER, ONE, Access::Source, 300);
             if with_jumps {
-                postings.serve_skips(1, Access::Source);
+                postings.serve_skips(ONE, Access::Source);
             }
             for number in 0..1000 {
                 // Every third entry is of another list.
                 add(&mut postings, 1, Time::from(number), (u32::from(number % 3 == 0), 2), number);
             }
-            let Some(newest) = postings.newest(1, Access::Source, Vertex(0), Vertex::NONE) else { panic!("it has entries") };
+            let Some(newest) = postings.newest(ONE, Access::Source, Vertex(0), Vertex::NONE) else { panic!("it has entries") };
             for latest in 600..newest.at {
                 let found = postings
-                    .older_until(1, Access::Source, newest, latest, &mut Meter::unbounded(&Unhurried))
+                    .older_until(ONE, Access::Source, newest, latest, &mut Meter::unbounded(&Unhurried))
                     .map(|entry| entry.at);
                 let expected = (700..=latest).rev().find(|ts| ts % 3 != 0);
                 assert_eq!(found, expected, "{latest}");
@@ -789,20 +796,26 @@ mod tests {
     fn lists_are_made_anew_for_a_reader_that_needs_more_and_others_read_them_as_before() {
         let meter = &mut Meter::unbounded(&Unhurried);
         let mut postings = listing(2);
-        postings.serve(READER, 1, Access::Source, 10);
+        postings.serve(READER, ONE, Access::Source, 10);
         postings.begin();
         for number in 0..20 {
             add(&mut postings, 1, Time::from(number), (1, 2), number);
         }
         assert_eq!(times(&postings, Access::Source, 1, 0).len(), 10);
         let other = postings.reader();
-        postings.serve(other, 1, Access::Target, 15);
+        postings.serve(other, ONE, Access::Target, 15);
         for made in [false, true] {
-            let aside = postings.set_aside(&[1]);
+            let aside = postings.set_aside(&[ONE]);
             assert!(times(&postings, Access::Source, 1, 0).is_empty());
             for number in 5..20_u32 {
                 let entry = Entry::new(number.into(), (Vertex(1), Vertex(2)), EdgeRef(number));
-                postings.relist(&aside, 1, Now::uncounted(entry.at), ((entry.source, entry.target), entry.edge), meter);
+                postings.relist(
+                    &aside,
+                    SignatureId(1),
+                    Now::uncounted(entry.at),
+                    ((entry.source, entry.target), entry.edge),
+                    meter,
+                );
             }
             postings.put_back(aside, made.then_some(other));
             let length = if made { 15 } else { 10 };
@@ -811,32 +824,32 @@ mod tests {
         }
         add(&mut postings, 1, 20, (1, 2), 20);
         assert_eq!(times(&postings, Access::Target, 0, 2), (6..=20).rev().collect::<Vec<_>>());
-        let aside = postings.set_aside(&[1]);
+        let aside = postings.set_aside(&[ONE]);
         postings.put_back(aside, Some(other));
         assert_eq!(times(&postings, Access::Source, 1, 0).len(), 15, "nobody needs more");
-        postings.leave(other, &[1], &[1]);
+        postings.leave(other, &[SignatureId(1)], &[ONE]);
         add(&mut postings, 1, 21, (1, 2), 21);
         assert_eq!(times(&postings, Access::Source, 1, 0).len(), 10);
-        postings.leave(READER, &[1], &[1]);
+        postings.leave(READER, &[SignatureId(1)], &[ONE]);
         assert_eq!((postings.total_bytes(), postings.heads.len()), (0, 0));
         assert!(!add(&mut postings, 1, 22, (1, 2), 22), "nobody reads it");
-        assert_eq!(postings.whole(0, Clock::Time), 0);
-        assert_eq!(postings.whole(1, Clock::Time), 1, "its number is given again");
+        assert_eq!(postings.whole(SignatureId(0), Clock::Time), ZERO);
+        assert_eq!(postings.whole(SignatureId(1), Clock::Time), ONE, "its number is given again");
     }
 
     #[test]
     fn an_edge_that_came_late_is_found_to_be_deleted() {
         let late = |number: u32| number | 1 << 31;
         let mut postings = listing(1);
-        postings.serve(READER, 0, Access::Source, 10);
+        postings.serve(READER, ZERO, Access::Source, 10);
         for (ts, edge) in [(1, 0), (2, late(3)), (2, late(1)), (2, 1), (2, 4), (3, late(0)), (3, 5)] {
             add(&mut postings, 0, ts, (1, 2), edge);
         }
         for (ts, edge) in [(2, late(1)), (2, 4), (3, late(0)), (2, 5), (2, late(9))] {
-            postings.delete(0, Now::uncounted(ts), EdgeRef(edge));
+            postings.delete(SignatureId(0), Now::uncounted(ts), EdgeRef(edge));
         }
         let deleted: Vec<u32> =
-            postings.ring(0).entries.iter().filter(|entry| entry.deleted).map(|entry| entry.edge.0).collect();
+            postings.ring(ZERO).entries.iter().filter(|entry| entry.deleted).map(|entry| entry.edge.0).collect();
         assert_eq!(deleted, [late(1), 4, late(0)]);
     }
 }

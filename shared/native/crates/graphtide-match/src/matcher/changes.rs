@@ -7,6 +7,7 @@
 //! nothing while records are taken.
 
 use graphtide_engine::engine::Engine;
+use graphtide_engine::ids::SignatureId;
 use graphtide_engine::lists::Postings;
 
 use super::{Matcher, Registered};
@@ -59,8 +60,8 @@ impl Told {
     }
 
     /// Forgets a signature, whose number is given again.
-    pub fn forget_signature(&mut self, signature: usize) {
-        if let Some(hits) = self.hits.get_mut(signature) {
+    pub fn forget_signature(&mut self, signature: SignatureId) {
+        if let Some(hits) = self.hits.get_mut(signature.place()) {
             *hits = 0;
         }
     }
@@ -96,7 +97,7 @@ impl Matcher {
         for (signature, (now, before)) in (0..).zip(self.hits.iter().zip(hits)) {
             if now != before {
                 *before = *now;
-                candidates.extend(self.dispatch.targets(signature).iter().map(|target| target.pattern));
+                candidates.extend(self.dispatch.targets(SignatureId(signature)).iter().map(|target| target.pattern));
             }
         }
         // A match that nobody holds any more may be retracted.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use graphtide_engine::dispatch::{NO_CLASS, Record};
 use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::{Expression, is_label};
-use graphtide_engine::ids::{RingId, SignatureId};
+use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::PatternNames;
@@ -32,6 +32,7 @@ use smallvec::SmallVec;
 
 use super::allowances::Allowances;
 use super::engine::AnyEngine;
+use super::satisfied::Mark;
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
 use super::{Counts, Matcher, Registered, hash, split_predicates};
@@ -191,9 +192,9 @@ impl Matcher {
             names: Arc::new(PatternNames::new(&spec.pattern(), spec.report == Some(Report::Changes))),
             engine: AnyEngine::new(number as u32, spec, across, &signatures, &rings)?,
             clock: spec.clock,
-            hits_before: signatures.iter().map(|&signature| self.hits[signature as usize]).collect(),
+            hits_before: signatures.iter().map(|&signature| self.hits[signature.place()]).collect(),
             signatures,
-            reader: 0,
+            reader: ReaderId(0),
             lists: Vec::new(),
             limits: spec.limits,
             counts: Counts::default(),
@@ -259,8 +260,8 @@ impl Matcher {
             && self.store.oldest().is_none_or(|(_, oldest)| oldest.ts > at)
         {
             self.blueprints.retired.pop_front();
-            self.hits[signature as usize] = 0;
-            self.told.forget_signature(signature as usize);
+            self.hits[signature.place()] = 0;
+            self.told.forget_signature(signature);
             self.dispatch.free(signature);
         }
     }
@@ -304,14 +305,14 @@ impl Matcher {
             }
             let values = self.kept_columns.iter().map(|&column| record.value(column));
             let edge = if let Some(edge) = stored.take(&self.store, ts, id) {
-                let class = self.store.get(edge).class;
+                let before = Mark::stored(self.store.get(edge).class);
                 // The past may lack attributes that only others read: what they knew of the edge holds.
-                satisfied.extend(sets.get(&class).iter().copied());
+                satisfied.extend(sets.get(&before).iter().copied());
                 satisfied.sort_unstable();
                 satisfied.dedup();
                 let mark = sets.acquire(&satisfied);
-                sets.release(class);
-                self.store.set_class(edge, mark);
+                sets.release(before);
+                self.store.set_class(edge, mark.number());
                 // What nobody read when the edge came was not kept.
                 for (column, value) in values.enumerate() {
                     if self.store.attribute(edge, column) == ValueRef::Null {
@@ -321,7 +322,7 @@ impl Matcher {
                 edge
             } else {
                 let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
-                let edge = self.store.push_late((ts, sets.acquire(&satisfied)), ends, id, values);
+                let edge = self.store.push_late((ts, sets.acquire(&satisfied).number()), ends, id, values);
                 self.know(edge);
                 edge
             };

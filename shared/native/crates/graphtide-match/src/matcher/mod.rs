@@ -53,7 +53,7 @@ use membership::Blueprints;
 pub use membership::Past;
 pub use registered::{Counts, LimitReached, Registered};
 use reported::Reported;
-use satisfied::Satisfied;
+use satisfied::{Mark, Satisfied};
 use timers::Timers;
 use traced::Asked;
 pub use traced::{Answer, Funnel, FunnelStep};
@@ -370,7 +370,7 @@ impl Matcher {
         let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
         let kept = self.kept_columns.iter().map(|&column| record.value(column));
-        let mark = self.satisfied.as_mut().map_or(class, |sets| sets.acquire(satisfied));
+        let mark = self.satisfied.as_mut().map_or(class, |sets| sets.acquire(satisfied).number());
         let edge = self.store.push((ts, mark), ends, batch.id(row), kept);
         let edges = if COUNTED { self.now().edges } else { 0 };
         if COUNTED {
@@ -381,7 +381,7 @@ impl Matcher {
         let mut held = false;
         let mut next = Next::Record;
         'patterns: for &signature in satisfied {
-            self.hits[signature as usize] += 1;
+            self.hits[signature.place()] += 1;
             let targets = self.dispatch.targets(signature);
             meter.tick(targets.len() as u32);
             self.grown += targets.len();
@@ -500,7 +500,7 @@ impl Matcher {
         let mark = self.store.get(edge).class;
         let mut signatures: SmallVec<[SignatureId; 16]> = SmallVec::new();
         match &self.satisfied {
-            Some(sets) => signatures.extend_from_slice(sets.get(&mark)),
+            Some(sets) => signatures.extend_from_slice(sets.get(&Mark::stored(mark))),
             None => self.dispatch.signatures_of_class(mark, |signature| signatures.push(signature)),
         }
         let (deleted, mut ends_matches) = (Deleted { edge, born, now }, false);
@@ -651,7 +651,7 @@ impl Matcher {
             }
             let Some(edge) = self.store.pop_expired(alive_from) else { break };
             if let Some(sets) = &mut self.satisfied {
-                sets.release(edge.class);
+                sets.release(Mark::stored(edge.class));
             }
             self.vertices.release(edge.source);
             self.vertices.release(edge.target);

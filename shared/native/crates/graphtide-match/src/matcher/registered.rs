@@ -172,7 +172,7 @@ impl Registered {
 
     /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.
     pub fn hits(&self, all: &[u64]) -> impl Iterator<Item = u64> {
-        self.signatures.iter().zip(&self.hits_before).map(|(&signature, before)| all[signature as usize] - before)
+        self.signatures.iter().zip(&self.hits_before).map(|(&signature, before)| all[signature.place()] - before)
     }
 
     /// Whether there is nothing more to be done about its state.

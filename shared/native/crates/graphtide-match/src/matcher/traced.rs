@@ -1,6 +1,7 @@
 //! What was told of the patterns, in the names of their plans.
 
 use graphtide_engine::engine::Explained;
+use graphtide_engine::ids::SignatureId;
 use graphtide_engine::trace::{Fates, NearMiss, Node, Part, Reason, Tally};
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
@@ -84,7 +85,7 @@ impl Matcher {
         let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
         for (signature, tally) in (0..).zip(self.seen.iter_mut().flatten()) {
             tally.looked_at += 1;
-            match self.dispatch.refusal(signature, &record) {
+            match self.dispatch.refusal(SignatureId(signature), &record) {
                 Some(reason) => tally.refused.add(reason),
                 None => tally.passed += 1,
             }
@@ -92,7 +93,10 @@ impl Matcher {
         let Some(asked) = &mut self.asked else { return };
         let id = batch.id(row).to_string();
         if asked.ids.contains(&id) {
-            let refused = (0..).take(self.dispatch.len()).map(|signature| self.dispatch.refusal(signature, &record)).collect();
+            let refused = (0..)
+                .take(self.dispatch.len())
+                .map(|signature| self.dispatch.refusal(SignatureId(signature), &record))
+                .collect();
             asked.seen.push(SeenEdge { id, ts: batch.ts()[row], refused });
         }
     }
@@ -108,7 +112,7 @@ impl Matcher {
         let seen = self.asked.iter().flat_map(|asked| &asked.seen).map(|seen| {
             let inquiry =
                 all.iter().copied().find(|found| found.chosen.is_none() && (&found.id, found.ts) == (&seen.id, seen.ts));
-            let refused = pattern.signatures.iter().map(|&signature| seen.refused[signature as usize]);
+            let refused = pattern.signatures.iter().map(|&signature| seen.refused[signature.place()]);
             let refused = (0..).zip(refused).filter_map(|(edge, reason)| reason.map(|reason| (edge, reason))).collect();
             let end = inquiry.and_then(end);
             Answer { id: &seen.id, ts: seen.ts, refused, inquiry, end, lacks: inquiry.map_or_else(Vec::new, lacks) }
@@ -139,7 +143,7 @@ impl Matcher {
         let (seen, trace) = (self.seen.as_ref()?, pattern.trace.as_ref()?);
         let name = |node| node_name(pattern, node);
         Some(Funnel {
-            edges: pattern.signatures.iter().map(|&signature| seen[signature as usize]).collect(),
+            edges: pattern.signatures.iter().map(|&signature| seen[signature.place()]).collect(),
             discarded: trace.discarded(),
             steps: trace
                 .steps()

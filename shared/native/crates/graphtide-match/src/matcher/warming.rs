@@ -23,6 +23,7 @@ use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
 use super::allowances::{Bounded, SAVED};
+use super::satisfied::Mark;
 use super::{Matcher, Registered};
 
 /// How a new engine came out.
@@ -78,7 +79,7 @@ impl Matcher {
         let is_its = |&edge: &EdgeRef| {
             let stored = self.store.get(edge);
             self.store.came(edge, pattern.clock) >= alive_from
-                && sets.get(&stored.class).iter().any(|signature| pattern.signatures.contains(signature))
+                && sets.get(&Mark::stored(stored.class)).iter().any(|signature| pattern.signatures.contains(signature))
                 && !self.store.is_deleted(edge)
         };
         self.store.refs().filter(is_its).collect()
@@ -114,7 +115,8 @@ impl Matcher {
         for (place, &edge) in edges.iter().enumerate() {
             let stored = *store.get(edge);
             meter.tick(1);
-            let its = sets.get(&stored.class);
+            let mark = Mark::stored(stored.class);
+            let its = sets.get(&mark);
             let (source, target) = (stored.source, stored.target);
             let born = store.born(edge);
             let arrival =
