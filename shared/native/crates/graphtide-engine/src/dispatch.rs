@@ -21,7 +21,7 @@ use rustc_hash::FxBuildHasher;
 use constants::Constants;
 
 use crate::expression::{Bindings, Expression, LABEL, SOURCE_LABEL, is_label};
-use crate::ids::SignatureId;
+use crate::ids::{PatternId, SignatureId};
 use crate::lists::Gate;
 use crate::meter::Meter;
 use crate::pattern::{EdgeSpec, Pattern};
@@ -100,8 +100,8 @@ impl<'a> Asked<'a> {
 /// A query edge of a pattern.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Position of the pattern.
-    pub pattern: u32,
+    /// The pattern.
+    pub pattern: PatternId,
     /// Position of the edge in it.
     pub edge: u8,
     /// When such an edge can be of use.
@@ -185,7 +185,7 @@ impl Dispatch {
     /// Adds the query edges of a pattern; returns the signature of each. Once all were added, the table must be sealed.
     pub fn add<'a>(
         &mut self,
-        pattern: u32,
+        pattern: PatternId,
         edges: impl IntoIterator<Item = Asked<'a>>,
         symbols: &mut SymbolTable,
     ) -> Vec<SignatureId> {
@@ -232,7 +232,7 @@ impl Dispatch {
 
     /// Removes the query edges of a pattern, whose signatures these are; calls `f` with each that nobody else has. Its number is
     /// not given again before it is [freed](Self::free).
-    pub fn remove(&mut self, pattern: u32, signatures: &[SignatureId], mut f: impl FnMut(SignatureId)) {
+    pub fn remove(&mut self, pattern: PatternId, signatures: &[SignatureId], mut f: impl FnMut(SignatureId)) {
         for &id in signatures {
             let targets = &mut self.targets[id.place()];
             if targets.is_empty() {
@@ -263,7 +263,7 @@ impl Dispatch {
     }
 
     /// Sets for every query edge of these signatures of a pattern when an edge can be of use.
-    pub fn admit(&mut self, pattern: u32, signatures: &[SignatureId], admission: impl Fn(u8) -> Admission) {
+    pub fn admit(&mut self, pattern: PatternId, signatures: &[SignatureId], admission: impl Fn(u8) -> Admission) {
         for &id in signatures {
             for target in self.targets[id.place()].iter_mut().filter(|target| target.pattern == pattern) {
                 target.admission = admission(target.edge);

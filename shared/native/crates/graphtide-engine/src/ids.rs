@@ -18,6 +18,11 @@ macro_rules! id {
 }
 
 id! {
+    /// A pattern. Once it is removed, another may have its number.
+    PatternId
+}
+
+id! {
     /// A signature: what a query edge asks of a data edge.
     SignatureId
 }

@@ -9,7 +9,7 @@
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
 use graphtide_engine::dispatch::Admission;
 use graphtide_engine::engine::{Engine, Explained};
-use graphtide_engine::ids::{ReaderId, RingId};
+use graphtide_engine::ids::{PatternId, ReaderId, RingId};
 use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
@@ -26,7 +26,7 @@ use crate::step::{Step, too_old};
 #[derive(Debug)]
 pub struct Search {
     shape: Shape,
-    pattern: u32,
+    pattern: PatternId,
     steps: Vec<Vec<Step>>,
     edges: Vec<EdgeRef>,
     /// When they came.
@@ -36,7 +36,7 @@ pub struct Search {
 
 impl Search {
     /// Makes an engine for a checked plan; `rings` are the lists of the pattern's edges.
-    pub fn new(pattern: u32, shape: Shape, plan: &SearchPlan, rings: &[RingId]) -> Self {
+    pub fn new(pattern: PatternId, shape: Shape, plan: &SearchPlan, rings: &[RingId]) -> Self {
         let steps = plan.orders.iter().map(|order| steps(&shape, order, rings)).collect();
         Self {
             pattern,
@@ -131,7 +131,7 @@ fn steps(shape: &Shape, order: &[u8], rings: &[RingId]) -> Vec<Step> {
 }
 
 struct Run<'r, 'a, 'p, T> {
-    pattern: u32,
+    pattern: PatternId,
     start: u8,
     shape: &'r Shape,
     steps: &'r [Step],

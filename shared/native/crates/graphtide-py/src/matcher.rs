@@ -7,6 +7,7 @@ use std::thread::LocalKey;
 use std::time::Duration;
 
 use graphtide_engine::engine::{Engine, Explained, Usage};
+use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
 use graphtide_engine::replay::{Begun, Frontier};
@@ -44,7 +45,7 @@ enum State {
 enum Answer {
     Pushed(Progress),
     Replanned(Result<bool, InvalidPlan>),
-    Added(Result<u32, InvalidPlan>),
+    Added(Result<PatternId, InvalidPlan>),
     Begun,
 }
 
@@ -103,9 +104,9 @@ impl PyMatcher {
         Ok(Some((matches, progress.consumed, stopped, progress.ended.is_some(), progress.work)))
     }
 
-    fn replan(&mut self, py: Python<'_>, number: usize, pattern: &[u8]) -> PyResult<bool> {
+    fn replan(&mut self, py: Python<'_>, number: u32, pattern: &[u8]) -> PyResult<bool> {
         let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        self.start(py, None, move |matcher, meter| Answer::Replanned(matcher.replan(number, spec.plan, meter)))
+        self.start(py, None, move |matcher, meter| Answer::Replanned(matcher.replan(PatternId(number), spec.plan, meter)))
     }
 
     fn replanned(&mut self) -> PyResult<bool> {
@@ -139,15 +140,17 @@ impl PyMatcher {
 
     fn added(&mut self) -> PyResult<u32> {
         match self.answer.take() {
-            Some(Answer::Added(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
+            Some(Answer::Added(outcome)) => {
+                outcome.map(|number| number.0).map_err(|error| PyValueError::new_err(error.to_string()))
+            }
             Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Begun) | None => {
                 Err(PyRuntimeError::new_err("no pattern was added"))
             }
         }
     }
 
-    fn remove(&mut self, number: usize) -> PyResult<()> {
-        self.ready_mut()?.remove(number).map_err(|error| PyValueError::new_err(error.to_string()))
+    fn remove(&mut self, number: u32) -> PyResult<()> {
+        self.ready_mut()?.remove(PatternId(number)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn selected(&self, batch: &PyEdgeBatch) -> PyResult<PyEdgeBatch> {
@@ -175,20 +178,20 @@ impl PyMatcher {
         Ok(())
     }
 
-    fn wait(&mut self, number: usize, residue: Option<(i64, u32)>) -> PyResult<()> {
-        self.ready_mut()?.wait(number, residue.map(frontier));
+    fn wait(&mut self, number: u32, residue: Option<(i64, u32)>) -> PyResult<()> {
+        self.ready_mut()?.wait(PatternId(number), residue.map(frontier));
         Ok(())
     }
 
-    fn begin(&mut self, py: Python<'_>, number: usize) -> PyResult<bool> {
+    fn begin(&mut self, py: Python<'_>, number: u32) -> PyResult<bool> {
         self.start(py, None, move |matcher, meter| {
-            matcher.begin(number, meter);
+            matcher.begin(PatternId(number), meter);
             Answer::Begun
         })
     }
 
-    fn residue(&self, number: usize) -> PyResult<Option<(i64, u32)>> {
-        Ok(self.ready()?.residue(number).map(|residue| (residue.at, residue.ties)))
+    fn residue(&self, number: u32) -> PyResult<Option<(i64, u32)>> {
+        Ok(self.ready()?.residue(PatternId(number)).map(|residue| (residue.at, residue.ties)))
     }
 
     fn advance(&mut self, py: Python<'_>, now: i64) -> PyResult<bool> {
@@ -199,8 +202,8 @@ impl PyMatcher {
         self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.pass_time(watermark, meter)))
     }
 
-    fn mark_shed(&mut self, number: usize) -> PyResult<()> {
-        self.ready_mut()?.mark_shed(number);
+    fn mark_shed(&mut self, number: u32) -> PyResult<()> {
+        self.ready_mut()?.mark_shed(PatternId(number));
         Ok(())
     }
 
@@ -226,12 +229,13 @@ impl PyMatcher {
     fn changed<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Vec<(u32, Bound<'py, PyDict>)>> {
         let changed = self.ready_mut()?.changed(most);
         let matcher = self.ready()?;
-        let told = changed.into_iter().map(|number| Ok((number, describe(py, matcher, &matcher.patterns()[number as usize])?)));
+        let told =
+            changed.into_iter().map(|number| Ok((number.0, describe(py, matcher, &matcher.patterns()[number.place()])?)));
         told.collect()
     }
 
     fn shed(&self) -> PyResult<Vec<u32>> {
-        Ok(self.ready()?.shed())
+        Ok(self.ready()?.shed().into_iter().map(|number| number.0).collect())
     }
 
     fn probe(&mut self, is_from_scratch: bool) -> PyResult<()> {
@@ -239,8 +243,8 @@ impl PyMatcher {
         Ok(())
     }
 
-    fn simulation_work<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let simulated = self.ready()?.patterns().get(number).and_then(|pattern| pattern.engine.simulated());
+    fn simulation_work<'py>(&self, py: Python<'py>, number: u32) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let simulated = self.ready()?.patterns().get(PatternId(number).place()).and_then(|pattern| pattern.engine.simulated());
         simulated.map(|simulated| crate::simulation::to_dict(py, &simulated.work())).transpose()
     }
 
@@ -392,12 +396,12 @@ impl PyMatchBatch {
         (0..self.inner.len())
             .map(|index| {
                 let found = self.inner.get(index, &self.names);
-                let names = &self.names[found.pattern as usize];
+                let names = &self.names[found.pattern.place()];
                 let id = names.match_id(&found);
                 json.clear();
                 names.write_json(&found, &id, &mut json);
                 let identity = id.map(char::from).iter().collect();
-                (found.pattern, kind_name(found.kind), identity, found.detected_at, PyBytes::new(py, &json))
+                (found.pattern.0, kind_name(found.kind), identity, found.detected_at, PyBytes::new(py, &json))
             })
             .collect()
     }
@@ -407,7 +411,7 @@ impl PyMatchBatch {
             .map(|index| {
                 let found = self.inner.get(index, &self.names);
                 let kind = kind_name(found.kind);
-                let head = (found.pattern, kind, found.shed, found.detected_at, found.first_ts, found.last_ts);
+                let head = (found.pattern.0, kind, found.shed, found.detected_at, found.first_ts, found.last_ts);
                 let parts = match &found.layout {
                     Layout::Assignment(found) => {
                         let edges = found.edges().map(|id| id.to_string()).collect();
@@ -416,8 +420,8 @@ impl PyMatchBatch {
                         Parts::Assignment((edges, made, vertices))
                     }
                     Layout::Component(component) => {
-                        let identity = self.names[found.pattern as usize].match_id(&found);
-                        Parts::Component(component_parts(component, &self.names[found.pattern as usize], identity))
+                        let identity = self.names[found.pattern.place()].match_id(&found);
+                        Parts::Component(component_parts(component, &self.names[found.pattern.place()], identity))
                     }
                 };
                 (head, parts)

@@ -7,7 +7,7 @@ use graphtide_engine::arrival::{self, Deleted, Deletion};
 use graphtide_engine::dispatch::{Asked, Loops};
 use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::expression::Expression;
-use graphtide_engine::ids::SignatureId;
+use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::limits::{self, Bounds};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
@@ -28,7 +28,7 @@ use crate::simulation::{Course, Frontier, Simulation};
 /// The engine of one pattern, with what it found and the matcher has not yet.
 #[derive(Debug)]
 pub struct Simulated {
-    pattern: u32,
+    pattern: PatternId,
     engine: Simulation,
     /// Whether the engine asks something before it verifies.
     filters: bool,
@@ -47,7 +47,7 @@ pub struct Simulated {
 impl Simulated {
     /// Makes the engine of a pattern. Query edges with one signature are of one kind.
     pub fn new(
-        number: u32,
+        number: PatternId,
         (pattern, report): (&Pattern<'_>, Report),
         variant: Variant,
         signatures: &[SignatureId],

@@ -14,6 +14,7 @@ use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
+use crate::ids::PatternId;
 use crate::meter::{MATCH, Meter};
 use crate::pattern::Pattern;
 pub use component::{ComponentRef, MOST_PAIRS};
@@ -47,7 +48,7 @@ pub struct ItemReport {
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    pattern: u32,
+    pattern: PatternId,
     detected_at: Time,
     layout: RowLayout,
 }
@@ -74,7 +75,7 @@ pub struct Rows {
 impl Rows {
     /// Adds a match: data edges and vertices by query position.
     #[inline]
-    pub fn push(&mut self, pattern: u32, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
+    pub fn push(&mut self, pattern: PatternId, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
         let layout = RowLayout::Assignment { edges: self.edges.len(), vertices: self.vertices.len() };
         self.rows.push(Row { pattern, detected_at, layout });
         self.edges.extend_from_slice(edges);
@@ -85,7 +86,7 @@ impl Rows {
     /// oldest edges of former components.
     pub fn push_component(
         &mut self,
-        pattern: u32,
+        pattern: PatternId,
         (kind, detected_at, name): (Kind, Time, EdgeRef),
         pairs: &[(u8, EdgeRef)],
         former: &[EdgeRef],
@@ -103,7 +104,7 @@ impl Rows {
         let Self { rows, edges, components, pairs, .. } = self;
         rows.sort_by_cached_key(|row| match row.layout {
             RowLayout::Assignment { edges: start, .. } => {
-                let width = patterns[row.pattern as usize].edges.len();
+                let width = patterns[row.pattern.place()].edges.len();
                 edges[start..start + width].iter().map(|&edge| store.rank(edge)).max()
             }
             RowLayout::Component(number) => pairs[components[number].pairs.clone()].last().map(|&(_, edge)| store.rank(edge)),
@@ -142,11 +143,11 @@ impl Rows {
     }
 
     /// Calls `f` with pattern and time of detection of every match, and with what it is.
-    pub fn each(&self, patterns: &[Arc<PatternNames>], mut f: impl FnMut(u32, Time, FoundRow<'_>)) {
+    pub fn each(&self, patterns: &[Arc<PatternNames>], mut f: impl FnMut(PatternId, Time, FoundRow<'_>)) {
         for row in &self.rows {
             let found = match row.layout {
                 RowLayout::Assignment { edges, vertices } => {
-                    let names = &patterns[row.pattern as usize];
+                    let names = &patterns[row.pattern.place()];
                     let edges = &self.edges[edges..edges + names.edges.len()];
                     let vertices = &self.vertices[vertices..vertices + names.vertices.len()];
                     FoundRow::Assignment { edges, vertices }
@@ -201,7 +202,7 @@ impl FoundRow<'_> {
 /// A match with its texts in the batch.
 #[derive(Clone, Copy, Debug)]
 struct OwnedMatch {
-    pattern: u32,
+    pattern: PatternId,
     kind: Kind,
     shed: bool,
     detected_at: Time,
@@ -229,8 +230,8 @@ pub struct MatchBatch {
 
 /// A match of a batch, by reference.
 pub struct MatchRef<'a> {
-    /// Position of the pattern.
-    pub pattern: u32,
+    /// The pattern.
+    pub pattern: PatternId,
     /// Match or retraction.
     pub kind: Kind,
     /// Whether matches of this pattern may be missing.
@@ -279,7 +280,7 @@ impl MatchBatch {
     /// Appends a match: ids of the edges and names of the vertices by query position.
     pub fn push<'k>(
         &mut self,
-        (pattern, kind, shed): (u32, Kind, bool),
+        (pattern, kind, shed): (PatternId, Kind, bool),
         (detected_at, first_ts, last_ts): (Time, Time, Time),
         edges: impl Iterator<Item = IdRef<'k>>,
         vertices: impl Iterator<Item = KeyRef<'k>>,
@@ -308,7 +309,7 @@ impl MatchBatch {
         &mut self,
         rows: &mut Rows,
         patterns: &[Arc<PatternNames>],
-        shed: impl Fn(u32) -> bool,
+        shed: impl Fn(PatternId) -> bool,
         store: &EdgeStore,
         names: &VertexTable,
         meter: &mut Meter<'_>,
@@ -324,7 +325,7 @@ impl MatchBatch {
             FoundRow::Component { kind, name, pairs, former } => {
                 meter.tick(MATCH.saturating_mul(pairs.len() as u32));
                 let (first_ts, last_ts) = span(store, pairs.iter().map(|&(_, edge)| edge));
-                let context = Context { names: &patterns[pattern as usize], store, vertices: names };
+                let context = Context { names: &patterns[pattern.place()], store, vertices: names };
                 let number = self.components.push(name, pairs, former, &context, &mut self.text);
                 let (shed, layout) = (shed(pattern), OwnedLayout::Component(number));
                 self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout });
@@ -348,7 +349,7 @@ impl MatchBatch {
         let found = self.matches[index];
         let layout = match found.layout {
             OwnedLayout::Assignment(start) => {
-                let names = &patterns[found.pattern as usize];
+                let names = &patterns[found.pattern.place()];
                 let (edges, vertices) = self.keys[start..start + names.width()].split_at(names.edges.len());
                 Layout::Assignment(Assignment { edges, vertices, text: &self.text })
             }
@@ -370,7 +371,7 @@ impl MatchBatch {
         let mut out = Vec::with_capacity(self.matches.len() * 256);
         for index in 0..self.len() {
             let found = self.get(index, patterns);
-            let names = &patterns[found.pattern as usize];
+            let names = &patterns[found.pattern.place()];
             names.write_json(&found, &names.match_id(&found), &mut out);
             out.push(b'\n');
         }

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Drained, Outcome};
 use graphtide_engine::engine::{Engine, Explained, Usage};
+use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, Limits};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
@@ -45,7 +46,7 @@ struct Held {
 /// One pattern's expansion lists, worked on by several threads.
 #[derive(Debug)]
 pub struct Concurrent {
-    pattern: u32,
+    pattern: PatternId,
     window: i64,
     clock: Clock,
     lists: Arc<Lists>,
@@ -57,7 +58,7 @@ pub struct Concurrent {
 
 impl Concurrent {
     /// Makes an engine for a checked plan of several workers.
-    pub fn new(pattern: u32, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
+    pub fn new(pattern: PatternId, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
         let &TimingPlan { threads, locking, .. } = plan;
         let plan = Compiled::new(&shape, plan.subqueries.clone(), Storage::MsDag);
         let (window, clock) = (shape.window, shape.clock);

@@ -13,7 +13,7 @@ mod candidates;
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
 use graphtide_engine::dispatch::Admission;
 use graphtide_engine::engine::{Engine, Explained};
-use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
+use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId};
 use graphtide_engine::lists::{Access, Entry, Gate, Postings};
 use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
@@ -31,7 +31,7 @@ use candidates::{Part, access, parts};
 #[derive(Debug)]
 pub struct Filtering {
     shape: Shape,
-    pattern: u32,
+    pattern: PatternId,
     parts: Vec<Part>,
     orders: Vec<Vec<u8>>,
     signatures: Vec<SignatureId>,
@@ -48,7 +48,7 @@ pub struct Filtering {
 
 impl Filtering {
     /// Makes an engine for a checked plan; `signatures` are those of the pattern's edges. It must be attached to lists.
-    pub fn new(pattern: u32, shape: Shape, plan: &SearchPlan, signatures: Vec<SignatureId>) -> Self {
+    pub fn new(pattern: PatternId, shape: Shape, plan: &SearchPlan, signatures: Vec<SignatureId>) -> Self {
         let count = shape.ends.len();
         Self {
             pattern,
@@ -211,7 +211,7 @@ struct Choice {
 }
 
 struct Run<'r, 'a, 'p, T> {
-    pattern: u32,
+    pattern: PatternId,
     start: u8,
     shape: &'r Shape,
     parts: &'r [Part],

@@ -26,7 +26,7 @@ mod wheel;
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
 use graphtide_engine::engine::{Engine, Explained, Usage};
-use graphtide_engine::ids::{ReaderId, RingId};
+use graphtide_engine::ids::{PatternId, ReaderId, RingId};
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
 use graphtide_engine::lists::{Access, Postings};
 use graphtide_engine::meter::Meter;
@@ -79,7 +79,7 @@ struct State {
 /// One pattern's join tree.
 #[derive(Debug)]
 pub struct SjTree {
-    pattern: u32,
+    pattern: PatternId,
     shape: Shape,
     plan: Compiled,
     state: State,
@@ -91,7 +91,7 @@ pub struct SjTree {
 
 impl SjTree {
     /// Makes an engine for checked leaves; `rings` are the lists of the pattern's edges.
-    pub fn new(pattern: u32, shape: &Shape, plan: &TreePlan, rings: &[RingId], limits: &Limits) -> Self {
+    pub fn new(pattern: PatternId, shape: &Shape, plan: &TreePlan, rings: &[RingId], limits: &Limits) -> Self {
         let (shape, plan) = Compiled::new(shape, &plan.leaves, plan.lazy, rings);
         let tables: Vec<Item> = plan.tables.iter().map(|table| Item::new(table.payload, true)).collect();
         let table_bits = usize::BITS - tables.len().leading_zeros();

@@ -5,6 +5,7 @@
 //! Reference: paper 003, Algorithm 2 (`leaf_found`, `union_found`) and Algorithm 3 (`arrived`, `search_backward`).
 
 use graphtide_engine::arrival::Arrival;
+use graphtide_engine::ids::PatternId;
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
@@ -29,7 +30,7 @@ fn union(level: usize) -> Node {
 
 /// One insertion under way.
 pub struct Run<'r, 'a, 'p, T> {
-    pub pattern: u32,
+    pub pattern: PatternId,
     pub shape: &'r Shape,
     pub plan: &'r Compiled,
     pub state: &'r mut State,

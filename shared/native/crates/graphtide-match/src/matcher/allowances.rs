@@ -6,6 +6,8 @@
 //! While the shared account is empty, the pattern that spent most of late is refused, if that was much, and no other.
 //! Cost: O(1) an insertion; the search for the one that spent most is O(patterns), once in [`PATIENCE`] records at most.
 
+use graphtide_engine::ids::PatternId;
+
 /// Records' worth of work that an account saves.
 pub const SAVED: u64 = 4096;
 
@@ -112,12 +114,12 @@ impl Allowances {
     }
 
     /// Opens the account of a pattern that came, which may have the number of one that went.
-    pub fn open(&mut self, pattern: usize, work: Option<u64>) {
-        let patterns = self.own.len().max(pattern + 1);
+    pub fn open(&mut self, pattern: PatternId, work: Option<u64>) {
+        let patterns = self.own.len().max(pattern.place() + 1);
         self.own.resize(patterns, Account::full(u64::MAX));
         self.lately.resize(patterns, Lately::default());
-        self.own[pattern] = Account::full(work.unwrap_or(u64::MAX));
-        self.lately[pattern] = Lately::default();
+        self.own[pattern.place()] = Account::full(work.unwrap_or(u64::MAX));
+        self.lately[pattern.place()] = Lately::default();
     }
 
     /// Grants what so many records are worth.
@@ -135,14 +137,14 @@ impl Allowances {
 
     /// How many steps a pattern may take next, and which account says so.
     #[inline]
-    pub fn lend(&mut self, pattern: usize) -> (u64, Bounded) {
+    pub fn lend(&mut self, pattern: PatternId) -> (u64, Bounded) {
         let records = self.records;
-        let own = &mut self.own[pattern];
+        let own = &mut self.own[pattern.place()];
         let (left, bounded) = (own.left(records), Bounded::Pattern(own.work));
         let Some(shared) = &mut self.shared else { return (left, bounded) };
         let work = shared.work;
         let share = match shared.left(records) {
-            0 if self.greediest() == Some(pattern) => 0,
+            0 if self.greediest() == Some(pattern.place()) => 0,
             rest => rest.max(modest(work)),
         };
         if share < left { (share, Bounded::Pass(work)) } else { (left, bounded) }
@@ -150,15 +152,15 @@ impl Allowances {
 
     /// Takes the steps that a pattern took out of its account and the shared one.
     #[inline]
-    pub fn spend(&mut self, pattern: usize, steps: u64) {
+    pub fn spend(&mut self, pattern: PatternId, steps: u64) {
         if steps == 0 {
             return;
         }
-        let own = &mut self.own[pattern];
+        let own = &mut self.own[pattern.place()];
         own.left = own.left.saturating_sub(steps);
         if let Some(shared) = &mut self.shared {
             shared.left = shared.left.saturating_sub(steps);
-            let lately = &mut self.lately[pattern];
+            let lately = &mut self.lately[pattern.place()];
             lately.steps = lately.steps(self.records).saturating_add(steps);
         }
     }
@@ -190,15 +192,15 @@ mod tests {
     fn what_is_not_spent_is_saved_up_to_a_bound() {
         let Some(mut allowances) = Allowances::new(&[Some(10)], None) else { panic!("it is bounded") };
         let all = 10 * SAVED;
-        assert_eq!(allowances.lend(0), (all, Bounded::Pattern(10)));
+        assert_eq!(allowances.lend(PatternId(0)), (all, Bounded::Pattern(10)));
         allowances.grant(5);
-        assert_eq!(allowances.lend(0).0, all, "it is full");
-        allowances.spend(0, all + 7);
-        assert_eq!(allowances.lend(0).0, 0);
+        assert_eq!(allowances.lend(PatternId(0)).0, all, "it is full");
+        allowances.spend(PatternId(0), all + 7);
+        assert_eq!(allowances.lend(PatternId(0)).0, 0);
         allowances.grant(3);
-        assert_eq!(allowances.lend(0).0, 30);
+        assert_eq!(allowances.lend(PatternId(0)).0, 30);
         allowances.grant(2 * SAVED);
-        assert_eq!(allowances.lend(0).0, all);
+        assert_eq!(allowances.lend(PatternId(0)).0, all);
     }
 
     #[test]
@@ -210,23 +212,23 @@ mod tests {
     fn the_greediest_pays_for_all_and_a_modest_one_never_does() {
         let Some(mut allowances) = Allowances::new(&[None, None, None], Some(100)) else { panic!("it is bounded") };
         let all = 100 * SAVED;
-        allowances.spend(0, 10);
-        allowances.spend(1, all / 4);
-        allowances.spend(2, all);
-        assert_eq!(allowances.lend(2), (0, Bounded::Pass(100)));
-        for modest in [0, 1] {
+        allowances.spend(PatternId(0), 10);
+        allowances.spend(PatternId(1), all / 4);
+        allowances.spend(PatternId(2), all);
+        assert_eq!(allowances.lend(PatternId(2)), (0, Bounded::Pass(100)));
+        for modest in [PatternId(0), PatternId(1)] {
             assert_eq!(allowances.lend(modest), (all / MODEST, Bounded::Pass(100)));
         }
         allowances.grant(SAVED);
-        assert_eq!(allowances.lend(2).0, all, "it may go on once there is something again");
+        assert_eq!(allowances.lend(PatternId(2)).0, all, "it may go on once there is something again");
     }
 
     #[test]
     fn nobody_is_refused_where_all_are_modest() {
         let Some(mut allowances) = Allowances::new(&[None; 100], Some(100)) else { panic!("it is bounded") };
-        for pattern in 0..100 {
+        for pattern in (0..100).map(PatternId) {
             allowances.spend(pattern, 100 * SAVED / 50);
         }
-        assert!((0..100).all(|pattern| allowances.lend(pattern).0 > 0));
+        assert!((0..100).map(PatternId).all(|pattern| allowances.lend(pattern).0 > 0));
     }
 }

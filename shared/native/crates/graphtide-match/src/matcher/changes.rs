@@ -7,7 +7,7 @@
 //! nothing while records are taken.
 
 use graphtide_engine::engine::Engine;
-use graphtide_engine::ids::SignatureId;
+use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::lists::Postings;
 
 use super::{Matcher, Registered};
@@ -20,7 +20,7 @@ pub struct Told {
     /// Of every pattern.
     figures: Vec<Figures>,
     /// Patterns that held something, or that had no turn.
-    waiting: Vec<u32>,
+    waiting: Vec<PatternId>,
     /// Whose turn is next.
     next: u32,
 }
@@ -40,23 +40,23 @@ struct Figures {
 
 impl Told {
     /// Lets a pattern be told of, whatever it counts: it has another plan.
-    pub fn replanned(&mut self, number: usize, patterns: usize) {
+    pub fn replanned(&mut self, number: PatternId, patterns: usize) {
         self.figures.resize(patterns, Figures::default());
-        self.figures[number].candidates = u64::MAX;
-        self.waiting.push(number as u32);
+        self.figures[number.place()].candidates = u64::MAX;
+        self.waiting.push(number);
     }
 
     /// Looks at a pattern that came: it may hold something.
-    pub fn added(&mut self, number: u32) {
+    pub fn added(&mut self, number: PatternId) {
         self.waiting.push(number);
     }
 
     /// Forgets a pattern that was removed.
-    pub fn forget(&mut self, number: usize) {
-        if let Some(figures) = self.figures.get_mut(number) {
+    pub fn forget(&mut self, number: PatternId) {
+        if let Some(figures) = self.figures.get_mut(number.place()) {
             *figures = Figures::default();
         }
-        self.waiting.retain(|&other| other as usize != number);
+        self.waiting.retain(|&other| other != number);
     }
 
     /// Forgets a signature, whose number is given again.
@@ -89,7 +89,7 @@ impl Figures {
 impl Matcher {
     /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
     /// they were 0.
-    pub fn changed(&mut self, most: usize) -> Vec<u32> {
+    pub fn changed(&mut self, most: usize) -> Vec<PatternId> {
         let Told { hits, figures, waiting, next } = &mut self.told;
         hits.resize(self.hits.len(), 0);
         figures.resize(self.patterns.len(), Figures::default());
@@ -103,17 +103,20 @@ impl Matcher {
         // A match that nobody holds any more may be retracted.
         if self.reported.is_some() {
             let pairs = (0..).zip(self.patterns.iter().zip(&*figures));
-            candidates
-                .extend(pairs.filter(|(_, (now, told))| now.counts.retractions != told.retractions).map(|(number, _)| number));
+            candidates.extend(
+                pairs
+                    .filter(|(_, (now, told))| now.counts.retractions != told.retractions)
+                    .map(|(number, _)| PatternId(number)),
+            );
         }
         candidates.sort_unstable();
         candidates.dedup();
-        let mut changed: Vec<(bool, u32, Figures)> = Vec::new();
-        let turn = candidates.partition_point(|&number| number < *next);
+        let mut changed: Vec<(bool, PatternId, Figures)> = Vec::new();
+        let turn = candidates.partition_point(|&number| number.0 < *next);
         candidates.rotate_left(turn);
         for number in candidates {
-            let before = figures[number as usize];
-            let now = Figures::of(&self.patterns[number as usize], &self.hits, &self.postings);
+            let before = figures[number.place()];
+            let now = Figures::of(&self.patterns[number.place()], &self.hits, &self.postings);
             if now != before {
                 changed.push(((now.limited > 0, now.paused) == (before.limited > 0, before.paused), number, now));
             } else if now.holds() {
@@ -122,9 +125,9 @@ impl Matcher {
         }
         changed.sort_by_key(|&(has_time, ..)| has_time);
         for &(has_time, number, now) in &changed[..most.min(changed.len())] {
-            figures[number as usize] = now;
+            figures[number.place()] = now;
             if has_time {
-                *next = number + 1;
+                *next = number.0 + 1;
             }
         }
         waiting
@@ -134,8 +137,8 @@ impl Matcher {
     }
 
     /// The patterns whose matches may be incomplete, in their order.
-    pub fn shed(&self) -> Vec<u32> {
+    pub fn shed(&self) -> Vec<PatternId> {
         let shed = (0..).zip(&self.patterns).filter(|(_, pattern)| pattern.has_shed(&self.postings));
-        shed.map(|(number, _)| number).collect()
+        shed.map(|(number, _)| PatternId(number)).collect()
     }
 }

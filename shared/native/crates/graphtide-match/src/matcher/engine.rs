@@ -6,7 +6,7 @@ use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Drained, Outcome};
 use graphtide_engine::dispatch::Admission;
 use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::expression::Expression;
-use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
+use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
@@ -60,7 +60,7 @@ impl AnyEngine {
     /// Makes the engine that a pattern's plan asks for; `across` are the predicates that no edge decides alone, `rings` the lists of
     /// its edges.
     pub fn new(
-        number: u32,
+        number: PatternId,
         spec: &PatternSpec,
         across: Vec<Expression>,
         signatures: &[SignatureId],

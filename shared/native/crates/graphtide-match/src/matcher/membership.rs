@@ -13,7 +13,7 @@ use std::sync::Arc;
 use graphtide_engine::dispatch::{NO_CLASS, Record};
 use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::{Expression, is_label};
-use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
+use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::PatternNames;
@@ -44,16 +44,16 @@ pub struct Blueprints {
     /// By number; none where it is vacant.
     specs: Vec<Option<PatternSpec>>,
     /// Numbers of patterns that were removed.
-    vacant: Vec<u32>,
+    vacant: Vec<PatternId>,
     /// Signatures that nobody has any more, with the time at which they were given up.
     retired: VecDeque<(Time, SignatureId)>,
 }
 
 impl Blueprints {
     /// Notes what a pattern was made from.
-    pub fn put(&mut self, number: usize, spec: PatternSpec) {
-        self.specs.resize_with(self.specs.len().max(number + 1), || None);
-        self.specs[number] = Some(spec);
+    pub fn put(&mut self, number: PatternId, spec: PatternSpec) {
+        self.specs.resize_with(self.specs.len().max(number.place() + 1), || None);
+        self.specs[number.place()] = Some(spec);
     }
 }
 
@@ -74,7 +74,7 @@ impl Matcher {
     /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
     /// The batches have the columns of the batches that follow, and deletions; edges of which the pattern wants nothing are passed
     /// over. Attributes that only other patterns read may be missing.
-    pub fn add(&mut self, spec: PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<u32, InvalidPlan> {
+    pub fn add(&mut self, spec: PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<PatternId, InvalidPlan> {
         self.check_changeable(&spec.name)?;
         spec.check()?;
         if spec.clock == Clock::Edges && past.untold.iter().chain(past.told).any(|batch| !batch.is_empty()) {
@@ -83,65 +83,65 @@ impl Matcher {
                 "a window of edges begins with the pattern: how many came before is not known",
             ));
         }
-        let number = self.blueprints.vacant.pop().unwrap_or(self.patterns.len() as u32);
+        let number = self.blueprints.vacant.pop().unwrap_or(PatternId(self.patterns.len() as u32));
         if self.allowances.is_none() && spec.limits.work.is_some() {
             self.allowances = Some(Allowances::unbounded(self.patterns.len()));
         }
         if let Some(allowances) = &mut self.allowances {
-            allowances.open(number as usize, spec.limits.work);
+            allowances.open(number, spec.limits.work);
         }
         let pattern = self.register(number, spec)?;
-        if number as usize == self.patterns.len() {
+        if number.place() == self.patterns.len() {
             self.patterns.push(pattern);
         } else {
-            self.patterns[number as usize] = pattern;
+            self.patterns[number.place()] = pattern;
         }
         self.dispatch.seal();
-        let recalled = self.recall(number as usize, past);
-        self.patterns[number as usize].engine.begin_replay(past.begun);
-        if self.warm(number as usize, &recalled, meter) == Warm::Limited {
-            let pattern = &mut self.patterns[number as usize];
+        let recalled = self.recall(number, past);
+        self.patterns[number.place()].engine.begin_replay(past.begun);
+        if self.warm(number, &recalled, meter) == Warm::Limited {
+            let pattern = &mut self.patterns[number.place()];
             pattern.shed = true;
             pattern.paused |= pattern.limits.policy == LimitPolicy::Fail;
         }
-        let pattern = &mut self.patterns[number as usize];
+        let pattern = &mut self.patterns[number.place()];
         pattern.counts = Counts { limited: pattern.counts.limited, work: pattern.counts.work, ..Counts::default() };
         pattern.is_occupied = true;
         self.occupied.push(number);
         self.told.added(number);
-        self.set_gates(number as usize);
-        self.settle_with(number as usize);
+        self.set_gates(number);
+        self.settle_with(number);
         Ok(number)
     }
 
     /// Removes a pattern: none of its matches is found any more, nor retracted.
-    pub fn remove(&mut self, number: usize) -> Result<(), InvalidPlan> {
+    pub fn remove(&mut self, number: PatternId) -> Result<(), InvalidPlan> {
         self.changeable(number)?;
         let vacant = self.with_engine(number, &nothing(), Vec::new(), Vec::new())?;
-        let removed = std::mem::replace(&mut self.patterns[number], vacant);
+        let removed = std::mem::replace(&mut self.patterns[number.place()], vacant);
         self.leave(&removed);
         let (retired, now) = (&mut self.blueprints.retired, self.now);
-        self.dispatch.remove(number as u32, &removed.signatures, |signature| retired.push_back((now, signature)));
+        self.dispatch.remove(number, &removed.signatures, |signature| retired.push_back((now, signature)));
         if let Some(reported) = &mut self.reported {
-            reported.forget(number as u32);
+            reported.forget(number);
         }
-        self.occupied.retain(|&other| other as usize != number);
+        self.occupied.retain(|&other| other != number);
         self.told.forget(number);
-        self.timers.set(number as u32, removed.clock, None);
-        self.blueprints.specs[number] = None;
-        self.blueprints.vacant.push(number as u32);
+        self.timers.set(number, removed.clock, None);
+        self.blueprints.specs[number.place()] = None;
+        self.blueprints.vacant.push(number);
         self.settle_without(&removed);
         Ok(())
     }
 
     /// What a pattern was made from, if patterns may change.
-    pub(super) fn changeable(&self, number: usize) -> Result<&PatternSpec, InvalidPlan> {
-        self.check_changeable(&number.to_string())?;
+    pub(super) fn changeable(&self, number: PatternId) -> Result<&PatternSpec, InvalidPlan> {
+        self.check_changeable(&number.0.to_string())?;
         self.blueprints
             .specs
-            .get(number)
+            .get(number.place())
             .and_then(Option::as_ref)
-            .ok_or_else(|| InvalidPlan { pattern: number.to_string(), reason: "its matcher has no such pattern".into() })
+            .ok_or_else(|| InvalidPlan { pattern: number.0.to_string(), reason: "its matcher has no such pattern".into() })
     }
 
     fn check_changeable(&self, pattern: &str) -> Result<(), InvalidPlan> {
@@ -154,17 +154,17 @@ impl Matcher {
     }
 
     /// Makes what a checked pattern needs; it has taken nothing.
-    pub(super) fn register(&mut self, number: u32, spec: PatternSpec) -> Result<Registered, InvalidPlan> {
+    pub(super) fn register(&mut self, number: PatternId, spec: PatternSpec) -> Result<Registered, InvalidPlan> {
         let (alone, across) = self.predicates(&spec);
         let signatures = self.dispatch.add(number, spec.asked(&alone), &mut self.symbols.lock());
         self.postings.grow(self.dispatch.len());
         self.hits.resize(self.dispatch.len(), 0);
-        let pattern = self.with_engine(number as usize, &spec, across, signatures)?;
+        let pattern = self.with_engine(number, &spec, across, signatures)?;
         if spec.clock == Clock::Edges {
             self.store.count();
         }
         if self.satisfied.is_some() {
-            self.blueprints.put(number as usize, spec);
+            self.blueprints.put(number, spec);
         }
         Ok(pattern)
     }
@@ -172,7 +172,7 @@ impl Matcher {
     /// Makes a pattern with the engine that its plan asks for, attached to the lists that it reads.
     pub(super) fn with_engine(
         &mut self,
-        number: usize,
+        number: PatternId,
         spec: &PatternSpec,
         mut across: Vec<Expression>,
         signatures: Vec<SignatureId>,
@@ -190,7 +190,7 @@ impl Matcher {
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
         let mut pattern = Registered {
             names: Arc::new(PatternNames::new(&spec.pattern(), spec.report == Some(Report::Changes))),
-            engine: AnyEngine::new(number as u32, spec, across, &signatures, &rings)?,
+            engine: AnyEngine::new(number, spec, across, &signatures, &rings)?,
             clock: spec.clock,
             hits_before: signatures.iter().map(|&signature| self.hits[signature.place()]).collect(),
             signatures,
@@ -222,9 +222,9 @@ impl Matcher {
     }
 
     /// Settles what follows from all patterns, now that one came.
-    pub(super) fn settle_with(&mut self, number: usize) {
-        let pattern = &self.patterns[number];
-        self.timers.set(number as u32, pattern.clock, pattern.engine.next_expiry());
+    pub(super) fn settle_with(&mut self, number: PatternId) {
+        let pattern = &self.patterns[number.place()];
+        self.timers.set(number, pattern.clock, pattern.engine.next_expiry());
         self.has_timers |= pattern.engine.tells_expiry();
         self.windows.widen(pattern);
         self.has_threads |= pattern.engine.has_threads();
@@ -244,9 +244,9 @@ impl Matcher {
     }
 
     /// Sets the gates of a pattern's edges.
-    pub(super) fn set_gates(&mut self, number: usize) {
-        let pattern = &self.patterns[number];
-        self.dispatch.admit(number as u32, &pattern.signatures, |edge| pattern.engine.admission(edge));
+    pub(super) fn set_gates(&mut self, number: PatternId) {
+        let pattern = &self.patterns[number.place()];
+        self.dispatch.admit(number, &pattern.signatures, |edge| pattern.engine.admission(edge));
     }
 
     /// Frees the signatures that no edge held can be named by.
@@ -267,17 +267,18 @@ impl Matcher {
     }
 
     /// Finds the edges of a pattern's past in the store, or puts them there.
-    fn recall(&mut self, number: usize, past: Past<'_>) -> Recalled {
+    fn recall(&mut self, number: PatternId, past: Past<'_>) -> Recalled {
         if let Some(labels) = &mut self.labels {
             self.symbols.lock().copy_new_names(labels);
         }
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        let engine = &self.patterns[number.place()].engine;
         // What time alone brought about was told of those that were there; of others it is to be told with the next record.
-        let now = if self.patterns[number].engine.tells_expiry() { self.now.max(self.passed) } else { self.now };
+        let now = if engine.tells_expiry() { self.now.max(self.passed) } else { self.now };
         // A window of edges has no past.
-        let alive_from = now.saturating_sub(self.patterns[number].engine.reach() - 1);
-        let in_arrival_order = self.patterns[number].engine.has_residue();
+        let alive_from = now.saturating_sub(engine.reach() - 1);
+        let in_arrival_order = engine.has_residue();
         let mut stored = Stored::default();
         let mut recalled = Recalled::default();
         let pace = Unhurried;
@@ -294,7 +295,7 @@ impl Matcher {
             let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
             // It is not worth a pause.
             self.dispatch.satisfied(class, &record, &mut Meter::unbounded(&pace), |signature| satisfied.push(signature));
-            if !satisfied.iter().any(|signature| self.patterns[number].signatures.contains(signature)) {
+            if !satisfied.iter().any(|signature| self.patterns[number.place()].signatures.contains(signature)) {
                 continue;
             }
             let Some(sets) = &mut self.satisfied else { break };

@@ -28,7 +28,7 @@ use graphtide_engine::arrival::{Arrival, Deleted, Deletion};
 use graphtide_engine::dispatch::{Dispatch, NO_CLASS, Record};
 use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::Expression;
-use graphtide_engine::ids::SignatureId;
+use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{Ended, Meter, Refusal};
 use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
@@ -152,7 +152,7 @@ pub struct Matcher {
     /// How often an edge could have made a pattern's state grow since the bytes of all were looked at.
     grown: usize,
     /// Patterns whose engine may hold something.
-    occupied: Vec<u32>,
+    occupied: Vec<PatternId>,
     told: Told,
     has_threads: bool,
     timers: Timers,
@@ -213,7 +213,7 @@ impl Matcher {
             seen: None,
             asked: None,
         };
-        for (number, spec) in (0..).zip(specs) {
+        for (number, spec) in (0..).map(PatternId).zip(specs) {
             let trace = traced.map(|misses| {
                 let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
                 Box::new(Trace::new((spec.window, spec.clock), ends, misses))
@@ -230,7 +230,7 @@ impl Matcher {
         matcher.names = matcher.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
         matcher.has_threads = matcher.patterns.iter().any(|pattern| pattern.engine.has_threads());
         matcher.has_timers = matcher.patterns.iter().any(|pattern| pattern.engine.tells_expiry());
-        for number in 0..matcher.patterns.len() {
+        for number in (0..matcher.patterns.len() as u32).map(PatternId) {
             matcher.set_gates(number);
         }
         Ok(matcher)
@@ -393,7 +393,7 @@ impl Matcher {
                 {
                     continue;
                 }
-                let pattern = &mut self.patterns[target.pattern as usize];
+                let pattern = &mut self.patterns[target.pattern.place()];
                 if !pattern.is_occupied {
                     pattern.is_occupied = true;
                     self.occupied.push(target.pattern);
@@ -508,7 +508,7 @@ impl Matcher {
             self.postings.delete(signature, born, edge);
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
-                let pattern = &mut self.patterns[target.pattern as usize];
+                let pattern = &mut self.patterns[target.pattern.place()];
                 ends_matches |= pattern.engine.delete(&deleted, &mut self.rows, meter) == Deletion::EndsMatches;
                 if self.has_timers {
                     self.timers.set(target.pattern, pattern.clock, pattern.engine.next_expiry());
@@ -520,7 +520,7 @@ impl Matcher {
         self.hand_over(out, meter);
         let Some(reported) = self.reported.as_mut().filter(|_| ends_matches) else { return };
         reported.retract(edge, meter, |found| {
-            let pattern = &mut self.patterns[found.pattern as usize];
+            let pattern = &mut self.patterns[found.pattern.place()];
             // What the window of the pattern has passed may be another edge's place in the store by now.
             if found.first < now.alive_from(pattern.clock, pattern.engine.reach()) {
                 return false;
@@ -542,7 +542,7 @@ impl Matcher {
         }
         let from = self.rows.len();
         let mut outcomes = Vec::new();
-        for (number, pattern) in self.patterns.iter_mut().enumerate() {
+        for (number, pattern) in (0..).map(PatternId).zip(&mut self.patterns) {
             let drained = pattern.drain(&mut self.rows, meter);
             let mut bounded = None;
             if let Some(allowances) = &mut self.allowances {
@@ -586,7 +586,7 @@ impl Matcher {
     #[cold]
     fn tell_expiry(&mut self, now: Now, meter: &mut Meter<'_>) {
         while let Some(number) = self.timers.next_due(now) {
-            let pattern = &mut self.patterns[number as usize];
+            let pattern = &mut self.patterns[number.place()];
             meter.tick(1);
             let before = pattern.engine.live();
             pattern.engine.advance(now, &mut self.rows, meter);
@@ -601,7 +601,7 @@ impl Matcher {
         let mut reported = self.reported.as_mut();
         let mut matches = 0;
         self.rows.each(&self.names, |pattern, detected_at, found| {
-            let Registered { counts, clock, .. } = &mut patterns[pattern as usize];
+            let Registered { counts, clock, .. } = &mut patterns[pattern.place()];
             match found.kind() {
                 Kind::Match => {
                     matches += 1;
@@ -617,7 +617,7 @@ impl Matcher {
             }
         });
         self.totals.matches += matches;
-        let shed = |pattern: u32| self.patterns[pattern as usize].has_shed(&self.postings);
+        let shed = |pattern: PatternId| self.patterns[pattern.place()].has_shed(&self.postings);
         out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices, meter);
     }
 
@@ -669,7 +669,7 @@ impl Matcher {
         self.swept = now;
         self.live = 0;
         self.occupied.retain(|&number| {
-            let pattern = &mut self.patterns[number as usize];
+            let pattern = &mut self.patterns[number.place()];
             meter.tick(1);
             pattern.engine.advance(now, &mut self.rows, meter);
             self.live += pattern.engine.live();
@@ -724,16 +724,16 @@ impl Matcher {
 }
 
 /// Lends a pattern what it may spend on an insertion; returns the steps counted before, and whose account bounds it.
-fn begin(allowances: &mut Allowances, pattern: u32, meter: &mut Meter<'_>) -> (u64, Bounded) {
-    let (allowance, bounded) = allowances.lend(pattern as usize);
+fn begin(allowances: &mut Allowances, pattern: PatternId, meter: &mut Meter<'_>) -> (u64, Bounded) {
+    let (allowance, bounded) = allowances.lend(pattern);
     meter.begin(allowance);
     (meter.taken(), bounded)
 }
 
-fn spend(allowances: &mut Allowances, pattern: &mut Registered, number: u32, taken: u64) {
+fn spend(allowances: &mut Allowances, pattern: &mut Registered, number: PatternId, taken: u64) {
     let taken = taken + pattern.engine.taken_elsewhere();
     pattern.counts.work += taken;
-    allowances.spend(number as usize, taken);
+    allowances.spend(number, taken);
 }
 
 fn hash(id: IdRef<'_>) -> u64 {

@@ -5,6 +5,7 @@
 //! the old one, whichever plans the two have.
 
 use graphtide_engine::engine::Engine;
+use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::replay::Frontier;
 use graphtide_graph::Time;
@@ -24,19 +25,21 @@ impl Matcher {
     /// Lets a pattern wait for [`Self::begin`]: what it finds until then counts for nothing. Call it before it takes anything.
     ///
     /// `residue` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
-    pub fn wait(&mut self, number: usize, residue: Option<Frontier>) {
-        if let Some(pattern) = self.patterns.get_mut(number) {
+    pub fn wait(&mut self, number: PatternId, residue: Option<Frontier>) {
+        if let Some(pattern) = self.patterns.get_mut(number.place()) {
             pattern.engine.wait(residue);
         }
     }
 
     /// Lets a pattern's matches count from the next record on: those before are not retracted, others were told of them, or nobody.
-    pub fn begin(&mut self, number: usize, meter: &mut Meter<'_>) {
+    pub fn begin(&mut self, number: PatternId, meter: &mut Meter<'_>) {
         if let Some(reported) = &mut self.reported {
-            reported.forget(number as u32);
+            reported.forget(number);
         }
         let (now, rows) = (self.now(), &mut self.rows);
-        let Some(pattern) = self.patterns.get_mut(number).filter(|pattern| pattern.engine.has_residue()) else { return };
+        let Some(pattern) = self.patterns.get_mut(number.place()).filter(|pattern| pattern.engine.has_residue()) else {
+            return;
+        };
         let (work, records) = (pattern.limits.work, SAVED.saturating_add(pattern.engine.live() as u64));
         let before = pattern.engine.live();
         meter.begin(work.map_or(u64::MAX, |work| work.saturating_mul(records)));
@@ -49,8 +52,8 @@ impl Matcher {
     }
 
     /// What a pattern knows that does not follow from the edges of its window; none where that is nothing.
-    pub fn residue(&self, number: usize) -> Option<Frontier> {
-        self.patterns.get(number).and_then(|pattern| pattern.engine.residue())
+    pub fn residue(&self, number: PatternId) -> Option<Frontier> {
+        self.patterns.get(number.place()).and_then(|pattern| pattern.engine.residue())
     }
 
     /// Takes it that the stream is at a time: patterns tell what follows from that alone.
@@ -76,8 +79,8 @@ impl Matcher {
     }
 
     /// Lets a pattern's matches be marked as incomplete from now on.
-    pub fn mark_shed(&mut self, number: usize) {
-        if let Some(pattern) = self.patterns.get_mut(number) {
+    pub fn mark_shed(&mut self, number: PatternId) {
+        if let Some(pattern) = self.patterns.get_mut(number.place()) {
             pattern.shed = true;
         }
     }

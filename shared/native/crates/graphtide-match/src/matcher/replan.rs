@@ -5,6 +5,7 @@
 //! they hold.
 //! Cost: O(edges kept) for one change, of which all but a look at each are the pattern's own.
 
+use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
 
 use super::Matcher;
@@ -14,14 +15,14 @@ use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 impl Matcher {
     /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter does
     /// not let be warmed, is refused, and the old one goes on.
-    pub fn replan(&mut self, number: usize, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
+    pub fn replan(&mut self, number: PatternId, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         let spec = PatternSpec { plan, ..self.changeable(number)?.clone() };
         spec.check()?;
-        let signatures = self.patterns[number].signatures.clone();
+        let signatures = self.patterns[number.place()].signatures.clone();
         let (_, across) = self.predicates(&spec);
         let new = self.with_engine(number, &spec, across, signatures)?;
-        let mut old = std::mem::replace(&mut self.patterns[number], new);
-        let new = &mut self.patterns[number];
+        let mut old = std::mem::replace(&mut self.patterns[number.place()], new);
+        let new = &mut self.patterns[number.place()];
         new.paused = old.paused;
         new.hits_before.clone_from(&old.hits_before);
         // What its lists gave up is missing from now on, whether it goes on reading them or not.
@@ -36,16 +37,16 @@ impl Matcher {
             }
         };
         if warm == Warm::Limited {
-            let refused = std::mem::replace(&mut self.patterns[number], old);
+            let refused = std::mem::replace(&mut self.patterns[number.place()], old);
             self.leave(&refused);
             return Ok(false);
         }
         self.leave(&old);
-        let new = &mut self.patterns[number];
+        let new = &mut self.patterns[number.place()];
         new.counts = old.counts;
         new.is_occupied = true;
         if !old.is_occupied {
-            self.occupied.push(number as u32);
+            self.occupied.push(number);
         }
         self.told.replanned(number, self.patterns.len());
         self.blueprints.put(number, spec);

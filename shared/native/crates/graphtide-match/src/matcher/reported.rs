@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use graphtide_engine::ids::PatternId;
+use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::Vertex;
@@ -13,13 +15,11 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use graphtide_engine::meter::{MATCH, Meter};
-
 /// A match reported before.
 #[derive(Debug)]
 pub struct ReportedMatch {
     /// Position of the pattern.
-    pub pattern: u32,
+    pub pattern: PatternId,
     /// Data edges by query position.
     pub edges: SmallVec<[EdgeRef; 6]>,
     /// Data vertices by query position.
@@ -41,7 +41,7 @@ pub struct Reported {
 
 impl Reported {
     /// Keeps a match of edges that the store has, of a pattern whose window is by that clock.
-    pub fn keep(&mut self, (pattern, clock): (u32, Clock), kept: Now, parts: (&[EdgeRef], &[Vertex]), store: &EdgeStore) {
+    pub fn keep(&mut self, (pattern, clock): (PatternId, Clock), kept: Now, parts: (&[EdgeRef], &[Vertex]), store: &EdgeStore) {
         let (edges, vertices) = parts;
         let number = self.first + self.matches.len() as u64;
         for edge in edges {
@@ -70,7 +70,7 @@ impl Reported {
     }
 
     /// Forgets the matches of a pattern.
-    pub fn forget(&mut self, pattern: u32) {
+    pub fn forget(&mut self, pattern: PatternId) {
         for found in self.matches.iter_mut().filter(|found| found.pattern == pattern) {
             found.retracted = true;
         }

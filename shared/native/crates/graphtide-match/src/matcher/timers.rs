@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use graphtide_engine::ids::PatternId;
 use graphtide_graph::Time;
 use graphtide_graph::clock::{Clock, Now};
 use hashbrown::HashMap;
@@ -25,8 +26,8 @@ pub struct Timers {
 /// The instants on one clock.
 #[derive(Debug, Default)]
 struct Queue {
-    queue: BinaryHeap<Reverse<(i64, u32)>>,
-    instants: HashMap<u32, i64, FxBuildHasher>,
+    queue: BinaryHeap<Reverse<(i64, PatternId)>>,
+    instants: HashMap<PatternId, i64, FxBuildHasher>,
 }
 
 impl Default for Timers {
@@ -44,7 +45,7 @@ impl Timers {
 
     /// Sets the instant of a pattern, or takes it away.
     #[inline]
-    pub fn set(&mut self, pattern: u32, clock: Clock, at: Option<i64>) {
+    pub fn set(&mut self, pattern: PatternId, clock: Clock, at: Option<i64>) {
         match clock {
             Clock::Time => self.by_time.set(pattern, at),
             Clock::Edges => self.by_edges.set(pattern, at),
@@ -53,7 +54,7 @@ impl Timers {
     }
 
     /// Takes a pattern whose instant has come; it has none then.
-    pub fn next_due(&mut self, now: Now) -> Option<u32> {
+    pub fn next_due(&mut self, now: Now) -> Option<PatternId> {
         let due = self.by_time.next_due(now.ts).or_else(|| self.by_edges.next_due(now.edges));
         self.look();
         due
@@ -68,7 +69,7 @@ impl Timers {
 
 impl Queue {
     #[inline]
-    fn set(&mut self, pattern: u32, at: Option<i64>) {
+    fn set(&mut self, pattern: PatternId, at: Option<i64>) {
         match at {
             Some(at) if self.instants.insert(pattern, at) != Some(at) => self.queue.push(Reverse((at, pattern))),
             Some(_) => {}
@@ -78,7 +79,7 @@ impl Queue {
         }
     }
 
-    fn next_due(&mut self, now: i64) -> Option<u32> {
+    fn next_due(&mut self, now: i64) -> Option<PatternId> {
         while let Some(&Reverse((at, pattern))) = self.queue.peek()
             && at <= now
         {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use graphtide_engine::arrival::Arrival;
 use graphtide_engine::engine::Engine;
-use graphtide_engine::ids::SignatureId;
+use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::Untraced;
@@ -72,9 +72,9 @@ impl Recalled {
 
 impl Matcher {
     /// The edges of the store that some edge of a pattern could be, in their order. Complexity: O(edges held).
-    pub(super) fn edges_of(&self, number: usize) -> Vec<EdgeRef> {
+    pub(super) fn edges_of(&self, number: PatternId) -> Vec<EdgeRef> {
         let Some(sets) = &self.satisfied else { return Vec::new() };
-        let pattern = &self.patterns[number];
+        let pattern = &self.patterns[number.place()];
         let alive_from = self.now().alive_from(pattern.clock, pattern.engine.reach());
         let is_its = |&edge: &EdgeRef| {
             let stored = self.store.get(edge);
@@ -87,10 +87,10 @@ impl Matcher {
 
     /// Lets a pattern's engine take edges of the store in their order; matches that have one that was told of are kept, to be
     /// retracted.
-    pub(super) fn warm(&mut self, number: usize, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
+    pub(super) fn warm(&mut self, number: PatternId, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
         let Recalled { edges, told, before, newest } = recalled;
         let Self { patterns, postings, store, vertices, satisfied, reported, .. } = self;
-        let (pattern, Some(sets)) = (&mut patterns[number], satisfied) else { return Warm::Limited };
+        let (pattern, Some(sets)) = (&mut patterns[number.place()], satisfied) else { return Warm::Limited };
         let mut signatures: Vec<SignatureId> = pattern.signatures.clone();
         signatures.sort_unstable();
         signatures.dedup();
@@ -101,7 +101,7 @@ impl Matcher {
                 found.each_of(&names, |detected_at, edges, vertices| {
                     if edges.iter().any(|edge| told.contains(edge)) {
                         // A window of edges has no past.
-                        reported.keep((number as u32, clock), Now::uncounted(detected_at), (edges, vertices), store);
+                        reported.keep((number, clock), Now::uncounted(detected_at), (edges, vertices), store);
                     }
                 });
             }
