@@ -26,7 +26,7 @@ from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registration
 from graphtide_wire import control, statistics
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plan_forms import form_of, plan_of
 from graphtide_wire.topics import Topics
 from hypothesis import given
 from hypothesis import strategies as st
@@ -600,6 +600,20 @@ def test_a_service_without_shards_gets_nothing() -> None:
     world.planner.open()
     world.plan()
     assert world.refusal("p") == "no service runs the engine 'sj-tree'"
+
+
+def test_a_plan_that_no_service_runs_is_not_taken_and_its_reason_says_so() -> None:
+    world = World()
+    world.register(pattern(engine="auto"))
+    world.planner = Planner(world.log, TOPICS, SystemClock(), PlanningPolicy({"matcher_sjtree": 1}), FAST)
+    world.planner.open()
+    world.plan()
+    (plan,) = world.plans().values()
+    taken, *others = plan_of(plan.plan)[1]
+    assert (plan.engine, taken.physical.name) == ("sj-tree", "sj-tree")
+    assert " % for " in taken.reason
+    assert {each.physical.name for each in others} == {"timing", "re-search", "filtering"}
+    assert all(each.reason.startswith("not taken, as no service runs it; ") for each in others)
 
 
 HOSTS = [(service, shard) for service, shards in POLICY.shards.items() for shard in range(shards)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidQueryError
+from graphtide_query.estimates.cost import Cost, Part
 from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.estimates.crowd import Crowd
+from graphtide_query.explain import explain, to_html, to_json, to_text
 from graphtide_query.families import AUTO, ENGINES, FAMILIES, Wish, engine_of, family_of
 from graphtide_query.planner import plan
 from graphtide_query.worth import cost
@@ -81,3 +85,38 @@ def test_a_variant_that_an_engine_does_not_have_is_refused(wish: Wish, message: 
 def test_a_plan_of_no_engine_is_found_to_be_so() -> None:
     with pytest.raises(LookupError, match="there is no engine 'unheard of'"):
         engine_of(replace(plan(CHAIN, "timing").physical, name="unheard of"))
+
+
+def test_a_candidate_says_what_most_of_its_cost_is_for() -> None:
+    parts = (
+        Part(10.0, "the look-up of each edge"),
+        Part(70.0, "2 visits to others an edge"),
+        Part(20.0, "0.1 matches an edge"),
+    )
+    assert Cost(parts, 0.0).reason == "70 % for 2 visits to others an edge"
+    assert Cost((*parts, Part(100.0, "lists")), 0.0).reason == "50 % for lists, 35 % for 2 visits to others an edge"
+    assert Cost((), 0.0).reason == "no edge of the stream can be a query edge"
+
+
+def test_explain_says_of_every_plan_that_was_considered_why_it_costs_what_it_costs() -> None:
+    for pattern in PATTERNS.values():
+        explanation = explain(plan(pattern, AUTO))
+        text = to_text([explanation])
+        (told,) = json.loads(to_json([explanation]))
+        assert [each["engine"] for each in told["considered"]] == [each.physical.name for each in explanation.considered]
+        for each in told["considered"]:
+            assert " % for " in each["reason"]
+            assert f"\n    {each['engine']}: {each['reason']}\n" in text
+            assert f"cost of {each['engine']}" in to_html([explanation])
+
+
+def test_a_plan_that_was_wished_has_nothing_beside_it() -> None:
+    explanation = explain(plan(CHAIN, "timing"))
+    assert json.loads(to_json([explanation]))[0]["considered"] == []
+
+
+def test_a_crowd_is_named_where_it_is_what_costs() -> None:
+    alone, among = (plan(CHAIN, AUTO, crowd=Crowd.of(patterns)).considered for patterns in (1, 400))
+    assert not any("out of cache" in each.reason for each in alone)
+    named = {each.physical.name for each in among if "lists that 400 patterns of the engine push out of cache" in each.reason}
+    assert named == {"timing", "sj-tree"}

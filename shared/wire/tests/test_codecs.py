@@ -59,7 +59,7 @@ def stream(table: pa.Table) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-@given(PHYSICAL, st.lists(st.builds(Candidate, PHYSICAL, FLOATS, FLOATS), max_size=2).map(tuple))
+@given(PHYSICAL, st.lists(st.builds(Candidate, PHYSICAL, FLOATS, FLOATS, st.text(max_size=4)), max_size=2).map(tuple))
 def test_every_plan_comes_back(physical: PhysicalPlan, considered: tuple[Candidate, ...]) -> None:
     value = encode(form_of(physical, considered))
     assert plan_of(decode(value, PlanForm, "plan")) == (physical, considered)

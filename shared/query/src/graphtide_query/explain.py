@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.funnel import Funnel
-    from graphtide_core.plans import Plan
+    from graphtide_core.plans import Candidate, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Explanation:
         nodes: the steps, inputs first.
         counts: counts of a run, by name; empty before one.
         told: what was told of a run that was traced.
+        considered: what the choice was made from, cheapest first; empty if there was none.
     """
 
     pattern: str
@@ -44,6 +45,7 @@ class Explanation:
     nodes: tuple[Node, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
     told: Told | None = None
+    considered: tuple[Candidate, ...] = ()
 
 
 def explain(
@@ -76,7 +78,7 @@ def explain(
     if funnel is not None:
         edges = {edge.name: drawn(plan.pattern, edge) for edge in plan.pattern.edges}
         told = Told(funnel, edges, tuple(node.name for node in nodes), counts["matches"], unit)
-    return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told)
+    return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told, plan.considered)
 
 
 def _nanoseconds(estimate: float) -> str:
@@ -97,6 +99,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                 "pattern": explanation.pattern,
                 "engine": explanation.engine,
                 "settings": dict(explanation.settings),
+                "considered": [_considered(each) for each in explanation.considered],
                 "nodes": [
                     {
                         "name": node.name,
@@ -115,6 +118,20 @@ def to_json(explanations: Sequence[Explanation]) -> str:
         indent=2,
         ensure_ascii=False,
     )
+
+
+def _considered(candidate: Candidate) -> dict[str, object]:
+    return {
+        "engine": candidate.physical.name,
+        "nanoseconds": candidate.nanoseconds,
+        "partial_matches": candidate.partial_matches,
+        "reason": candidate.reason,
+    }
+
+
+def _reasons(explanation: Explanation) -> dict[str, str]:
+    """Return why the plans that were considered cost what they cost, by engine, as far as it is known."""
+    return {each.physical.name: each.reason for each in explanation.considered if each.reason}
 
 
 def _told(told: Told | None) -> dict[str, object]:
@@ -148,7 +165,8 @@ def to_html(explanations: Sequence[Explanation]) -> str:
     """Return the plans as a part of a page: settings and counts, the picture, the match funnel as a table, and why not."""
     parts = []
     for explanation in explanations:
-        facts = {**explanation.settings, **{_words(name): f"{value:,}" for name, value in explanation.counts.items()}}
+        costs = {f"cost of {engine}": reason for engine, reason in _reasons(explanation).items()}
+        facts = {**explanation.settings, **costs, **{_words(name): f"{value:,}" for name, value in explanation.counts.items()}}
         parts += [
             f"<h4>{markup(_title(explanation))}</h4>",
             _html_table([[name, value] for name, value in facts.items()]),
@@ -203,6 +221,7 @@ def _node_lines(explanation: Explanation, node: Node) -> list[str]:
 def _text_lines(explanation: Explanation) -> list[str]:
     lines = [f"{explanation.pattern}: engine {explanation.engine}"]
     lines += [f"  {name}: {value}" for name, value in explanation.settings.items()]
+    lines += [f"    {engine}: {reason}" for engine, reason in _reasons(explanation).items()]
     width = max(len(node.name) for node in explanation.nodes) if explanation.nodes else 0
     does = max(len(node.does) for node in explanation.nodes) if explanation.nodes else 0
     for node in explanation.nodes:

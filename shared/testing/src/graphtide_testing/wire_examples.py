@@ -118,6 +118,7 @@ PHYSICAL: dict[str, PhysicalPlan] = {
     "ddst-coloring": ColoringPlan(),
 }
 CONSIDERED = tuple(Candidate(PHYSICAL[engine], 120.5, 3.0) for engine in ("timing", "re-search", "sj-tree", "filtering"))
+REASON = "61 % for 0.6 partial matches made an edge"
 PLANS = {
     engine: control.PlanRecord(
         name="exfiltration",
@@ -138,6 +139,9 @@ PLANS = {
     for engine, physical in PHYSICAL.items()
 }
 PLANS["moved"] = structs.replace(PLANS["timing"], came_from=control.HostName("matcher_sjtree", 1))
+PLANS["reasoned"] = structs.replace(
+    PLANS["timing"], plan=form_of(PHYSICAL["timing"], tuple(replace(each, reason=REASON) for each in CONSIDERED))
+)
 PLANS["consumed"] = structs.replace(PLANS["moved"], frontier=control.FrontierForm(1_704_067_200_000, 2))
 STATUS = control.StatusRecord(
     name="exfiltration",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import Candidate, Plan
+from graphtide_core.plans import Plan
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.budget import PlanningBudget
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans import Candidate
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_wire.control import PatternRecord, PlanRecord
 
@@ -116,7 +117,7 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
     if not able:
         message = f"no service runs the engine {found.engine!r}"
         raise InvalidQueryError(message)
-    rest = tuple(each for each in found.considered if each is not able[0])
+    rest = tuple(each if each in able else _without_service(each) for each in found.considered if each is not able[0])
     return Plan(pattern, able[0].physical, (able[0], *rest))
 
 
@@ -154,5 +155,8 @@ def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
 
 def _costed(found: Plan, snapshot: StatisticsSnapshot, policy: PlanningPolicy, crowd: Crowd) -> Candidate:
     model = CostModel(found.pattern, snapshot, found.pattern.reach(policy.unit))
-    estimate = cost(model, found.physical, crowd)
-    return Candidate(found.physical, estimate.nanoseconds, estimate.partial_matches)
+    return cost(model, found.physical, crowd).candidate(found.physical)
+
+
+def _without_service(candidate: Candidate) -> Candidate:
+    return replace(candidate, reason=f"not taken, as no service runs it; {candidate.reason}")

@@ -17,11 +17,19 @@ PhysicalPlan = IsomorphismPlan | SimulationPlan
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A plan that was considered, with its estimated cost: nanoseconds an edge of the stream, partial matches alive."""
+    """A plan that was considered, with its estimated cost.
+
+    Attributes:
+        physical: the plan.
+        nanoseconds: for an edge of the stream.
+        partial_matches: alive.
+        reason: why it costs that, or cannot be taken, in a few words; empty where nobody said.
+    """
 
     physical: PhysicalPlan
     nanoseconds: float
     partial_matches: float
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

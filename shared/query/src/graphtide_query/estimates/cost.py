@@ -1,9 +1,17 @@
-"""What a plan is estimated to cost, part by part."""
+"""What a plan is estimated to cost, part by part, and in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphtide_core.plans import Candidate
+
+if TYPE_CHECKING:
+    from graphtide_core.plans import PhysicalPlan
+
+TELLING = 0.25
+"""Share of the time from which on a part is named beside the greatest."""
 
 
 class Part(NamedTuple):
@@ -33,7 +41,26 @@ class Cost:
             total += part.nanoseconds
         return total
 
+    @property
+    def reason(self) -> str:
+        """What most of the time is for: the greatest part, and those that take a quarter of it at least."""
+        total = self.nanoseconds
+        if total == 0:
+            return "no edge of the stream can be a query edge"
+        greatest, *others = sorted(self.parts, reverse=True)
+        named = [greatest, *(part for part in others if part.nanoseconds >= TELLING * total)]
+        return ", ".join(f"{100 * part.nanoseconds / total:.0f} % for {part.words}" for part in named)
+
+    def candidate(self, physical: PhysicalPlan) -> Candidate:
+        """Return the plan that costs this, as one to choose from."""
+        return Candidate(physical, self.nanoseconds, self.partial_matches, self.reason)
+
 
 def figure(number: float) -> str:
     """Return a figure to two digits, or whole where it has more of them."""
     return f"{number:,.0f}" if 100 <= number < 1e9 else f"{number:.2g}"
+
+
+def of_edges(share: float) -> str:
+    """Return a share of the stream's edges."""
+    return f"the {figure(100 * min(1.0, share))} % of edges"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plans import Candidate
-
 from graphtide_query.families.engine import AnyEngine, engine_among
 
 if TYPE_CHECKING:
+    from graphtide_core.plans import Candidate
+
     from graphtide_query.estimates.cost_model import CostModel
     from graphtide_query.estimates.crowd import Crowd
     from graphtide_query.families.wish import Wish
@@ -44,8 +44,7 @@ class Family:
             PlanningBudgetError: the pattern cannot be planned within the budget.
         """
         physicals = [engine.plan(model, wish.variant(engine)) for engine in self.auto]
-        candidates = []
-        for physical in physicals:
-            found = engine_among(self.engines, physical).cost(model, physical, crowd.by(physical.name))
-            candidates.append(Candidate(physical, found.nanoseconds, found.partial_matches))
+        candidates = (
+            engine_among(self.engines, each).cost(model, each, crowd.by(each.name)).candidate(each) for each in physicals
+        )
         return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))

@@ -5,7 +5,7 @@ Invariant: every engine's plan has one form, which knows that plan (`of`, `plan`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast, get_args
+from typing import TYPE_CHECKING, Final, Self, cast, get_args
 
 import msgspec
 from graphtide_core.plans import Candidate, PhysicalPlan
@@ -23,12 +23,23 @@ FORMS: Final = {form.__struct_config__.tag: form for form in get_args(PhysicalFo
 """The form of each engine's plan, by the engine's name."""
 
 
-class CandidateForm(msgspec.Struct, frozen=True):
-    """A plan that was considered, with its estimated cost."""
+class CandidateForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A plan that was considered, with its estimated cost, and why it costs that or cannot be taken."""
 
     physical: PhysicalForm
     nanoseconds: float
     partial_matches: float
+    reason: str = ""
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> Self:
+        """Return the form of a candidate."""
+        nanoseconds, partial_matches = finite(candidate.nanoseconds), finite(candidate.partial_matches)
+        return cls(_form(candidate.physical), nanoseconds, partial_matches, candidate.reason)
+
+    def candidate(self) -> Candidate:
+        """Return the candidate."""
+        return Candidate(self.physical.plan(), self.nanoseconds, self.partial_matches, self.reason)
 
 
 class PlanForm(msgspec.Struct, frozen=True):
@@ -40,17 +51,12 @@ class PlanForm(msgspec.Struct, frozen=True):
 
 def form_of(physical: PhysicalPlan, considered: tuple[Candidate, ...] = ()) -> PlanForm:
     """Return the form of a plan. JSON has no infinity: an estimate without bound becomes the largest number there is."""
-    return PlanForm(_form(physical), tuple(_candidate(each) for each in considered))
+    return PlanForm(_form(physical), tuple(map(CandidateForm.of, considered)))
 
 
 def plan_of(form: PlanForm) -> tuple[PhysicalPlan, tuple[Candidate, ...]]:
     """Return the plan of a form, and the plans that were considered."""
-    considered = (Candidate(each.physical.plan(), each.nanoseconds, each.partial_matches) for each in form.considered)
-    return form.physical.plan(), tuple(considered)
-
-
-def _candidate(candidate: Candidate) -> CandidateForm:
-    return CandidateForm(_form(candidate.physical), finite(candidate.nanoseconds), finite(candidate.partial_matches))
+    return form.physical.plan(), tuple(each.candidate() for each in form.considered)
 
 
 def _form(physical: PhysicalPlan) -> PhysicalForm:

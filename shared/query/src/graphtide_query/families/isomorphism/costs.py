@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_query.estimates.cost import Part, figure
+from graphtide_query.estimates.cost import Part, figure, of_edges
 from graphtide_query.families.isomorphism import search_order
 
 if TYPE_CHECKING:
@@ -98,14 +98,13 @@ class Stream:
         """Return the time for an edge of the stream, with all lists in cache; `of_rows` says what its rows are."""
         alive, relevant = self.model.edges_in_window, sum(self.kinds)
         grown = sum(share * math.log2(1 + share * alive / IN_CACHE) for share in self.kinds)
-        can_be = f"{figure(relevant)} edges that can be query edges"
         return (
-            Part(weights.edge / company.patterns, "looking each edge up"),
-            Part(weights.relevant * relevant, can_be),
-            Part(weights.grown * grown, f"lists of {figure(relevant * alive)} such edges in the window"),
-            Part(weights.candidate * sum(self.shares), f"{figure(sum(self.shares))} query edges that it can be"),
-            Part(weights.row * rows, f"{figure(rows)} {of_rows}"),
-            Part(weights.match * matches, f"{figure(matches)} matches"),
+            Part(weights.edge / company.patterns, "the look-up of each edge"),
+            Part(weights.relevant * relevant, f"{of_edges(relevant)} that can be query edges"),
+            Part(weights.grown * grown, f"lists of the {figure(relevant * alive)} such edges in the window"),
+            Part(weights.candidate * sum(self.shares), f"{figure(sum(self.shares))} query edges that an edge can be"),
+            Part(weights.row * rows, f"{figure(rows)} {of_rows} an edge"),
+            Part(weights.match * matches, f"{figure(matches)} matches an edge"),
         )
 
 

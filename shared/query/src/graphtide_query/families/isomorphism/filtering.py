@@ -40,8 +40,8 @@ class Filtering:
         stream = model.once(stream_of)
         kept = sum(candidates(model)) / model.edges_in_window
         visits = stream.visits(physical.orders, physical.starts)
-        parts = stream.parts(WEIGHTS, company, visits, "edges visited", stream.matches(physical.starts))
-        return Cost((*parts, Part(KEEP * kept, f"{figure(kept)} candidates kept")), 0.0)
+        parts = stream.parts(WEIGHTS, company, visits, "visits to others", stream.matches(physical.starts))
+        return Cost((*parts, Part(KEEP * kept, f"{figure(kept)} candidates kept an edge")), 0.0)
 
     def settings(self, _pattern: SubgraphPattern, _physical: FilteringPlan) -> dict[str, str]:
         """See `Engine`."""

@@ -39,7 +39,7 @@ class ReSearch:
         stream = model.once(stream_of)
         everywhere = range(len(stream.shares))
         visits = stream.visits(physical.orders, everywhere)
-        return Cost(stream.parts(WEIGHTS, company, visits, "edges visited", stream.matches(everywhere)), 0.0)
+        return Cost(stream.parts(WEIGHTS, company, visits, "visits to others", stream.matches(everywhere)), 0.0)
 
     def settings(self, _pattern: SubgraphPattern, _physical: SearchPlan) -> dict[str, str]:
         """See `Engine`."""
