@@ -20,7 +20,7 @@ from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.families import FAMILIES
+from graphtide_query.families import ENGINES, FAMILIES
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -218,6 +218,10 @@ def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(worl
     plan = world.plans()["p"]
     assert (plan.engine, plan.service, plan.epoch, plan.start, plan.desired) == ("timing", "matcher_timing", 1, 10, "running")
     assert plan.plan.considered[0].physical == plan.plan.physical
+
+
+def test_every_engine_has_a_service() -> None:
+    assert sorted(SERVICES) == sorted(ENGINES)
 
 
 @pytest.mark.parametrize("engine", SERVICES)

@@ -14,6 +14,6 @@ ISOMORPHISM: Final = Family(
     "isomorphism",
     "isomorphism",
     engines=(TIMING, SJ_TREE, RE_SEARCH, FILTERING),
-    # Estimates that one search counts as work are known to the next.
+    # What one search has estimated the next finds kept: the order decides what each finds within its allowance.
     auto=(SJ_TREE, RE_SEARCH, TIMING, FILTERING),
 )
