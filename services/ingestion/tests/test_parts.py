@@ -55,7 +55,7 @@ class TestPositions:
         place = PartitionPosition()
         for offset, newest in enumerate([5, 3, 9, None, 7]):
             place.read(offset, 2, newest)
-        found = [place.position(StreamFigures(watermark=mark), 0, {}) for mark in (4, 5, 8, 9)]
+        found = [place.position(StreamFigures(watermark=mark), 0, 0, {}) for mark in (4, 5, 8, 9)]
         told = [(each.offset, remembered(each).ordinal) for each in found]
         assert told == [(0, 0), (2, 4), (2, 4), (5, 10)]
 
@@ -63,12 +63,12 @@ class TestPositions:
         place = PartitionPosition()
         for offset in range(1000):
             place.read(offset, 1, 10**12 if offset == 0 else offset)
-        offset = place.position(StreamFigures(watermark=999), 0, {}).offset
+        offset = place.position(StreamFigures(watermark=999), 0, 0, {}).offset
         assert (offset, len(place._waiting)) == (0, 1)  # noqa: SLF001 - memory shows nowhere else
 
     def test_more_sources_than_there_is_room_for_leave_the_slowest(self) -> None:
         place = PartitionPosition()
-        position = place.position(StreamFigures(watermark=1), 2, {f"=producer {number}": number for number in range(1000)})
+        position = place.position(StreamFigures(watermark=1), 2, 2, {f"=producer {number}": number for number in range(1000)})
         kept = remembered(position).sources
         assert len(position.metadata.encode()) <= MOST_METADATA_BYTES
         assert list(kept.values()) == list(range(len(kept)))

@@ -150,6 +150,7 @@ class Stage:
             decoder.start_at(figures.ordinal)
             found = decoder.decode(record.value or b"").to_records()
             assert (figures.ordinal, figures.records) == (len(edges), len(found))
+            assert figures.number == sum(each["op"] == "insert" for each in edges)
             if not found and figures.epoch == begun:
                 assert edges[-1]["epoch"] == begun
                 assert (figures.first_ts, figures.last_ts) == (edges[-1]["ts"], edges[-1]["ts"])
@@ -606,7 +607,7 @@ def test_positions_tell_the_next_record_where_nothing_waits() -> None:
     assert (position.offset, json.loads(position.metadata)) == (
         2,
         {"next": 2, "ordinal": 2, "watermark": 2, "ordered": 2, "sources": {"#0": 2}, "form": 1}
-        | {"epoch": 0, "newest": 2, "counted": two, "recent": two},
+        | {"epoch": 0, "newest": 2, "counted": two, "recent": two, "numbered": 2},
     )
 
 

@@ -307,6 +307,8 @@ def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_wid
     last = ordered.figures(records_of(log, TOPICS.ordered(FLOWS))[-1].headers)
     assert (last.records, last.last_ts) == (0, edges[-1].ts), "what nobody wants lets time pass"
     assert last.watermark > last.last_ts
+    assert last.number is not None
+    assert last.number > len(edges), "what was left out is counted"
     more = RawStream(14, bad=0).messages(TOPICS, FLOWS, 100)
     late = log_with([*messages, *more])
     records = records_of(late, TOPICS.raw(FLOWS))[len(messages) :]

@@ -172,6 +172,10 @@ class EdgeBatch:
         """Event time of the last record; None if there is none."""
 
     @property
+    def insertions(self) -> int:
+        """How many records are no deletions."""
+
+    @property
     def ordinals(self) -> list[int]:
         """0-based places of the records in their stream, copied."""
 

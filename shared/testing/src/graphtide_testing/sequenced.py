@@ -56,7 +56,7 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
         AssertionError: places, epochs, times and watermarks do not go on from record to record.
     """
     edges: list[Edge] = []
-    watermark = (0, -(2**63))
+    watermark, number = (0, -(2**63)), 0
     for record in records_of(log, topics.ordered(stream)):
         figures = ordered.figures(record.headers)
         table = ordered_body.decode(record.value or b"")
@@ -69,6 +69,9 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
             is_heartbeat = reached >= watermark and (figures.epoch, figures.last_ts) == newest
             assert is_heartbeat or reached[0] == watermark[0] + 1, "a record without edges tells of a new epoch, or of time"
         else:
+            assert figures.number is not None
+            assert figures.number >= number
+            number = figures.number + sum(each["op"] == "insert" for each in found)
             assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
             assert reached >= max(watermark, (watermark[0], figures.last_ts))
         watermark = reached

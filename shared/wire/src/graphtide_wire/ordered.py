@@ -26,6 +26,7 @@ FIRST_TS: Final = "graphtide-first-ts"
 LAST_TS: Final = "graphtide-last-ts"
 RECORDS: Final = "graphtide-records"
 ORDINAL: Final = "graphtide-ordinal"
+NUMBER: Final = "graphtide-number"
 WATERMARK: Final = "graphtide-watermark"
 UNIT: Final = "graphtide-unit"
 TRACES: Final = "graphtide-traces"
@@ -64,6 +65,8 @@ class OrderedFigures:
         traceparent: span that put them in order, if one of them is in a trace that is sampled.
         epoch: of the stream; from record to record (epoch, time) never goes back.
         traces: which edges belong to traces that are sampled, in their order; of those given, a record names `MOST_TRACES`.
+        number: of its first edge, or of the next where it has none: how many edges of the stream came before, also such as were
+            left out, but no deletions; None where nobody counted. From record to record it never goes back.
     """
 
     first_ts: EventTime
@@ -75,6 +78,7 @@ class OrderedFigures:
     traceparent: str | None = None
     epoch: int = 0
     traces: tuple[TracedRows, ...] = ()
+    number: int | None = None
 
 
 def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
@@ -86,6 +90,7 @@ def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
         (LAST_TS, figures.last_ts),
         (RECORDS, figures.records),
         (ORDINAL, figures.ordinal),
+        (NUMBER, figures.number),
         (WATERMARK, figures.watermark),
         (UNIT, figures.unit.value),
         (TRACEPARENT, figures.traceparent),
@@ -95,10 +100,12 @@ def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
     return Message(topic, None, body, headers, partition=0)
 
 
-def encode_beginning(topic: str, epoch: int, ordinal: int, unit: TimeUnit, body: bytes) -> Message:
+def encode_beginning(
+    topic: str, epoch: int, ordinal: int, unit: TimeUnit, body: bytes, *, number: int | None = None
+) -> Message:
     """Return the message that tells that an epoch has begun, before the edge of this ordinal; `body` is one without edges."""
     first = MIN_EVENT_TIME
-    begun = OrderedFigures(first, first, records=0, ordinal=ordinal, watermark=first, unit=unit, epoch=epoch)
+    begun = OrderedFigures(first, first, records=0, ordinal=ordinal, watermark=first, unit=unit, epoch=epoch, number=number)
     return encode(topic, begun, body)
 
 
@@ -127,11 +134,12 @@ def figures(given: Headers) -> OrderedFigures:
         traceparent=names.text(headers, TRACEPARENT),
         epoch=names.integer(headers, EPOCH) or 0,
         traces=_traces(names.readable(headers, TRACES)),
+        number=names.integer(headers, NUMBER),
     )
     if found.epoch < 0:
         reason = f"there is no epoch {found.epoch}"
         raise PoisonRecordError(reason)
-    if found.records < 0 or found.ordinal < 0 or found.first_ts > found.last_ts:
+    if found.records < 0 or found.ordinal < 0 or (found.number or 0) < 0 or found.first_ts > found.last_ts:
         reason = "the headers of ordered edges contradict each other"
         raise PoisonRecordError(reason)
     return found

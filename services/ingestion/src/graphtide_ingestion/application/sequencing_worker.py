@@ -155,7 +155,7 @@ class SequencingWorker:
         if not sequencer.output.is_empty:
             self._note_work()
         now = self._clock.monotonic()
-        if self._is_due() or self._heartbeats.is_due(sequencer.epoch, sequencer.watermark, now):
+        if self._is_due() or self._heartbeats.is_due(sequencer, now):
             self._commit()
         self._follow_patterns(reader)
 
@@ -245,8 +245,7 @@ class SequencingWorker:
         with sequencing(self._topics.raw(self._stream), self._stream, output, sequencer.traces) as onward:
             messages, packed, too_large = self._packing.pack(output.stretches, sequencer.ordered, onward)
             sequencer.count_out(packed)
-            now = self._clock.monotonic()
-            messages += self._heartbeats.after(messages, sequencer.epoch, sequencer.watermark, sequencer.ordered, now)
+            messages += self._heartbeats.after(messages, sequencer, self._clock.monotonic())
             transactor.begin()
             transactor.write(messages)
             letters = [letter_of(self._topics.dead_letters(self._stream), each, self._clock) for each in output.put_aside]

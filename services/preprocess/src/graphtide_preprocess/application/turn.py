@@ -236,7 +236,7 @@ class StreamOrder:
         messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, Onward())
         sequencer.count_out(packed)
         heartbeats = Heartbeats(self._packing, self._task.heartbeat_seconds, head.told, head.told_at / 1000)
-        messages += heartbeats.after(messages, sequencer.epoch, sequencer.watermark, sequencer.ordered, at / 1000)
+        messages += heartbeats.after(messages, sequencer, at / 1000)
         head.told, head.told_at = heartbeats.told, int(heartbeats.at * 1000)
         return [*messages, *letters.put_aside(output.put_aside), *letters.too_large(too_large, self._packing.most_bytes)]
 

@@ -68,6 +68,11 @@ impl PyEdgeBatch {
     }
 
     #[getter]
+    fn insertions(&self) -> usize {
+        self.inner.operations().iter().filter(|&&operation| operation == Operation::Insert).count()
+    }
+
+    #[getter]
     fn ordinals(&self) -> Vec<u64> {
         (0..self.inner.len()).map(|row| self.inner.ordinal(row)).collect()
     }

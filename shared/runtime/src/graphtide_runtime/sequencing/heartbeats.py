@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.sequencing.ordered_records import Packing
+    from graphtide_runtime.sequencing.stream_sequencer import StreamSequencer
 
 DEFAULT_HEARTBEAT_SECONDS: Final = 1.0
 """How long a stream may be quiet before its readers are told what time it is."""
@@ -61,19 +62,20 @@ class Heartbeats:
         self.told = told
         self.at = at
 
-    def is_due(self, epoch: int, watermark: int | None, now: float) -> bool:
-        """Whether readers are to be told of a watermark, if nothing else goes out."""
-        told = self.told
+    def is_due(self, sequencer: StreamSequencer, now: float) -> bool:
+        """Whether readers are to be told of the watermark, if nothing else goes out."""
+        told, watermark = self.told, sequencer.watermark
         if told is None or watermark is None or now - self.at < self._seconds:
             return False
-        return told.epoch == epoch and told.newest > MIN_EVENT_TIME and told.passed < watermark
+        return told.epoch == sequencer.epoch and told.newest > MIN_EVENT_TIME and told.passed < watermark
 
-    def after(self, messages: Sequence[Message], epoch: int, watermark: int | None, ordinal: int, now: float) -> list[Message]:
-        """Return the heartbeat that goes out after these ordered records, before the edge of an ordinal; mostly none is due."""
+    def after(self, messages: Sequence[Message], sequencer: StreamSequencer, now: float) -> list[Message]:
+        """Return the heartbeat that goes out after these ordered records, the last so far; mostly none is due."""
         if messages:
             self.told, self.at = Told.by(ordered.figures(messages[-1].headers)), now
-        if self.told is None or watermark is None or not self.is_due(epoch, watermark, now):
+        watermark = sequencer.watermark
+        if self.told is None or watermark is None or not self.is_due(sequencer, now):
             return []
-        heartbeat = self._packing.heartbeat(self.told, watermark, ordinal)
+        heartbeat = self._packing.heartbeat(self.told, watermark, sequencer.ordered, sequencer.numbered)
         self.told, self.at = msgspec.structs.replace(self.told, passed=watermark), now
         return [heartbeat]

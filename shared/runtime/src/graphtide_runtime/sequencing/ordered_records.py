@@ -1,5 +1,7 @@
 """Batches in order as ordered records: no more edges and bytes in one than told, and none with edges of two epochs.
 
+Edges are numbered as they come, deletions not. Where preprocessing left some of a stretch out that nobody wants, those count as
+having come after the others.
 An epoch other than the first begins with a record without edges, so that who reads learns of it before there is an edge.
 Another tells the watermark while no edge goes out (`graphtide_runtime.sequencing.heartbeats`).
 """
@@ -42,12 +44,14 @@ class Stretch:
         begins: whether the epoch begins here.
         batches: the edges.
         watermark: of the epoch, after them; None before its first edge.
+        number: how many edges of the stream came before, deletions not counted.
     """
 
     epoch: int = 0
     begins: bool = False
     batches: list[EdgeBatch] = field(default_factory=list)
     watermark: int | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +80,30 @@ class Packing:
         packed = 0
         for stretch in stretches:
             if stretch.begins:
-                messages.append(self._beginning(stretch.epoch, ordinal + packed))
+                messages.append(self._beginning(stretch, ordinal + packed))
             found, edges, aside = self._packed(stretch, ordinal + packed, onward)
             messages += found
             too_large += aside
             packed += edges
         return messages, packed, too_large
 
-    def heartbeat(self, told: Told, watermark: int, ordinal: int) -> Message:
-        """Return the message that tells how far the watermark is, before the edge of an ordinal, after what was told before."""
+    def heartbeat(self, told: Told, watermark: int, ordinal: int, number: int) -> Message:
+        """Return the message that tells how far the watermark is, before an edge of this ordinal and number."""
         newest = EventTime(told.newest)
-        figures = OrderedFigures(newest, newest, 0, ordinal, EventTime(watermark), self.unit, epoch=told.epoch)
+        figures = OrderedFigures(newest, newest, 0, ordinal, EventTime(watermark), self.unit, epoch=told.epoch, number=number)
         return ordered.encode(self.topic, figures, _no_edges())
 
-    def _beginning(self, epoch: int, ordinal: int) -> Message:
-        return ordered.encode_beginning(self.topic, epoch, ordinal, self.unit, _no_edges())
+    def _beginning(self, stretch: Stretch, ordinal: int) -> Message:
+        return ordered.encode_beginning(self.topic, stretch.epoch, ordinal, self.unit, _no_edges(), number=stretch.number)
 
     def _packed(self, stretch: Stretch, ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
         """Do as `pack` with one stretch, but for what tells of its beginning."""
         messages: list[Message] = []
         too_large: list[bytes] = []
-        packed = 0
+        packed, number = 0, stretch.number
         parts = [part for joined in _joined(stretch.batches) for part in self._parts(joined)]
         for left, (part, body) in zip(reversed(range(len(parts))), parts, strict=True):
+            first, number = number, number + part.insertions
             if len(body) > self.most_bytes:
                 too_large.append(part.raw_text(1).strip(b"\n"))
                 continue
@@ -115,6 +120,7 @@ class Packing:
                 traceparent=onward.traceparent,
                 epoch=stretch.epoch,
                 traces=tuple(onward.rows(part)),
+                number=first,
             )
             messages.append(ordered.encode(self.topic, figures, body))
             packed += len(times)

@@ -44,6 +44,7 @@ class Remembered(msgspec.Struct, frozen=True):
         form: see `FORM`.
         epoch: of the stream.
         newest: as in `StreamFigures`, likewise what follows.
+        numbered: edges of the stream that went out or would have, deletions not counted.
     """
 
     next: _Count
@@ -56,6 +57,7 @@ class Remembered(msgspec.Struct, frozen=True):
     newest: _Int64 | None = None
     counted: Counted = Counted()
     recent: Counted = Counted()
+    numbered: _Count = 0
 
     @property
     def figures(self) -> StreamFigures:
@@ -101,7 +103,7 @@ class PartitionPosition:
         """Forget all records: an epoch is over, and all that waited has gone out."""
         self._waiting.clear()
 
-    def position(self, figures: StreamFigures, ordered: int, sources: dict[str, int]) -> Position:
+    def position(self, figures: StreamFigures, ordered: int, numbered: int, sources: dict[str, int]) -> Position:
         """Return where to go on, now that the stream stands so."""
         self.forget(figures.watermark)
         first = self._waiting[0] if self._waiting else _Waiting(self.next, 0, self.ordinal)
@@ -116,6 +118,7 @@ class PartitionPosition:
             newest=figures.newest,
             counted=figures.counted,
             recent=figures.recent,
+            numbered=numbered,
         )
         return Position(first.offset, _fitting(remembered))
 

@@ -134,6 +134,7 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
         epoch: of the stream.
         counted: edges of the epoch, as in `StreamFigures`.
         recent: the last of them.
+        numbered: edges of the stream that were let go, deletions not counted.
     """
 
     places: dict[str, tuple[int, int]] = {}
@@ -144,6 +145,7 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
     epoch: int = 0
     counted: Counted = Counted()
     recent: Counted = Counted()
+    numbered: int = 0
 
 
 class StreamSequencer:
@@ -161,7 +163,7 @@ class StreamSequencer:
         self._window = 0
         self._partitions: dict[int, PartitionPosition] = {}
         self._again: dict[int, Remembered] = {}
-        self._ordered = 0
+        self._ordered = self._numbered = 0
         self._output = Output()
         self.traces = Traces()
         self._start(0)
@@ -216,6 +218,11 @@ class StreamSequencer:
         """Edges that went out so far, as told by `count_out`."""
         return self._ordered
 
+    @property
+    def numbered(self) -> int:
+        """Edges of the stream that were let go so far, deletions not counted: the number of the next one."""
+        return self._numbered
+
     def count_out(self, edges: int) -> None:
         """Note that so many edges of the output go out."""
         self._ordered += edges
@@ -233,6 +240,7 @@ class StreamSequencer:
         self._partitions[partition] = PartitionPosition(0, found.ordinal)
         self._again[partition] = found
         self._ordered = max(self._ordered, found.ordered)
+        self._numbered = max(self._numbered, found.numbered)
         if found.epoch > self._epoch:
             self._start(found.epoch)
             self._output.stretches = [Stretch(found.epoch)]
@@ -311,7 +319,9 @@ class StreamSequencer:
     def positions(self, topic_partitions: Mapping[int, TopicPartition]) -> dict[TopicPartition, Position]:
         """Return what to commit with the output."""
         return {
-            topic_partitions[number]: place.position(self.figures, self._ordered, self._progress.of_partition(number))
+            topic_partitions[number]: place.position(
+                self.figures, self._ordered, self._numbered, self._progress.of_partition(number)
+            )
             for number, place in self._partitions.items()
         }
 
@@ -335,6 +345,7 @@ class StreamSequencer:
             self._epoch,
             self._counted,
             self._recent,
+            self._numbered,
         )
 
     def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
@@ -351,7 +362,7 @@ class StreamSequencer:
             self._wait_again(edges)
         self._partitions = {int(number): PartitionPosition(*place) for number, place in frozen.places.items()}
         self._progress.thaw(frozen.progress)
-        self._ordered = frozen.ordered
+        self._ordered, self._numbered = frozen.ordered, frozen.numbered
         self._set_bound(frozen.bound)
 
     def take_output(self) -> Output:
@@ -372,7 +383,7 @@ class StreamSequencer:
             self._release(self._sequencer.settle(self._progress.newest))
         self._output.stretches[-1].watermark = self.watermark
         self._start(self._epoch + 1)
-        self._output.stretches.append(Stretch(self._epoch, begins=True))
+        self._output.stretches.append(Stretch(self._epoch, begins=True, number=self._numbered))
         self._hold()
         # As at the beginning of a stream, every partition that may have records is heard before times count.
         self._progress.open(self._partitions, None, now)
@@ -476,7 +487,10 @@ class StreamSequencer:
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)
         self._output.duplicates += len(batch) - len(kept)
         if len(kept):
-            self._output.stretches[-1].batches.append(kept)
+            stretch = self._output.stretches[-1]
+            stretch.number = stretch.number if stretch.batches else self._numbered
+            stretch.batches.append(kept)
+            self._numbered += kept.insertions
             self._output.edges += len(kept)
 
 
