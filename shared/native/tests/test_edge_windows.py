@@ -264,8 +264,13 @@ def test_a_pattern_that_comes_later_counts_from_then_on() -> None:
     assert (number, pairs) == (1, [("e1", "e2"), ("e2", "e3"), ("e2", "e3")]), "it has only the pair that came after it"
 
 
-def test_a_window_of_edges_has_no_past() -> None:
+def test_a_pattern_that_comes_later_counts_the_edges_before_it_by_their_numbers() -> None:
     feed = Feed(plan(chain("1000", name="first"), "timing"), adaptive=True)
-    before = JsonLinesDecoder(Symbols(), [], {}).decode(to_json_lines([edge(1, "a", "b")]))
-    with pytest.raises(ValueError, match="how many came before is not known"):
-        feed.matcher.add(plan(chain("2 EDGES"), "timing"), Limits(), untold=[], told=[before])
+    past = [edge(1, "a", "b"), edge(2, "p", "q", label="other"), edge(3, "x", "b")]
+    feed.push(*past)
+    feed.matcher.count_from(1_003)
+    before = JsonLinesDecoder(Symbols(), [], {}).decode(to_json_lines(past)).numbered(1_000)
+    for window in (2, 3, 4):
+        feed.matcher.add(plan(chain(f"{window} EDGES", name=f"p{window}"), "timing"), Limits(), untold=[], told=[before])
+    found = [(each.edges[0][1], each.edges[1][1]) for each in feed.push(edge(4, "b", "c"))]
+    assert sorted(found) == [("e1", "e4")] * 2 + [("e3", "e4")] * 4, "the first is in the window of four alone, and of time"

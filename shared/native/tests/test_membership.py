@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.edge import Edge
+from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime
@@ -76,7 +76,8 @@ class Members:
             replace(edge, attributes={name: edge.attributes[name] for name in edge.attributes if name in known})
             for edge in self.edges[start:stop]
         )
-        return decoder.decode(to_json_lines(list(edges)))
+        before = sum(edge.operation is Operation.INSERT for edge in self.edges[:start])
+        return decoder.decode(to_json_lines(list(edges))).numbered(before)
 
     def add(self, plan: Plan, start: int, limits: Limits | None = None, known: Sequence[str] = "nm") -> int:
         """Add a pattern whose matches count as reported from a place in the stream on, with a past that has some attributes."""

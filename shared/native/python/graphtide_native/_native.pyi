@@ -179,6 +179,9 @@ class EdgeBatch:
     def ordinals(self) -> list[int]:
         """0-based places of the records in their stream, copied."""
 
+    def numbered(self, first: int) -> EdgeBatch:
+        """Return the records with how many edges came before each, deletions not counted, in place of ordinals."""
+
     def later_than(self, ts: int) -> EdgeBatch:
         """Return the records with a greater `ts`: the same object if all have one."""
 
@@ -373,6 +376,9 @@ class Matcher:
 
     def advance(self, now: int) -> bool:
         """Begin to take it that the stream is at a time; say whether that is done. What came of it is that of a push."""
+
+    def count_from(self, number: int) -> None:
+        """Take it that so many edges of the stream came before the next record, deletions not counted."""
 
     def mark_shed(self, number: int) -> None:
         """Mark a pattern's matches as incomplete from now on."""

@@ -279,6 +279,10 @@ class Matcher:
         """Take it that no record before a time follows: yield what patterns tell from that alone. The newest is still that."""
         yield from self._told(self._native.pass_time(watermark))
 
+    def count_from(self, number: int) -> None:
+        """Take it that so many edges of the stream came before the next record, deletions not counted."""
+        self._native.count_from(number)
+
     def grant(self, records: int) -> None:
         """Grant every pattern the work that so many records are worth, for time that passed without them."""
         self._native.grant(records)

@@ -53,6 +53,23 @@ def first_since(reader: LogReader, partition: TopicPartition, instant: Instant, 
     return low
 
 
+def last_numbered(reader: LogReader, partition: TopicPartition, number: int, start: int, end: int) -> int:
+    """Return the offset of the last record from `start` to below `end` whose first edge has at most this number, else `start`.
+
+    Records that do not tell their number come before those that do. Complexity: O(log(end - start)) reads.
+    """
+    low, high, last = start, end, start
+    with _given_back(reader):
+        while low < high:
+            middle = (low + high) // 2
+            found = _at(reader, partition, middle, high)
+            if found is None or (found.figures.number or 0) > number:
+                high = middle
+            else:
+                last, low = found.offset, found.offset + 1
+    return last
+
+
 def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> Instant | None:
     """Return the instant of the newest edge of the records below `end`; None if there is none. Complexity: O(log end) reads."""
     last = _last_before(reader, partition, end)

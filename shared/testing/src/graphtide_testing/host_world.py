@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from graphtide_core.edge import Operation
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
@@ -67,6 +68,11 @@ class World:
         """Return the same world, of which another service's host takes part."""
         return World(self.stream, self.log, self.checkpoints, self.symbols, self.sent, self.passed, service=service)
 
+    @property
+    def number(self) -> int:
+        """The number of the edge that is sent next."""
+        return sum(edge.operation is Operation.INSERT for _, _, edge in self.sent)
+
     def end(self) -> int:
         """Return the offset of the record that is written next."""
         place = TopicPartition(TOPICS.ordered(self.stream), 0)
@@ -87,6 +93,7 @@ class World:
             watermark=edges[-1].ts,
             unit=TimeUnit.MILLISECOND,
             epoch=self.stream_epoch,
+            number=self.number,
         )
         self.sent += [(self.end(), self.stream_epoch, edge) for edge in edges]
         self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])
@@ -95,7 +102,14 @@ class World:
         """Write a heartbeat: no edge before a time follows."""
         newest = max(edge.ts for _, epoch, edge in self.sent if epoch == self.stream_epoch)
         figures = ordered.OrderedFigures(
-            newest, newest, 0, len(self.sent), EventTime(watermark), TimeUnit.MILLISECOND, epoch=self.stream_epoch
+            first_ts=newest,
+            last_ts=newest,
+            records=0,
+            ordinal=len(self.sent),
+            watermark=EventTime(watermark),
+            unit=TimeUnit.MILLISECOND,
+            epoch=self.stream_epoch,
+            number=self.number,
         )
         self.passed.append((self.end(), self.stream_epoch, watermark))
         self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, ordered_body.NO_EDGES)])
@@ -105,7 +119,8 @@ class World:
         self.stream_epoch += 1
         if told:
             topic, unit = TOPICS.ordered(self.stream), TimeUnit.MILLISECOND
-            self.writer.write([ordered.encode_beginning(topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)])
+            beginning = (topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)
+            self.writer.write([ordered.encode_beginning(*beginning, number=self.number)])
 
     def plan(self, pattern: SubgraphPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
         """Write a plan as the planner would."""

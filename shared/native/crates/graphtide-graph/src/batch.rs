@@ -172,6 +172,14 @@ impl EdgeBatch {
         kept
     }
 
+    /// The records at these places, each with another ordinal.
+    #[must_use]
+    pub fn renumbered(&self, places: impl IntoIterator<Item = (usize, u64)>) -> Self {
+        let mut kept = Self::new(self.width);
+        places.into_iter().for_each(|(index, ordinal)| kept.push(&Row { ordinal, ..self.row(index) }, self.attributes(index)));
+        kept
+    }
+
     /// The records with these edge labels, or all if none are given, and all deletions, each with the attributes of these columns.
     #[must_use]
     pub fn narrowed(&self, labels: Option<&[Symbol]>, columns: &[usize]) -> Self {

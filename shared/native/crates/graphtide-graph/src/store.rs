@@ -126,6 +126,16 @@ impl EdgeStore {
         }
     }
 
+    /// Says how many edges had come with one that is held, if the store keeps that.
+    pub fn number_at(&mut self, edge: EdgeRef, edges: i64) {
+        if edge.is_late() {
+            self.late.get_mut(edge).edges = edges;
+        } else if self.counts {
+            let place = self.place(edge);
+            self.counted[place] = edges;
+        }
+    }
+
     /// Appends an edge; its time is not before that of any stored edge.
     #[inline]
     pub fn push<'v>(
@@ -259,8 +269,10 @@ impl EdgeStore {
         if !self.late.is_empty()
             && let Some((edge, stored)) = self.oldest()
             && edge.is_late()
-            && stored.ts < alive_from.ts
         {
+            if stored.ts >= alive_from.ts || self.late.get(edge).edges >= alive_from.edges {
+                return None;
+            }
             self.deleted.remove(&edge.0);
             return self.late.pop_oldest();
         }
@@ -314,8 +326,11 @@ impl EdgeStore {
     /// When an edge of the window came, on both clocks.
     #[inline]
     pub fn born(&self, edge: EdgeRef) -> Now {
-        let is_known = self.counts && !edge.is_late();
-        let edges = if is_known { self.counted[self.place(edge)] } else { i64::MIN };
+        let edges = match (self.counts, edge.is_late()) {
+            (false, _) => i64::MIN,
+            (true, false) => self.counted[self.place(edge)],
+            (true, true) => self.late.get(edge).edges,
+        };
         Now { ts: self.get(edge).ts, edges }
     }
 

@@ -202,6 +202,11 @@ impl PyMatcher {
         self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.pass_time(watermark, meter)))
     }
 
+    fn count_from(&mut self, number: u64) -> PyResult<()> {
+        self.ready_mut()?.count_from(number);
+        Ok(())
+    }
+
     fn mark_shed(&mut self, number: u32) -> PyResult<()> {
         self.ready_mut()?.mark_shed(PatternId(number));
         Ok(())

@@ -110,6 +110,17 @@ impl PyEdgeBatch {
         })))
     }
 
+    fn numbered(&self, py: Python<'_>, first: u64) -> Self {
+        let inner = &self.inner;
+        let mut number = first;
+        let numbered = |row: usize| {
+            let own = number;
+            number += u64::from(inner.operations()[row] == Operation::Insert);
+            (row, own)
+        };
+        self.with(py.detach(|| inner.renumbered((0..inner.len()).map(numbered))))
+    }
+
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let written = py.detach(|| arrow_writer::write(&self.inner, &self.symbols.lock(), &self.attributes));
         written.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| PyValueError::new_err(error.to_string()))

@@ -46,7 +46,8 @@ class Assignment:
         stream: which it is matched on.
         unit: what a tick of the stream's time is.
         plan: the pattern and how it is matched.
-        window: ticks of the pattern's window.
+        window: ticks of the pattern's window; 1 if it counts edges.
+        edges: edges of the window, if it counts them; else 0.
         forms: canonical forms of the query edges, which say what edges its state follows from.
         limits: bounds on its state and work.
         start: offset of the first ordered record whose matches are reported; None for the next one read.
@@ -64,6 +65,7 @@ class Assignment:
     unit: TimeUnit
     plan: Plan
     window: int
+    edges: int
     forms: frozenset[str] = field(repr=False, compare=False)
     limits: Limits = field(default_factory=Limits)
     start: int | None = None

@@ -71,7 +71,7 @@ class Built:
         of = self.stream_pass
         if of.starts_at(record.offset):
             self.recorder.cut()
-        matches = [match for part in of.push(batch, record.offset, figures.watermark) for match in part]
+        matches = [match for part in of.push(batch, record.offset, figures) for match in part]
         self.recorder.add(of.selected(batch), record.offset)
         return matches
 
@@ -194,7 +194,7 @@ class Builder:
         except UnreadableStreamError as error:
             _LOG.warning(events.CHECKPOINT_UNAVAILABLE, error=str(error), topic=self._partition.topic)
             return None
-        built.stream_pass.stand(manifest.position, manifest.newest, manifest.passed)
+        built.stream_pass.stand(manifest.position, manifest.newest, manifest.passed, manifest.number)
         built.stream_pass.epoch = manifest.epoch
         built.stream_pass.mark_shed(manifest.shed)
         self._follow(built, manifest.position, position)
@@ -231,8 +231,7 @@ class Builder:
         """Read the log from where the window of the earliest report begins."""
         self._checkpoints.start_anew()
         built = Built(StreamPass(running, deletions=deletions))
-        window = built.stream_pass.window
-        start, built.stream_pass.epoch = reach(running, window, position, reader=self._reader, partition=self._partition)
+        start, built.stream_pass.epoch = reach(running, position, reader=self._reader, partition=self._partition)
         built.stream_pass.position = start
         self._follow(built, start, position)
         return built

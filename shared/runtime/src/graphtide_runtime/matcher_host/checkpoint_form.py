@@ -63,6 +63,7 @@ class Manifest(msgspec.Struct, frozen=True):
         format: of all this.
         epoch: of the stream.
         passed: no edge before this time follows, as a heartbeat told; None if none did since the newest edge.
+        number: of the next edge of the stream, as far as that is known.
     """
 
     position: int
@@ -77,6 +78,7 @@ class Manifest(msgspec.Struct, frozen=True):
     format: int = FORMAT
     epoch: int = 0
     passed: int | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Contents:
     def serves(self, running: Running) -> bool:
         """Whether all edges that a plan's state follows from are in it, and the plan has nothing to report from before.
 
-        Nor must one that consumes begin before, for that is where it stands then that all edges count.
+        Nor must one that consumes begin before, for that is where it stands then that all edges count. A plan whose window
+        counts edges is not served: frames do not say how many came in between.
 
         Complexity: O(query edges).
         """
@@ -97,6 +100,7 @@ class Contents:
         alive_from, never = manifest.newest - assignment.window + 1, manifest.newest + 1
         return (
             assignment.unit.value == manifest.unit
+            and not assignment.edges
             and running.reports_from >= manifest.position
             and (running.begins >= manifest.position or not running.consumes)
             and alive_from >= manifest.since

@@ -190,6 +190,7 @@ class Checkpointer:
             segments=tuple(kept),
             epoch=of.epoch,
             passed=of.passed,
+            number=of.number,
         )
         names = [segment.name for segment in (forms, *kept) if segment.name not in added]
         encoded = encode_manifest(manifest)

@@ -104,8 +104,10 @@ class Handover:
         frame, manifest = next(self._frames, None), self.contents.manifest
         if frame is None and self._is_whole:
             self.position = min(manifest.position, end)
-            is_there = manifest.position <= end
-            to.stand(self.position, manifest.newest if is_there else None, manifest.passed if is_there else None)
+            if manifest.position <= end:
+                to.stand(self.position, manifest.newest, manifest.passed, manifest.number)
+            else:
+                to.stand(self.position, None, None, None)
         if frame is None or frame.last >= end:
             return None
         try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_wire import ordered
 
 from graphtide_runtime.health import beat
@@ -22,7 +23,7 @@ from graphtide_runtime.matcher_host.handover import Handover
 from graphtide_runtime.matcher_host.landmarks import Landmarks, Reach
 from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import Instant, first_since, newest_before
+from graphtide_runtime.window_log import Instant, first_since, last_before, last_numbered, newest_before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,21 +56,30 @@ class Missed(NamedTuple):
 
 def reach(
     running: Sequence[Running],
-    window: int,
     position: int,
     *,
     reader: LogReader,
     partition: TopicPartition,
     landmarks: Landmarks | None = None,
 ) -> Reach:
-    """Return where the window begins that ends with the earliest report of plans that are to stand at a position.
+    """Return where the windows begin that end with the earliest report of plans that are to stand at a position.
 
-    Complexity: O(log(records)) reads of the log, unless a landmark is known.
+    Complexity: O(log(records)) reads of the log, unless a landmark is known and no window counts edges.
 
     Raises:
         TransientError: the log does not answer.
     """
     first_report = min(position, *(each.reports_from for each in running))
+    window = max(each.assignment.window for each in running)
+    edges = max(each.assignment.edges for each in running)
+    if edges:
+        last = last_before(reader, partition, first_report)
+        if last is None:
+            return Reach(first_report, 0)
+        since = first_since(reader, partition, Instant(last.epoch, last.last_ts).back(window), first_report)
+        begun = first_since(reader, partition, Instant(last.epoch, MIN_EVENT_TIME), first_report)
+        counted = last_numbered(reader, partition, (last.number or 0) - edges, begun, first_report)
+        return Reach(min(since, counted), last.epoch)
     if landmarks is not None and (known := landmarks.reach(first_report, window)) is not None:
         # Records may be gone since it was noted.
         return Reach(max(known.start, reader.ends([partition])[partition][0]), known.epoch)
@@ -109,6 +119,7 @@ class Joining:
         self._handover = Handover.found(checkpoints, some, now)
         some = some if self._handover is None else list(self._handover.running)
         self._running = {each.assignment.name: each for each in some}
+        self._edges = max(each.assignment.edges for each in some)
         self._reader = reader
         self._partition = partition
         self._landmarks = landmarks
@@ -197,7 +208,6 @@ class Joining:
     def _begin_in_log(self) -> None:
         start, epoch = reach(
             self.running,
-            max(each.assignment.window for each in self.running),
             self.into.position,
             reader=self._reader,
             partition=self._partition,
@@ -230,7 +240,7 @@ class Joining:
             if figures.epoch != self._pass.epoch:
                 self._begin(figures.epoch)
                 batch = self._pass.decode(record)
-            matches = [match for part in self._pass.push(batch, record.offset, figures.watermark) for match in part]
+            matches = [match for part in self._pass.push(batch, record.offset, figures) for match in part]
             self._selected.append((record.offset, self._pass.selected(batch)))
         except (UnreadableStreamError, PoisonRecordError) as error:
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
@@ -242,8 +252,15 @@ class Joining:
         self._expire()
 
     def _expire(self) -> None:
-        while self._selected and _is_before(self._selected[0][1].last_ts, self._pass.alive_from):
+        while self._selected and self._is_past(self._selected[0][1]):
             self._selected.popleft()
+
+    def _is_past(self, selected: EdgeBatch) -> bool:
+        """Whether all its edges have left the windows of the plans."""
+        if not len(selected):
+            return True
+        is_counted = self._edges > 0 and (self._pass.number or 0) - selected.ordinals[-1] <= self._edges
+        return not is_counted and (selected.last_ts or 0) < self._pass.alive_from
 
     def _of(self, names: set[PatternName]) -> list[Missed]:
         """Take what patterns have to report out of what was found."""
@@ -258,7 +275,3 @@ class Joining:
                     into.append(missed._replace(matches=those))
         self._missed = rest
         return found
-
-
-def _is_before(newest: int | None, alive_from: int) -> bool:
-    return newest is None or newest < alive_from

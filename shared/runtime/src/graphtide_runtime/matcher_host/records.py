@@ -13,6 +13,7 @@ from graphtide_core.plans import Plan
 from graphtide_core.ports.log import Message
 from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
+from graphtide_core.window import longest
 from graphtide_native.spec import Limits
 from graphtide_query import parse
 from graphtide_query.canonical import canonical_edges
@@ -106,6 +107,7 @@ class HostRecords:
         pattern = replace(pattern, version=plan.version)
         unit, held = TimeUnit(plan.unit), plan.limits.effective
         limits = Limits(held.partial_matches, held.state_bytes, held.policy, held.steps)
+        ticks, edges = longest([pattern.extent(unit)])
         return Assignment(
             name=PatternName(plan.name),
             version=plan.version,
@@ -113,7 +115,8 @@ class HostRecords:
             stream=pattern.stream,
             unit=unit,
             plan=Plan(pattern, *plan_of(plan.plan)),
-            window=pattern.reach(unit),
+            window=max(1, ticks),
+            edges=edges,
             forms=canonical_edges(pattern),
             limits=limits,
             start=plan.start,

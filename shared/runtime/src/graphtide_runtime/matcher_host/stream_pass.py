@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from graphtide_native.matcher import MatchBatch, MatchRecord, PatternReport
     from graphtide_native.records import EdgeBatch
     from graphtide_native.spec import Limits
+    from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Assignment, Running
 
@@ -58,6 +59,7 @@ class StreamPass:
         attributes: those that its edges are decoded with.
         symbols: labels of the edges that it decodes.
         window: ticks of the longest window.
+        number: of the next edge of the stream, as far as that is known.
 
     Work on a record, and what is said of it, do not grow with the plans that it does not concern.
     """
@@ -74,6 +76,7 @@ class StreamPass:
         self.position = 0
         self.newest: int | None = None
         self.passed: int | None = None
+        self.number: int | None = None
         self.epoch = 0
         self.deletions = deletions
         assignments = [each.assignment for each in running]
@@ -186,11 +189,13 @@ class StreamPass:
         """
         return self._decoded(record.value or b"")
 
-    def push(self, batch: EdgeBatch, offset: int, watermark: int) -> Iterator[list[MatchRecord]]:
+    def push(self, batch: EdgeBatch, offset: int, figures: OrderedFigures) -> Iterator[list[MatchRecord]]:
         """Take the edges of the record at an offset, or its watermark if it has none; yield what is to be reported in parts."""
         self._pass_starts(offset)
+        if figures.number is not None:
+            self._count_from(figures.number)
         consumed: set[PatternName] = set()
-        for matches in self._matcher.push(batch) if len(batch) else self._pass(watermark):
+        for matches in self._matcher.push(batch) if len(batch) else self._pass(figures.watermark):
             if self._reports_from <= offset:
                 reported = [match for match in matches.records() if self._reports(match.pattern.name, offset)]
                 consumed.update(each.pattern.name for each in reported if each.pattern.report is Report.INSTANCES)
@@ -278,9 +283,14 @@ class StreamPass:
         if assignment.window == self.window:
             self.window = max((each.assignment.window for each in self._running.values()), default=1)
 
-    def stand(self, position: int, newest: int | None, passed: int | None) -> None:
-        """Take it that all before a position was taken; where known, the newest edge is of a time, and another has passed."""
+    def stand(self, position: int, newest: int | None, passed: int | None, number: int | None) -> None:
+        """Take it that all before a position was taken; where known, the newest edge is of a time, and another has passed.
+
+        The next edge of the stream has a number, where that is known.
+        """
         self.position = position
+        if number is not None:
+            self._count_from(number)
         if newest is not None and newest != ALWAYS:
             self.newest = newest
             for _ in self._matcher.advance(newest):
@@ -372,6 +382,11 @@ class StreamPass:
             raise DeletionsBeganError
         return batch
 
+    def _count_from(self, number: int) -> None:
+        """Take it that the next edge of the stream has a number."""
+        self.number = number
+        self._matcher.count_from(number)
+
     def _pass(self, watermark: int) -> Iterator[MatchBatch]:
         """Take it that no edge before a time follows; yield what follows from that alone."""
         if self.newest is not None and watermark > (self.newest if self.passed is None else self.passed):
@@ -397,6 +412,7 @@ class StreamPass:
         self.position = position
         if len(batch):
             self.newest, self.passed = batch.last_ts, None
+            self.number = None if self.number is None else self.number + batch.insertions
 
 
 def _extended(attributes: Sequence[str], assignments: Sequence[Assignment]) -> tuple[str, ...]:

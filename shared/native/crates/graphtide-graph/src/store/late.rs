@@ -14,6 +14,8 @@ use crate::value::OwnedValue;
 #[derive(Debug)]
 pub(super) struct LateEdge {
     pub(super) stored: StoredEdge,
+    /// How many edges had come with it, where that is known.
+    pub(super) edges: i64,
     /// The id, if it is a text.
     pub(super) text: Option<Box<str>>,
     pub(super) attributes: Box<[OwnedValue]>,
@@ -31,7 +33,7 @@ pub(super) struct LateEdges {
 
 impl LateEdges {
     pub(super) fn add(&mut self, stored: StoredEdge, text: Option<Box<str>>, attributes: Box<[OwnedValue]>) -> EdgeRef {
-        let edge = LateEdge { stored, text, attributes };
+        let edge = LateEdge { stored, edges: i64::MIN, text, attributes };
         let slot = if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = edge;
             slot

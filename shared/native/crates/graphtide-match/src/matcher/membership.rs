@@ -20,7 +20,7 @@ use graphtide_engine::output::PatternNames;
 use graphtide_engine::replay::Begun;
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
-use graphtide_graph::clock::Clock;
+use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
@@ -73,16 +73,10 @@ impl Matcher {
     ///
     /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
     /// The batches have the columns of the batches that follow, and deletions; edges of which the pattern wants nothing are passed
-    /// over. Attributes that only other patterns read may be missing.
+    /// over. Attributes that only other patterns read may be missing. Where the window counts edges, ordinals are how many came before.
     pub fn add(&mut self, spec: PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<PatternId, InvalidPlan> {
         self.check_changeable(&spec.name)?;
         spec.check()?;
-        if spec.clock == Clock::Edges && past.untold.iter().chain(past.told).any(|batch| !batch.is_empty()) {
-            return Err(InvalidPlan::new(
-                &spec,
-                "a window of edges begins with the pattern: how many came before is not known",
-            ));
-        }
         let number = self.blueprints.vacant.pop().unwrap_or(PatternId(self.patterns.len() as u32));
         if self.allowances.is_none() && spec.limits.work.is_some() {
             self.allowances = Some(Allowances::unbounded(self.patterns.len()));
@@ -275,14 +269,18 @@ impl Matcher {
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
         let engine = &self.patterns[number.place()].engine;
         // What time alone brought about was told of those that were there; of others it is to be told with the next record.
-        let now = if engine.tells_expiry() { self.now.max(self.passed) } else { self.now };
-        // A window of edges has no past.
-        let alive_from = now.saturating_sub(engine.reach() - 1);
+        let ts = if engine.tells_expiry() { self.now.max(self.passed) } else { self.now };
+        let clock = self.patterns[number.place()].clock;
+        let alive_from = Now { ts, ..self.now() }.alive_from(clock, engine.reach());
+        let came = |batch: &EdgeBatch, row: usize| match clock {
+            Clock::Time => batch.ts()[row],
+            Clock::Edges => batch.ordinal(row).cast_signed() + 1,
+        };
         let in_arrival_order = engine.has_residue();
         let mut stored = Stored::default();
         let mut recalled = Recalled::default();
         let pace = Unhurried;
-        for (which, row, is_alive) in recent(&batches, alive_from) {
+        for (which, row, is_alive) in recent(&batches, |batch, row| came(batch, row) >= alive_from) {
             if !is_alive && !in_arrival_order {
                 continue;
             }
@@ -327,10 +325,13 @@ impl Matcher {
                 self.know(edge);
                 edge
             };
+            if clock == Clock::Edges {
+                self.store.number_at(edge, came(batch, row));
+            }
             recalled.keep(edge, is_told);
         }
         self.store.settle_late();
-        if !in_arrival_order {
+        if !in_arrival_order && clock == Clock::Time {
             // Of the edges of one time, late ones are first wherever they lie.
             recalled.edges.sort_by_key(|&edge| (self.store.get(edge).ts, !edge.is_late()));
         }
@@ -354,8 +355,8 @@ impl Matcher {
     }
 }
 
-/// Which rows of batches are edges from a time on: batch, row, and whether it was not deleted.
-fn recent(batches: &[&EdgeBatch], alive_from: Time) -> Vec<(usize, usize, bool)> {
+/// Which rows of batches are edges of the window: batch, row, and whether it was not deleted.
+fn recent(batches: &[&EdgeBatch], is_alive: impl Fn(&EdgeBatch, usize) -> bool) -> Vec<(usize, usize, bool)> {
     let rows = || (0..batches.len()).flat_map(|which| (0..batches[which].len()).map(move |row| (which, row)));
     let is_deletion = |&(which, row): &(usize, usize)| batches[which].operations()[row] == Operation::Delete;
     let mut recent: Vec<(usize, usize, bool)> = Vec::new();
@@ -367,7 +368,7 @@ fn recent(batches: &[&EdgeBatch], alive_from: Time) -> Vec<(usize, usize, bool)>
             if let Some(place) = places.remove(&id) {
                 recent[place].2 = false;
             }
-        } else if batches[which].ts()[row] >= alive_from {
+        } else if is_alive(batches[which], row) {
             if deletes && !id.is_made() {
                 places.insert(id, recent.len());
             }

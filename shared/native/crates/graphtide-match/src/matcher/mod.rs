@@ -146,6 +146,8 @@ pub struct Matcher {
     passed: Time,
     /// Records that were deletions.
     deleting: u64,
+    /// Edges of the stream that came before, or were left out, and are among the edges that windows count.
+    elsewhere: i64,
     swept: Now,
     live: usize,
     totals: Totals,
@@ -196,6 +198,7 @@ impl Matcher {
             now: Time::MIN,
             passed: Time::MIN,
             deleting: 0,
+            elsewhere: 0,
             swept: Now::uncounted(Time::MIN),
             live: 0,
             totals: Totals::default(),
@@ -571,7 +574,7 @@ impl Matcher {
     /// What both clocks show, once a record is taken.
     #[inline]
     fn now(&self) -> Now {
-        Now { ts: self.now, edges: (self.totals.records - self.deleting).cast_signed() }
+        Now { ts: self.now, edges: (self.totals.records - self.deleting).cast_signed().saturating_add(self.elsewhere) }
     }
 
     /// Lets patterns tell what follows from a record's place in the stream alone.

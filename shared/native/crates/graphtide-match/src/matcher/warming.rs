@@ -17,7 +17,7 @@ use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::Untraced;
 use graphtide_graph::Time;
-use graphtide_graph::clock::Now;
+use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
@@ -82,13 +82,19 @@ impl Matcher {
                 && sets.get(&Mark::stored(stored.class)).iter().any(|signature| pattern.signatures.contains(signature))
                 && !self.store.is_deleted(edge)
         };
-        self.store.refs().filter(is_its).collect()
+        let mut edges: Vec<EdgeRef> = self.store.refs().filter(is_its).collect();
+        if pattern.clock == Clock::Edges {
+            // Of the edges of one time, late ones lie first.
+            edges.sort_by_key(|&edge| self.store.came(edge, Clock::Edges));
+        }
+        edges
     }
 
     /// Lets a pattern's engine take edges of the store in their order; matches that have one that was told of are kept, to be
     /// retracted.
     pub(super) fn warm(&mut self, number: PatternId, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
         let Recalled { edges, told, before, newest } = recalled;
+        let now = self.now();
         let Self { patterns, postings, store, vertices, satisfied, reported, .. } = self;
         let (pattern, Some(sets)) = (&mut patterns[number.place()], satisfied) else { return Warm::Limited };
         let mut signatures: Vec<SignatureId> = pattern.signatures.clone();
@@ -96,12 +102,11 @@ impl Matcher {
         signatures.dedup();
         let (names, clock) = (Arc::clone(&pattern.names), pattern.clock);
         let mut found = Rows::default();
-        let mut keep = |found: &mut Rows| {
+        let mut keep = |found: &mut Rows, kept: Now| {
             if let Some(reported) = reported.as_mut() {
                 found.each_of(&names, |detected_at, edges, vertices| {
                     if edges.iter().any(|edge| told.contains(edge)) {
-                        // A window of edges has no past.
-                        reported.keep((number, clock), Now::uncounted(detected_at), (edges, vertices), store);
+                        reported.keep((number, clock), Now { ts: detected_at, ..kept }, (edges, vertices), store);
                     }
                 });
             }
@@ -144,7 +149,7 @@ impl Matcher {
             for &signature in signatures.iter().filter(|signature| its.contains(signature)) {
                 postings.relist(&aside, signature, born, ((source, target), edge), meter);
             }
-            keep(&mut found);
+            keep(&mut found, born);
         }
         meter.end();
         if let Some((ts, count)) = *newest {
@@ -152,7 +157,7 @@ impl Matcher {
         }
         pattern.engine.end_replay();
         let drained = pattern.drain(&mut found, meter);
-        keep(&mut found);
+        keep(&mut found, now);
         if drained.limited.is_some() || drained.refused || pattern.counts.limited > 0 {
             outcome = Warm::Limited;
         }
