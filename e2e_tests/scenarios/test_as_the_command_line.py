@@ -66,6 +66,37 @@ def test_generated_flows_over_http(whole: Whole, tmp_path: Path) -> None:
     assert ids(whole.matches()) == expected
 
 
+COUNTING = """
+PATTERN onwards
+MATCH (a)-[x]->(b)-[y]->(c)
+ORDER x < y
+ON flows WINDOW 30 EDGES
+---
+PATTERN around
+MATCH (a)-[x]->(b)-[y]->(c)
+UNDER DUAL SIMULATION REPORT INSTANCES
+ON flows WINDOW 12 EDGES
+"""
+
+
+def test_windows_that_count_edges_over_http(whole: Whole, tmp_path: Path) -> None:
+    stream = tmp_path / "flows.csv"
+    command = [sys.executable, "-m", "graphtide", "generate", "network", "--records", "6000", "--planted", "4"]
+    subprocess.run([*command, "--output", str(stream)], capture_output=True, check=True)
+    with stream.open() as source:
+        rows = list(csv.DictReader(source))
+    for text in COUNTING.split("---"):
+        whole.register(text)
+    for start in range(0, len(rows), CHUNK):
+        lines = "".join(json.dumps(typed(row)) + "\n" for row in rows[start : start + CHUNK])
+        assert whole.send("flows", lines.encode())["rejected"] == 0
+    whole.settle("flows")
+
+    expected = by_command_line(tmp_path, COUNTING, stream)
+    assert sum(expected.values()) > 100
+    assert ids(whole.matches()) == expected
+
+
 @pytest.mark.skipif(not DATA.exists(), reason="the data is not at hand")
 def test_iot_flows_over_http_and_kafka(whole: Whole, tmp_path: Path) -> None:
     with gzip.open(DATA / "iot23_34_1.csv.gz", "rt") as source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -67,7 +66,6 @@ def test_a_text_that_is_wrong_is_refused_with_its_place(deployment: Deployment) 
         ({"text": TEXT + "\n" + TEXT.replace("PATTERN p", "PATTERN q")}, "invalid-pattern"),
         ({"text": TEXT.replace("ON s", "ON Streams")}, "invalid-pattern"),
         ({"text": TEXT.replace("PATTERN p", "PATTERN `a/b`")}, "invalid-pattern"),
-        ({"text": re.sub("WINDOW .*", "WINDOW 500 EDGES", TEXT)}, "invalid-pattern"),
         ({"text": TEXT, "engine": "guess"}, "unknown-engine"),
         ({"text": TEXT, "limits": {"policy": "hope"}}, "invalid-request"),
         ({"text": TEXT, "colour": "red"}, "invalid-request"),
@@ -80,6 +78,14 @@ def test_what_cannot_be_registered_is_refused(deployment: Deployment, body: obje
     answer = deployment.http.post("/api/v1/patterns", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert deployment.registered() == []
+
+
+def test_a_window_that_counts_edges_reads_those_of_every_label(deployment: Deployment) -> None:
+    text = "PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 500 EDGES"
+    assert deployment.http.post("/api/v1/patterns", json={"text": text}).status_code == 201
+    (record,) = deployment.registered()
+    assert record is not None
+    assert record.reads == ReadsForm(("s",), ReachForm("0", edges=500), None, ())
 
 
 def test_another_text_is_a_new_version_and_other_limits_are_not(deployment: Deployment) -> None:

@@ -106,6 +106,12 @@ def test_slices_report_the_components_that_one_pass_does(
     assert found == Feed(plan(pattern, "ddst-baseline")).push(*edges)
 
 
+def test_a_window_of_edges_is_refused() -> None:
+    (pattern,) = parse("PATTERN p MATCH (a)-[x]->(b) ON s WINDOW 500 EDGES")
+    with pytest.raises(InvalidQueryError, match="'p' has a window of edges, WINDOW 500 EDGES; match it on the command line"):
+        Task((pattern,))
+
+
 @pytest.mark.parametrize("report", ["INSTANCES", "CHANGES"])
 def test_what_follows_from_slices_before_is_refused(report: str) -> None:
     (pattern,) = parse(f"PATTERN p MATCH (a)-[x]->(b) UNDER DUAL SIMULATION REPORT {report} ON s WINDOW 10")

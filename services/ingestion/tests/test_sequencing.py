@@ -376,6 +376,18 @@ def test_an_id_is_dropped_while_it_is_in_the_longest_window_also_after_a_crash()
     assert stage.run().ids() == ["a", "b", "a"]
 
 
+def test_an_id_is_dropped_while_it_is_among_the_edges_that_a_pattern_counts_also_after_a_crash() -> None:
+    stage = Stage()
+    stage.register("p", "3 EDGES")
+    stage.send(lines(edge(1, "one"), edge(100, "two")))
+    stage.run().restart()
+    stage.send(lines(edge(200, "one"), edge(300, "three"), edge(400, "two"), edge(500, "one")))
+    assert stage.run().ids() == ["one", "two", "three", "one"], "the third edge after its own is no duplicate any more"
+    stage.restart()
+    stage.send(lines(edge(600, "three"), edge(700, "four"), edge(800, "two")))
+    assert stage.run().ids() == ["one", "two", "three", "one", "four", "two"]
+
+
 def test_a_longer_window_of_a_new_pattern_knows_ids_that_went_out_before() -> None:
     stage = Stage()
     stage.send(lines(edge(1, "a"), edge(2, "a")))

@@ -172,7 +172,8 @@ STREAMS = {
 @pytest.mark.parametrize("name", STREAMS)
 def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name: str, forgets: bool) -> None:
     stream, lateness = STREAMS[name]
-    messages = [registered(), *replace(stream).messages(TOPICS, FLOWS, 120)]
+    counting = registered("q", "MATCH (v)-[e:http]->(w) ON flows WINDOW 30 EDGES")
+    messages = [registered(), counting, *replace(stream).messages(TOPICS, FLOWS, 120)]
     ordering = Ordering(lateness, IDLE, 1000)
     expected, found = log_with(messages), log_with(messages)
     sequence(expected, ordering)

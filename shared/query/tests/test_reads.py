@@ -2,10 +2,10 @@
 
 import graphtide_query
 import pytest
-from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
+from graphtide_core.window import EdgeCount
 from graphtide_query.reads import reads_of
 
 FLOWS = StreamName("flows")
@@ -44,6 +44,8 @@ def test_a_reach_is_no_longer_than_times_can_be_apart() -> None:
     assert window.reach.ticks(TimeUnit.NANOSECOND) == MAX_EVENT_TIME
 
 
-def test_what_no_time_bounds_is_refused_with_a_way_out() -> None:
-    with pytest.raises(InvalidPatternError, match="WINDOW 500 EDGES, which no time bounds\nhint: match it on the command line"):
-        reads("(a)-[x:k]->(b) ON flows WINDOW 500 EDGES")
+@pytest.mark.parametrize("under", ["", "UNDER DUAL SIMULATION"])
+def test_where_edges_are_counted_those_of_every_label_are_read(under: str) -> None:
+    text = f"(a)-[x:k]->(b) WHERE x.bytes > 1 {under} ON flows WINDOW 500 EDGES"
+    assert reads(text) == Reads((FLOWS,), Reach(EdgeCount(500)), None, ("bytes",))
+    assert (reads(text).reach.edges, reads(text).reach.ticks(TimeUnit.NANOSECOND)) == (500, 0)

@@ -8,6 +8,7 @@ from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.time import Duration
+from graphtide_core.window import EdgeCount
 from graphtide_testing.wire_examples import PATTERN
 from graphtide_wire import control
 from graphtide_wire.reads_form import form_of
@@ -20,6 +21,7 @@ FLOWS = StreamName("flows")
     [
         Reads((FLOWS,), Reach(Duration(10, "m")), None, ()),
         Reads((FLOWS, StreamName("logins")), Reach(Duration(2**63 - 1)), ("dns", "tls"), ("bytes",)),
+        Reads((FLOWS,), Reach(EdgeCount(500)), None, ()),
         Reads((FLOWS,), Reach(Duration(3, "w"), is_closed=True), (), ()),
     ],
 )
@@ -43,7 +45,15 @@ def test_a_registration_of_before_the_field_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"reach": "10m"}, {"reach": {"length": "10 m"}}, {"reach": {"length": "-5"}}, {"streams": []}, {"labels": "k"}]
+    "wrong",
+    [
+        {"reach": "10m"},
+        {"reach": {"length": "10 m"}},
+        {"reach": {"length": "-5"}},
+        {"reach": {"length": "0", "edges": 0}},
+        {"streams": []},
+        {"labels": "k"},
+    ],
 )
 def test_what_cannot_be_read_is_refused(wrong: dict[str, object]) -> None:
     given = {"streams": ["flows"], "reach": {"length": "10m"}, "labels": None, "attributes": []}

@@ -199,7 +199,7 @@ class SubgraphPattern:
         """
         if isinstance(self.window, EdgeCount):
             message = f"pattern {self.name!r} has a window of edges, WINDOW {self.window}, which no time bounds"
-            raise InvalidPatternError(message, hint="match it on the command line or in Python, or give it a window of time")
+            raise InvalidPatternError(message, hint="give it a window of time")
         return self.window
 
     def vertex(self, name: str) -> QueryVertex:

@@ -40,6 +40,10 @@ class Reaches:
         """Return the longest reach into a stream in its ticks; 0 where no pattern reads it."""
         return max((reach.ticks(unit) for reach in self._by_stream.get(stream, ())), default=0)
 
+    def most_edges(self, stream: StreamName) -> int:
+        """Return the most edges of a stream that a pattern counts in its reach; 0 where none does."""
+        return max((reach.edges for reach in self._by_stream.get(stream, ())), default=0)
+
     def _forget(self, reads: Reads) -> None:
         for stream in reads.streams:
             reaches = self._by_stream[stream]

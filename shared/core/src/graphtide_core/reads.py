@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
-    from graphtide_core.time import Duration, TimeUnit
+    from graphtide_core.time import TimeUnit
+    from graphtide_core.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +23,27 @@ class Reach:
     """How far back a pattern looks.
 
     Attributes:
-        length: in the unit it was written in, until it meets a stream.
+        length: in the unit it was written in, until it meets a stream; or edges.
         is_closed: whether an edge that is as old as the length is still read; only younger ones are if not.
     """
 
-    length: Duration
+    length: Window
     is_closed: bool = False
 
     def ticks(self, unit: TimeUnit) -> int:
         """Return the reach in a stream's ticks: with `now` the newest time, edges are read while ts > now - reach.
 
-        It is no longer than times can be apart.
+        It is no longer than times can be apart; 0 where edges are counted.
         """
+        if isinstance(self.length, EdgeCount):
+            return 0
         ticks = self.length.ticks(unit) // 1 + 1 if self.is_closed else self.length.ticks_at_least(unit)
         return min(ticks, MAX_EVENT_TIME)
+
+    @property
+    def edges(self) -> int:
+        """How many edges of the stream are read, the newest among them; 0 where the reach is a time."""
+        return self.length.edges if isinstance(self.length, EdgeCount) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,7 @@ class Reads:
     Attributes:
         streams: whose edges.
         reach: how far back.
-        labels: of edges, ascending; None for edges of every label.
+        labels: of edges, ascending; None for edges of every label, as where they are counted.
         attributes: of edges, ascending; fields that every edge has are not among them.
     """
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import RECORD_FIELDS, attributes
 from graphtide_core.reads import Reach, Reads
+from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,17 +18,14 @@ if TYPE_CHECKING:
 
 
 def reads_of(pattern: SubgraphPattern) -> Reads:
-    """Return what a pattern reads; its reach is its window.
-
-    Raises:
-        InvalidPatternError: its window counts edges: what it reads would be edges that it cannot use, too.
-    """
+    """Return what a pattern reads; its reach is its window. One that counts edges reads those that it cannot use, too."""
     labels = {edge.label for edge in pattern.edges}
+    counts = isinstance(pattern.window, EdgeCount)
     named = sorted(label for label in labels if label is not None)
     return Reads(
         streams=(pattern.stream,),
-        reach=Reach(pattern.duration, is_closed=pattern.morphism.has_closed_windows),
-        labels=None if None in labels else tuple(named),
+        reach=Reach(pattern.window, is_closed=pattern.morphism.has_closed_windows and not counts),
+        labels=None if counts or None in labels else tuple(named),
         attributes=tuple(sorted(set(edge_attributes(pattern)))),
     )
 

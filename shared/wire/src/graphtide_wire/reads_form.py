@@ -8,20 +8,26 @@ import msgspec
 from graphtide_core.ids import StreamName
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.time import DURATION_UNITS, Duration
+from graphtide_core.window import MOST_EDGES, EdgeCount
 from msgspec import Meta
 
 from graphtide_wire.json_form import Name
 
 Length = Annotated[str, Meta(pattern=f"^[0-9]{{1,19}}({'|'.join(DURATION_UNITS)})?$")]
 """A length of event time as patterns write it: `10m`, or a number of the stream's own ticks."""
+Edges = Annotated[int, Meta(ge=1, le=MOST_EDGES)]
 Streams = Annotated[tuple[Name, ...], Meta(min_length=1)]
 
 
 class ReachForm(msgspec.Struct, frozen=True):
-    """A `Reach`. It keeps the unit it was written in: how long a tick is, only the stream knows."""
+    """A `Reach`. It keeps the unit it was written in: how long a tick is, only the stream knows.
+
+    Where so many `edges` are read, the length is 0; where the reach is a time, the field is not there.
+    """
 
     length: Length
     closed: bool = False
+    edges: Edges | msgspec.UnsetType = msgspec.UNSET
 
 
 class ReadsForm(msgspec.Struct, frozen=True):
@@ -35,12 +41,18 @@ class ReadsForm(msgspec.Struct, frozen=True):
 
 def form_of(reads: Reads) -> ReadsForm:
     """Return what is read in its wire form."""
-    reach = ReachForm(str(reads.reach.length), reads.reach.is_closed)
+    length = reads.reach.length
+    if isinstance(length, EdgeCount):
+        reach = ReachForm("0", reads.reach.is_closed, length.edges)
+    else:
+        reach = ReachForm(str(length), reads.reach.is_closed)
     return ReadsForm(reads.streams, reach, reads.labels, reads.attributes)
 
 
 def reads_of(form: ReadsForm) -> Reads:
     """Return what the form says."""
     streams = tuple(StreamName(stream) for stream in form.streams)
-    reach = Reach(Duration.of(form.reach.length), form.reach.closed)
+    edges = form.reach.edges
+    length = Duration.of(form.reach.length) if edges is msgspec.UNSET else EdgeCount(edges)
+    reach = Reach(length, form.reach.closed)
     return Reads(streams, reach, form.labels, form.attributes)

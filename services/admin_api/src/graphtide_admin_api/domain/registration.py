@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_wire.reads_form import ReadsForm
 
 MOST_TEXT = 100_000
 """Characters of a pattern's text."""
@@ -109,18 +108,6 @@ def check_engine(name: str, pattern: SubgraphPattern) -> None:
         raise ProblemError(422, "unknown-engine", str(error)) from error
 
 
-def _reads(pattern: SubgraphPattern) -> ReadsForm:
-    """Return what the services keep of the pattern's stream.
-
-    Raises:
-        ProblemError: its window counts edges: services keep an edge for a time.
-    """
-    try:
-        return form_of(reads_of(pattern))
-    except InvalidPatternError as error:
-        raise invalid_pattern(error) from error
-
-
 def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a new pattern.
 
@@ -146,7 +133,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             created_at=moment.now,
             updated_at=moment.now,
             etag="",
-            reads=_reads(pattern),
+            reads=form_of(reads_of(pattern)),
             limits=wish.limits or LimitsForm(),
             options=options,
             start=moment.ends.get(pattern.stream),
@@ -167,7 +154,7 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         if pattern.name != record.name:
             detail = f"the text is of pattern {pattern.name!r}, not of {record.name!r}"
             raise ProblemError(422, "name-differs", detail)
-        new = replace(new, reads=_reads(pattern))
+        new = replace(new, reads=form_of(reads_of(pattern)))
         if wish.text != record.text:
             new = replace(new, text=wish.text, stream=pattern.stream, version=version, start=moment.ends.get(pattern.stream))
     if wish.limits is not None:

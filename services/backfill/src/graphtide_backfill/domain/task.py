@@ -9,6 +9,7 @@ import msgspec
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.pattern import Report
 from graphtide_core.time import TimeUnit
+from graphtide_core.window import EdgeCount
 from graphtide_native.spec import Limits, columns
 from graphtide_query.families import refuse_other_family
 
@@ -38,11 +39,17 @@ class Task:
         """Refuse what slices of history cannot tell apart.
 
         Raises:
-            InvalidQueryError: what a pattern reports of a slice follows from slices before, or the engine is not for its
-                family.
+            InvalidQueryError: what a pattern reports of a slice follows from slices before, its window counts edges, or the
+                engine is not for its family.
         """
         for pattern in self.patterns:
             refuse_other_family(pattern, self.engine)
+            if isinstance(pattern.window, EdgeCount):
+                message = (
+                    f"history is searched in slices of time, and {pattern.name!r} has a window of edges,"
+                    f" WINDOW {pattern.window}; match it on the command line or in Python"
+                )
+                raise InvalidQueryError(message)
             if pattern.report in (Report.INSTANCES, Report.CHANGES):
                 policy = pattern.report.value.upper()
                 message = (

@@ -9,13 +9,14 @@ from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableS
 from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_native.records import ArrowDecoder, Duplicates, Symbols
 from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import Instant, first_since, newest_before
+from graphtide_runtime.window_log import Instant, first_since, last_before, last_numbered
 from graphtide_wire import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_wire.ordered import OrderedFigures
 
 _LOG = structlog.get_logger()
 _MOST: Final = 16
@@ -24,8 +25,8 @@ _ATTEMPTS: Final = 40
 """Times to look again for the end of what was committed, before the log counts as not answering."""
 
 
-def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edges: int, epoch: int) -> Duplicates:
-    """Return a filter that has seen the last `window` ticks of an epoch of the ordered stream, of which `edges` edges went out.
+def known_duplicates(reader: LogReader, place: TopicPartition, windows: tuple[int, int], edges: int, epoch: int) -> Duplicates:
+    """Return a filter that has seen so many ticks and edges of the end of an epoch of a stream, of which `edges` went out.
 
     The reader reads something else afterwards: assign it anew.
 
@@ -34,14 +35,17 @@ def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edge
 
     Complexity: O(log records) reads, then those of one window.
     """
-    duplicates = Duplicates(window)
-    if window == 0 or edges == 0:
+    duplicates = Duplicates(*windows)
+    if windows == (0, 0) or edges == 0:
         return duplicates
     first, end = reader.ends([place])[place]
-    newest = newest_before(reader, place, end)
-    is_of_epoch = newest is not None and newest.epoch == epoch
-    since = newest.back(window) if newest is not None and is_of_epoch else Instant(epoch, MIN_EVENT_TIME)
-    start = first if newest is None else first_since(reader, place, since, end)
+    last = last_before(reader, place, end)
+    if last is None:
+        start = first
+    elif last.epoch != epoch:
+        start = first_since(reader, place, Instant(epoch, MIN_EVENT_TIME), end)
+    else:
+        start = _start(reader, place, windows, last, end)
     decoder = ArrowDecoder(Symbols(), [], {})
     for record in _tail(reader, place, start, edges):
         figures = ordered.figures(record.headers)
@@ -54,6 +58,16 @@ def known_duplicates(reader: LogReader, place: TopicPartition, window: int, edge
             # Nothing of it went out by this sequencer, so no id in it can come again.
             _LOG.warning(events.ORDERED_UNREADABLE, topic=record.topic, offset=record.offset, error=str(error))
     return duplicates
+
+
+def _start(reader: LogReader, place: TopicPartition, windows: tuple[int, int], last: OrderedFigures, end: int) -> int:
+    """Return where the windows begin that end with the last record below an offset; no window reaches behind its epoch."""
+    ticks, edges = windows
+    start = first_since(reader, place, Instant(last.epoch, last.last_ts).back(ticks), end)
+    if not edges:
+        return start
+    begun = first_since(reader, place, Instant(last.epoch, MIN_EVENT_TIME), end)
+    return min(start, last_numbered(reader, place, (last.number or 0) - edges, begun, end))
 
 
 def _tail(reader: LogReader, place: TopicPartition, start: int, edges: int) -> Iterator[Record]:

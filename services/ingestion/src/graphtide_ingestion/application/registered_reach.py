@@ -36,9 +36,9 @@ class RegisteredReach:
         self._fold(self._follower.poll())
 
     @property
-    def longest(self) -> int:
-        """Ticks of the longest reach; 0 without patterns."""
-        return self._reaches.longest(self._stream, self._unit)
+    def longest(self) -> tuple[int, int]:
+        """Ticks of the longest reach, and the most edges that one counts; 0 where none is of that kind."""
+        return self._reaches.longest(self._stream, self._unit), self._reaches.most_edges(self._stream)
 
     def close(self) -> None:
         """Follow no longer."""

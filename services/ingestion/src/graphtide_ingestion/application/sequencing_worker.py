@@ -95,7 +95,7 @@ class SequencingWorker:
         self._registered: RegisteredReach | None = None
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
-        self._window = 0
+        self._windows = (0, 0)
         self._figures = SequencerFigures(self._id, stream, options.unit)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._dirty_since: float | None = None
@@ -127,7 +127,7 @@ class SequencingWorker:
             message = f"there is no topic {self._topics.raw(self._stream)}"
             raise TransientError(message)
         self._registered = RegisteredReach(self._log, self._topics.patterns, self._stream, self._options.unit)
-        self._window = self._registered.longest
+        self._windows = self._registered.longest
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._dirty_since = None
         starts, unread = self._restore(reader)
@@ -200,8 +200,8 @@ class SequencingWorker:
     def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
         place = TopicPartition(self._packing.topic, 0)
         sequencer = self._stream_sequencer
-        known = known_duplicates(reader, place, self._window, sequencer.ordered, sequencer.epoch)
-        sequencer.filter_with(known, self._window)
+        known = known_duplicates(reader, place, self._windows, sequencer.ordered, sequencer.epoch)
+        sequencer.filter_with(known, *self._windows)
         reader.assign(starts)
 
     def _opened(self) -> tuple[LogReader, StreamSequencer]:
@@ -270,10 +270,10 @@ class SequencingWorker:
             return
         self._patterns_at = now + self._options.patterns_seconds
         self._registered.poll()
-        if self._registered.longest == self._window:
+        if self._registered.longest == self._windows:
             return
         if self._dirty_since is not None:
             self._commit()
-        self._window = self._registered.longest
-        _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=self._window)
+        self._windows = ticks, edges = self._registered.longest
+        _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=ticks, edges=edges)
         self._know_duplicates(reader, {self._places[number]: offset for number, offset in self._stream_sequencer.next.items()})

@@ -129,7 +129,7 @@ def is_better(new: Plan, running: PlanRecord, known: Known, policy: PlanningPoli
     old = Plan(new.pattern, plan_of(running.plan)[0])
     try:
         crowd = crowd_of(new.pattern, known, policy)
-        return is_worth_it(old, new, snapshot, new.pattern.reach(policy.unit), policy.margin, crowd=crowd)
+        return is_worth_it(old, new, snapshot, new.pattern.extent(policy.unit), policy.margin, crowd=crowd)
     except (LookupError, ValueError):
         # It is no plan for this pattern: somebody else wrote it.
         return True
@@ -154,7 +154,7 @@ def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
 
 
 def _costed(found: Plan, snapshot: StatisticsSnapshot, policy: PlanningPolicy, crowd: Crowd) -> Candidate:
-    model = CostModel(found.pattern, snapshot, found.pattern.reach(policy.unit))
+    model = CostModel(found.pattern, snapshot, found.pattern.extent(policy.unit))
     return cost(model, found.physical, crowd).candidate(found.physical)
 
 

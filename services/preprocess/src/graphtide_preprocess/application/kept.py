@@ -73,10 +73,11 @@ class WaitingBlock(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SentBlock(msgspec.Struct, frozen=True, array_like=True):
-    """The edges of a turn: the time of the last tells when they have left the window."""
+    """The edges of a turn: the time of the last tells when they have left the window, and the number of the edge after it."""
 
     turn: int
     last_ts: int
+    number: int = 0
 
 
 class KeptWaiting(NamedTuple):

@@ -30,7 +30,7 @@ from graphtide_preprocess.application.letters import Letters
 from graphtide_preprocess.application.publishing import following
 from graphtide_preprocess.domain.arrival import in_order_of_arrival
 from graphtide_preprocess.domain.history import History
-from graphtide_preprocess.domain.registered import longest_window, used_attributes, used_labels, wish
+from graphtide_preprocess.domain.registered import longest_window, most_edges, used_attributes, used_labels, wish
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -179,17 +179,17 @@ class StreamOrder:
         self._sequencer.thaw(head.sequencer, waiting)
         self._identity = head.identity
         self._history.catch_up(later(kept.sent, head.sent, self._history.turn))
-        self._sequencer.filter_with(self._history.duplicates, self._history.window)
+        self._sequencer.filter_with(self._history.duplicates, self._history.window, self._history.edges)
 
     def _remember(self, head: Head, kept: Kept) -> None:
         """Remember for as long as patterns ask for."""
-        window = max(longest_window(head.wishes), self._task.remember)
+        window, edges = max(longest_window(head.wishes), self._task.remember), most_edges(head.wishes)
         counting = self._task.counting
         counted = min(counting.most_ticks, longest_window(head.wishes)) if counting is not None and head.wishes else 0
-        if (window, counted) != (self._history.window, self._history.counted):
-            self._history = History(self._symbols, window, counted, head.sequencer.epoch)
+        if (window, counted, edges) != (self._history.window, self._history.counted, self._history.edges):
+            self._history = History(self._symbols, window, counted, head.sequencer.epoch, edges)
             self._history.catch_up(later(kept.sent, head.sent, 0))
-            self._sequencer.filter_with(self._history.duplicates, window)
+            self._sequencer.filter_with(self._history.duplicates, window, edges)
 
     def _take(self, head: Head, kept: Kept, arrived: Arrived, *, is_first: bool) -> None:
         now = arrived.at / 1000
@@ -258,16 +258,17 @@ class StreamOrder:
 
     def _keep_sent(self, head: Head, kept: Kept, batches: list[EdgeBatch]) -> None:
         """Keep what went out, while it is in the window."""
-        window = max(self._history.window, self._history.counted)
-        if batches and window:
+        window, edges = max(self._history.window, self._history.counted), self._history.edges
+        if batches and (window or edges):
             bare = [batch.bare() for batch in batches]
             joined = bare[0].followed_by(bare[1:])
             kept.sent.put(head.turn, joined.pack())
-            head.sent.append(SentBlock(head.turn, joined.last_ts or 0))
+            head.sent.append(SentBlock(head.turn, joined.last_ts or 0, self._sequencer.numbered))
         self._history.count(batches)
         head.is_counted = head.is_counted or bool(batches)
         newest = head.sent[-1].last_ts if head.sent else 0
-        for gone in [each for each in head.sent if each.last_ts <= newest - window]:
+        oldest = self._sequencer.numbered - edges
+        for gone in [each for each in head.sent if each.last_ts <= newest - window and each.number <= oldest]:
             kept.sent.remove(gone.turn)
             head.sent.remove(gone)
 

@@ -24,18 +24,20 @@ class History:
     Attributes:
         turn: the last turn that it knows.
         window: ticks for which ids are remembered.
+        edges: of the stream for which they are remembered, too.
         counted: ticks of the window that is counted; 0 if nothing is.
         epoch: of the stream.
         duplicates: drops what is known, and knows what it lets through.
     """
 
-    def __init__(self, symbols: Symbols, window: int, counted: int, epoch: int = 0) -> None:
+    def __init__(self, symbols: Symbols, window: int, counted: int, epoch: int = 0, edges: int = 0) -> None:
         """Start before the first turn."""
         self.turn = 0
         self.epoch = epoch
         self.window = window
         self.counted = counted
-        self.duplicates = Duplicates(window)
+        self.edges = edges
+        self.duplicates = Duplicates(window, edges)
         self._symbols = symbols
         self._statistics = self._none_counted()
 

@@ -22,6 +22,7 @@ class Wish(msgspec.Struct, frozen=True):
 
     Attributes:
         window: its reach in ticks.
+        edges: of its reach, where it counts them; else 0.
         labels: of the edges it uses; None if it uses those of every label.
         attributes: that its conditions read.
     """
@@ -29,6 +30,7 @@ class Wish(msgspec.Struct, frozen=True):
     window: int
     labels: frozenset[str] | None
     attributes: frozenset[str]
+    edges: int = 0
 
 
 def wish(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Wish | None:
@@ -37,12 +39,17 @@ def wish(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Wish | None
     if reads is None or stream not in reads.streams:
         return None
     labels = None if reads.labels is None else frozenset(reads.labels)
-    return Wish(reads.reach.ticks(unit), labels, frozenset(reads.attributes))
+    return Wish(reads.reach.ticks(unit), labels, frozenset(reads.attributes), reads.reach.edges)
 
 
 def longest_window(wishes: Mapping[str, Wish]) -> int:
     """Return the ticks of the longest window; 0 without patterns."""
     return max((each.window for each in wishes.values()), default=0)
+
+
+def most_edges(wishes: Mapping[str, Wish]) -> int:
+    """Return the most edges that a pattern counts; 0 where none does."""
+    return max((each.edges for each in wishes.values()), default=0)
 
 
 def used_labels(wishes: Iterable[Wish]) -> frozenset[str] | None:

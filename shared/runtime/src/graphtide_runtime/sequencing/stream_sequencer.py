@@ -160,7 +160,7 @@ class StreamSequencer:
         self._ordering = ordering
         self._decoder = RawDecoder(ordering.ahead)
         self._duplicates: Duplicates | None = None
-        self._window = 0
+        self._windows = (0, 0)
         self._partitions: dict[int, PartitionPosition] = {}
         self._again: dict[int, Remembered] = {}
         self._ordered = self._numbered = 0
@@ -271,9 +271,9 @@ class StreamSequencer:
         known = [time for time in (self._settled, self._newest) if time is not None]
         self._progress.open(unread, max(known, default=None), now)
 
-    def filter_with(self, duplicates: Duplicates, window: int) -> None:
-        """Drop duplicates with this filter from now on; it knows what went out. Those of later epochs remember for `window`."""
-        self._duplicates, self._window = duplicates, window
+    def filter_with(self, duplicates: Duplicates, ticks: int, edges: int = 0) -> None:
+        """Drop duplicates with this filter from now on; it knows what went out. Those of later epochs remember for as long."""
+        self._duplicates, self._windows = duplicates, (ticks, edges)
 
     def take(self, group: RawGroup | UnreadableRecord | ResetRecord, now: float) -> None:
         """Take the next records of a partition."""
@@ -391,7 +391,7 @@ class StreamSequencer:
             place.forget_all()
         self.traces.let_all_go()
         if self._duplicates is not None:
-            self._duplicates = Duplicates(self._window)
+            self._duplicates = Duplicates(*self._windows)
 
     def _together(self, decoded: Decoded, taken: int, row: int) -> int:
         """Return how many of the next records may be taken at once, to the same effect as one by one.
