@@ -13,6 +13,7 @@ from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.statistics import EdgeType
 from graphtide_core.time import Duration, EventTime, TimeUnit
+from graphtide_core.window import EdgeCount
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_statistics.application.counter import Counter, CounterSettings
@@ -247,6 +248,14 @@ def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
     assert windows.streams() == {"s", "t", "u"}
     windows.take("p", None)
     assert windows.streams() == {"t", "u"}
+
+
+def test_where_patterns_count_edges_the_window_is_as_long_as_it_may_be() -> None:
+    windows = Windows(Duration(10, "s"))
+    windows.take("p", Reads((S,), Reach(EdgeCount(500)), None, ()))
+    assert windows.ticks(S, TimeUnit.MILLISECOND) == 10_000
+    windows.take("q", Reads((S,), Reach(Duration(1, "s")), None, ()))
+    assert windows.ticks(S, TimeUnit.MILLISECOND) == 1_000
 
 
 @pytest.mark.parametrize("crashes", [False, True])

@@ -30,7 +30,14 @@ from graphtide_preprocess.application.letters import Letters
 from graphtide_preprocess.application.publishing import following
 from graphtide_preprocess.domain.arrival import in_order_of_arrival
 from graphtide_preprocess.domain.history import History
-from graphtide_preprocess.domain.registered import longest_window, most_edges, used_attributes, used_labels, wish
+from graphtide_preprocess.domain.registered import (
+    counted_window,
+    longest_window,
+    most_edges,
+    used_attributes,
+    used_labels,
+    wish,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -185,7 +192,7 @@ class StreamOrder:
         """Remember for as long as patterns ask for."""
         window, edges = max(longest_window(head.wishes), self._task.remember), most_edges(head.wishes)
         counting = self._task.counting
-        counted = min(counting.most_ticks, longest_window(head.wishes)) if counting is not None and head.wishes else 0
+        counted = 0 if counting is None else min(counting.most_ticks, counted_window(head.wishes, counting.most_ticks))
         if (window, counted, edges) != (self._history.window, self._history.counted, self._history.edges):
             self._history = History(self._symbols, window, counted, head.sequencer.epoch, edges)
             self._history.catch_up(later(kept.sent, head.sent, 0))

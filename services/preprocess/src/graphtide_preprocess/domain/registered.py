@@ -47,6 +47,11 @@ def longest_window(wishes: Mapping[str, Wish]) -> int:
     return max((each.window for each in wishes.values()), default=0)
 
 
+def counted_window(wishes: Mapping[str, Wish], most: int) -> int:
+    """Return the ticks of the window to be counted: the longest, or the most where all patterns count edges."""
+    return longest_window(wishes) or (most if most_edges(wishes) else 0)
+
+
 def most_edges(wishes: Mapping[str, Wish]) -> int:
     """Return the most edges that a pattern counts; 0 where none does."""
     return max((each.edges for each in wishes.values()), default=0)

@@ -1,4 +1,7 @@
-"""How long a window of each stream is counted: the longest reach of a pattern on it, up to a bound."""
+"""How long a window of each stream is counted: the longest reach of a pattern on it, up to a bound.
+
+Where all patterns count edges, no time is asked for, and the bound is taken: labels are as frequent there as anywhere.
+"""
 
 from __future__ import annotations
 
@@ -34,4 +37,7 @@ class Windows:
 
     def ticks(self, stream: StreamName, unit: TimeUnit) -> int:
         """Return the ticks of a stream's window."""
-        return min(self.most.ticks_at_least(unit), max(1, self._reaches.longest(stream, unit)))
+        most, longest = self.most.ticks_at_least(unit), self._reaches.longest(stream, unit)
+        if not longest and self._reaches.most_edges(stream):
+            return most
+        return min(most, max(1, longest))
