@@ -270,7 +270,7 @@ impl EdgeStore {
             && let Some((edge, stored)) = self.oldest()
             && edge.is_late()
         {
-            if stored.ts >= alive_from.ts || self.late.get(edge).edges >= alive_from.edges {
+            if stored.ts >= alive_from.ts || (self.counts && self.late.get(edge).edges >= alive_from.edges) {
                 return None;
             }
             self.deleted.remove(&edge.0);
@@ -442,6 +442,11 @@ mod tests {
         assert_eq!(came(&store, edges[0]), (1, 7));
         let late = store.push_late((1, 0), (Vertex(0), Vertex(1)), IdRef::Made(0), []);
         assert_eq!(came(&store, late), (1, i64::MIN), "nobody counted it when it came");
+        store.settle_late();
+        store.number_at(late, 8);
+        assert_eq!(came(&store, late), (1, 8));
+        let mut leaves = |edges| store.pop_expired(Now { ts: 2, edges }).is_some();
+        assert_eq!([leaves(8), leaves(9), leaves(9)], [false, true, true], "the late one stands before the other of its time");
     }
 
     #[test]
