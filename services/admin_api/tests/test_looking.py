@@ -185,7 +185,7 @@ def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployme
     late = Counted(10_000, 9_990, 2)
     told = StreamFigures(3, 2**62, 2**62 + 5, late, late)
     place = PartitionPosition(7, 7)
-    committed = {TopicPartition(TOPICS.raw(S), 1): place.position(told, 8, {})}
+    committed = {TopicPartition(TOPICS.raw(S), 1): place.position(told, 8, 8, {})}
     transactor = deployment.log.transactor(sequencer_of(TOPICS, S))
     transactor.open()
     transactor.begin()

@@ -142,7 +142,7 @@ def test_describe_shows_how_the_stream_stands_and_what_helps(there: There) -> No
     assert "edges:" not in there.run("describe", "p")
     there.log.admin().ensure(TOPICS.of_stream(StreamName("s")))
     late = Counted(10_000, 9_990, 2)
-    position = PartitionPosition().position(StreamFigures(1, 90, 95, late, late), 8, {})
+    position = PartitionPosition().position(StreamFigures(1, 90, 95, late, late), 8, 8, {})
     transactor = there.log.transactor(sequencer_of(TOPICS, StreamName("s")))
     transactor.open()
     transactor.begin()
