@@ -15,13 +15,14 @@ from graphtide_core.window import longest
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse
-from graphtide_query.families import FAMILIES, Wish, family_of
+from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
+from graphtide_testing.wishes import every_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,13 +40,6 @@ COUNTED = st.one_of(patterns(TINY), patterns(WIDE))
 TIES = StreamShape(gaps=(0,), duplicates=False)
 """All records at one time."""
 SEEDS = st.integers(0, 2**32)
-
-
-def every_plan(pattern: SubgraphPattern) -> list[Plan]:
-    engines = family_of(pattern).engines
-    wishes = [Wish.of(engine.name, variant) for engine in engines for variant in engine.variants]
-    wishes += [Wish(engine.name) for engine in engines if not engine.variants]
-    return [plan(pattern, wish) for wish in wishes]
 
 
 def simulated(found: Found) -> tuple[object, ...]:

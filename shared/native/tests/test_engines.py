@@ -8,40 +8,30 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.ids import PatternName
-from graphtide_core.plans import Storage
 from graphtide_native.spec import Concurrency
-from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
+from graphtide_testing.wishes import said, wishes
 from hypothesis import given
 
 if TYPE_CHECKING:
     from graphtide_core.edge import Edge
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import Plan
+    from graphtide_query.families import Wish
 
-SEQUENTIAL = [
-    ("timing", Storage.MS_DAG),
-    ("timing", Storage.MS_TREE),
-    ("timing", Storage.INDEPENDENT),
-    ("re-search", Storage.MS_DAG),
-    ("filtering", Storage.MS_DAG),
-]
+WISHES = [wish for wish in wishes("isomorphism") if wish.engine != "sj-tree"]
+"""Those of `sj-tree` are compared in a file of their own, over decompositions that are drawn as well."""
 CONCURRENT = [Concurrency(2), Concurrency(3), Concurrency(4, "all")]
 
 
-def planned(pattern: SubgraphPattern, engine: str, storage: Storage) -> Plan:
-    return plan(pattern, Wish(engine, {"timing": storage.value}))
-
-
-@pytest.mark.parametrize(("engine", "storage"), SEQUENTIAL)
+@pytest.mark.parametrize("wish", WISHES, ids=said)
 @given(pattern=patterns(), edges=edge_streams())
 def test_reports_what_the_oracle_reports_after_every_record(
-    engine: str, storage: Storage, pattern: SubgraphPattern, edges: tuple[Edge, ...]
+    wish: Wish, pattern: SubgraphPattern, edges: tuple[Edge, ...]
 ) -> None:
-    oracle, feed = SubgraphOracle(pattern), Feed(planned(pattern, engine, storage))
+    oracle, feed = SubgraphOracle(pattern), Feed(plan(pattern, wish))
     for edge in edges:
         assert feed.push(edge) == sorted(oracle.push(edge))
 
@@ -55,8 +45,8 @@ def test_several_threads_report_what_the_oracle_reports(
     assert feed.push(*edges) == sorted(SubgraphOracle(pattern).run(edges))
 
 
-@pytest.mark.parametrize(("engine", "storage"), SEQUENTIAL)
-def test_dense_streams_without_deletions(engine: str, storage: Storage) -> None:
+@pytest.mark.parametrize("wish", WISHES, ids=said)
+def test_dense_streams_without_deletions(wish: Wish) -> None:
     """Many matches: few vertices, few labels, long streams."""
     shape = PatternShape(max_edges=4)
     total = 0
@@ -64,7 +54,7 @@ def test_dense_streams_without_deletions(engine: str, storage: Storage) -> None:
         rng = random.Random(seed)
         pattern = random_pattern(rng, shape)
         edges = random_stream(rng, StreamShape(deletions=False, duplicates=False))
-        oracle, feed = SubgraphOracle(pattern), Feed(planned(pattern, engine, storage), deletions=False)
+        oracle, feed = SubgraphOracle(pattern), Feed(plan(pattern, wish), deletions=False)
         for edge in edges:
             expected = sorted(oracle.push(edge))
             total += len(expected)
@@ -80,8 +70,8 @@ def test_long_random_run(first: int) -> None:
         pattern, edges = random_pattern(rng), random_stream(rng)
         oracle = SubgraphOracle(pattern)
         expected = [sorted(oracle.push(edge)) for edge in edges]
-        for engine, storage in SEQUENTIAL:
-            assert Feed(planned(pattern, engine, storage)).one_by_one(edges) == expected, f"seed {seed}, {engine}, {storage}"
+        for wish in WISHES:
+            assert Feed(plan(pattern, wish)).one_by_one(edges) == expected, f"seed {seed}, {said(wish)}"
 
 
 @given(pattern=patterns(), edges=edge_streams())

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse
-from graphtide_query.families import FAMILIES, Wish
+from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.wishes import some_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,16 +31,6 @@ if TYPE_CHECKING:
     from graphtide_core.plans import Plan
     from graphtide_native.records import EdgeBatch
     from graphtide_testing.found import Found
-
-
-def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
-    match rng.choice(FAMILIES["isomorphism"].names):
-        case "timing":
-            return plan(pattern, Wish.of("timing", rng.choice(list(Storage)).value))
-        case "sj-tree":
-            return plan(pattern, Wish.of("sj-tree", rng.choice(list(SjTreeStrategy)).value))
-        case engine:
-            return plan(pattern, engine)
 
 
 class Alone:

@@ -8,33 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse
-from graphtide_query.families import FAMILIES, Wish
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
+from graphtide_testing.wishes import some_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import Plan
 
 SEEDS = st.integers(0, 2**32)
-
-
-def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
-    match rng.choice(FAMILIES["isomorphism"].names):
-        case "timing":
-            return plan(pattern, Wish.of("timing", rng.choice(list(Storage)).value))
-        case "sj-tree":
-            return plan(pattern, Wish.of("sj-tree", rng.choice(list(SjTreeStrategy)).value))
-        case engine:
-            return plan(pattern, engine)
 
 
 @given(pattern=patterns(), edges=edge_streams(), seed=SEEDS)

@@ -11,7 +11,7 @@ import pytest
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex, SubgraphPattern
-from graphtide_core.plans import FilteringPlan, Plan, SearchPlan, SjTreePlan, SjTreeStrategy, TimingPlan
+from graphtide_core.plans import FilteringPlan, Plan, SearchPlan, SjTreePlan, TimingPlan
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
 from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError
@@ -20,6 +20,7 @@ from graphtide_query.families import AUTO, FAMILIES, Wish
 from graphtide_query.planner import plan
 from graphtide_query.worth import cost
 from graphtide_testing.strategies import PatternShape, patterns
+from graphtide_testing.wishes import wishes
 from hypothesis import given
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ ORDERS: dict[str, Callable[[int], list[tuple[int, int]]]] = {
     "layers": lambda edges: [(one, two) for one in range(edges) for two in range(edges) if one % 4 + 1 == two % 4],
     "one before all": lambda edges: [(0, place) for place in range(1, edges)],
 }
-WISHES = [
-    *(Wish(engine) for engine in (*FAMILIES["isomorphism"].names, AUTO)),
-    *(Wish.of("sj-tree", strategy.value) for strategy in SjTreeStrategy),
-]
+WISHES = [Wish(AUTO), Wish("sj-tree"), *wishes("isomorphism")]
 
 
 def counted() -> StatisticsSnapshot:

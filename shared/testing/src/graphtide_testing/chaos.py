@@ -32,6 +32,7 @@ from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.match import MatchKind
 from graphtide_native.records import ArrowDecoder, Symbols
+from graphtide_query.families import AUTO, FAMILIES
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire import control, matches
@@ -51,9 +52,9 @@ if TYPE_CHECKING:
 STREAM: Final = StreamName("s")
 NAMES: Final = tuple(f"p{number}" for number in range(12))
 ENGINES: Final = {
-    "": ("auto", "timing", "sj-tree", "filtering", "re-search"),
-    " UNDER DUAL SIMULATION REPORT INSTANCES": ("auto", "ddst-coloring", "ddst-signature"),
-    " UNDER DUAL SIMULATION REPORT CHANGES": ("auto", "ddst-coloring", "ddst-signature"),
+    "": (AUTO, *FAMILIES["isomorphism"].names),
+    " UNDER DUAL SIMULATION REPORT INSTANCES": (AUTO, "ddst-coloring", "ddst-signature"),
+    " UNDER DUAL SIMULATION REPORT CHANGES": (AUTO, "ddst-coloring", "ddst-signature"),
 }
 """Semantics under which each edge that follows another completes one match, and engines of each."""
 

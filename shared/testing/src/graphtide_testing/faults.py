@@ -19,6 +19,7 @@ import httpx2
 import redis
 from graphtide_core.errors import GraphtideError
 from graphtide_core.ids import StreamName
+from graphtide_query.families import AUTO, FAMILIES
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 
 from graphtide_testing.adversary import star
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from graphtide_testing.fleet import Fleet
     from graphtide_testing.slow_clients import SlowClients
 
-ENGINES: Final = ("auto", "timing", "sj-tree", "filtering", "re-search")
+ENGINES: Final = (AUTO, *FAMILIES["isomorphism"].names)
 POLICIES: Final = ("fail", "pause", "shed")
 BYSTANDERS: Final = tuple(f"bystander{number}" for number in range(3))
 LIMITED_SECONDS: Final = 180.0

@@ -1,0 +1,40 @@
+"""Every way to plan the patterns of a family: its engines, each in all its variants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_query.families import FAMILIES, Wish, family_of
+from graphtide_query.planner import plan
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans import Plan
+
+
+def wishes(family: str) -> list[Wish]:
+    """Return a wish for every engine of a family, in each of its variants."""
+    engines = FAMILIES[family].engines
+    return [
+        Wish(engine.name) if variant is None else Wish.of(engine.name, variant)
+        for engine in engines
+        for variant in engine.variants or (None,)
+    ]
+
+
+def said(wish: Wish) -> str:
+    """Return a wish as the name of a test has it."""
+    return " ".join((wish.engine, *wish.variants.values()))
+
+
+def every_plan(pattern: SubgraphPattern) -> list[Plan]:
+    """Return the plans of a pattern, one for each of these wishes."""
+    return [plan(pattern, wish) for wish in wishes(family_of(pattern).name)]
+
+
+def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
+    """Return one of those plans; each engine is as likely as any other."""
+    engine = rng.choice(family_of(pattern).engines)
+    return plan(pattern, Wish.of(engine.name, rng.choice(engine.variants)) if engine.variants else engine.name)
