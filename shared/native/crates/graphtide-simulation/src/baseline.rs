@@ -4,8 +4,8 @@
 //! Cost: at least linear in the window for each edge, see [`crate::fixpoint`].
 //! Source: paper 000, algorithm DDST.
 
-use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
+use crate::question::{Means, Question};
 
 /// Finds the match component of an edge.
 pub(crate) fn verify(question: &Question<'_>, means: &mut Means<'_, '_, '_>) -> Option<usize> {

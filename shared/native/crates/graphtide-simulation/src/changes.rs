@@ -14,11 +14,11 @@ use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use smallvec::SmallVec;
 
-use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
 use crate::found::{Found, Kind};
 use crate::numbered::{Number, Numbered};
 use crate::pattern::{Pattern, bits};
+use crate::question::{Means, Question};
 use crate::window::Window;
 
 /// In no component.

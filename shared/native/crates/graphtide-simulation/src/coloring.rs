@@ -21,7 +21,6 @@
 mod example_7;
 
 use crate::candidates::Candidates;
-use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
 use crate::funnel::Funnel;
 use crate::incidence::Incidence;
@@ -29,6 +28,7 @@ use crate::masters::{MasterId, Masters};
 use crate::nearby;
 use crate::numbered::Number;
 use crate::pattern::{Demand, IN, OUT, Pattern, SIDES};
+use crate::question::{Means, Question};
 use crate::window::{Held, Place, Window};
 use crate::work::Work;
 

@@ -2,34 +2,14 @@
 
 use crate::baseline;
 use crate::coloring::Coloring;
-use crate::fixpoint::Fixpoint;
 use crate::funnel::Funnel;
-use crate::nearby::Look;
 use crate::numbered::Number;
 use crate::pattern::Pattern;
 use crate::query::{Query, QueryError, Variant};
+use crate::question::{Means, Question};
 use crate::signature::Signature;
 use crate::window::Window;
 use crate::work::Work;
-
-/// A held edge whose component is asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Question<'a> {
-    pub pattern: &'a Pattern,
-    pub window: &'a Window,
-    pub number: Number,
-    /// The query edges it could match: the newest of all has none after it.
-    pub may_match: u64,
-}
-
-/// What a search needs besides: space, an allowance, and someone who counts.
-#[derive(Debug)]
-pub(crate) struct Means<'a, 'm, 'p> {
-    pub fixpoint: &'a mut Fixpoint,
-    pub look: &'a mut Look,
-    pub work: Work<'m, 'p>,
-    pub funnel: &'a mut Funnel,
-}
 
 /// One of the engines.
 #[derive(Debug)]

@@ -6,9 +6,9 @@
 //! Cost: O(1) to link and to unlink an edge; O(edges) to gather them.
 
 use crate::candidates::Candidates;
-use crate::engine::Question;
 use crate::numbered::{NONE, Number, Numbered};
 use crate::pattern::{IN, SIDES};
+use crate::question::Question;
 use crate::window::{Held, Place, Window};
 use crate::work::Work;
 

@@ -23,6 +23,7 @@ mod numbered;
 mod pattern;
 mod probe;
 mod query;
+mod question;
 mod schedule;
 mod signature;
 pub mod simulated;

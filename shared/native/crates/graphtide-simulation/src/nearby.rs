@@ -8,8 +8,8 @@
 //! more than a few times the match before it.
 
 use crate::candidates::Candidates;
-use crate::engine::{Means, Question};
 use crate::fixpoint::Settled;
+use crate::question::{Means, Question};
 use crate::work::Work;
 
 /// Edges that a search looks at first.

@@ -31,13 +31,13 @@
 mod printed;
 
 use crate::candidates::Candidates;
-use crate::engine::{Means, Question};
 use crate::funnel::Funnel;
 use crate::incidence::Incidence;
 use crate::nearby;
 use crate::numbered::Number;
 use crate::pattern::{IN, OUT, Pattern, SIDES, bits};
 use crate::query::{Query, QueryError};
+use crate::question::{Means, Question};
 use crate::window::{Held, Place, Window};
 use crate::words::{Remainders, Words};
 use crate::work::Work;

@@ -13,7 +13,7 @@ use graphtide_graph::store::EdgeRef;
 use smallvec::SmallVec;
 
 use crate::changes::{Changes, pairs};
-use crate::engine::{Engine, Means, Question};
+use crate::engine::Engine;
 use crate::fixpoint::Fixpoint;
 use crate::found::{Found, Kind};
 use crate::funnel::Funnel;
@@ -22,6 +22,7 @@ use crate::numbered::Number;
 use crate::pattern::Pattern;
 use crate::probe::Probe;
 use crate::query::{Arrival, Limits, Outcome, Query, QueryError, Report, Variant};
+use crate::question::{Means, Question};
 use crate::window::{Held, Window};
 use crate::work::Work;
 
