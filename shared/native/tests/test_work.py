@@ -13,7 +13,6 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
-from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.matcher import Matcher, Totals
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
@@ -25,6 +24,7 @@ from graphtide_testing.found import key
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import PatternShape, StreamShape, random_pattern, random_stream
+from graphtide_testing.wishes import wishes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,14 +34,8 @@ if TYPE_CHECKING:
     from graphtide_native import _native
     from graphtide_native.records import EdgeBatch
 
-WAYS: Final = [
-    *(("timing", {"storage": storage}, Concurrency()) for storage in Storage),
-    *(("sj-tree", {"strategy": strategy}, Concurrency()) for strategy in SjTreeStrategy),
-    ("re-search", {}, Concurrency()),
-    ("filtering", {}, Concurrency()),
-    ("timing", {}, Concurrency(2)),
-]
-"""Engine, variant and threads."""
+WAYS: Final = [*((wish, Concurrency()) for wish in wishes("isomorphism")), (Wish("timing"), Concurrency(2))]
+"""Engine and variant, and threads."""
 
 DENSE: Final = StreamShape(
     nameless=False,
@@ -96,13 +90,9 @@ class Pass:
         return [found for part in self.matcher.push(self.batch(edges)) for found in part if isinstance(found, SubgraphMatch)]
 
 
-def planned(pattern: SubgraphPattern, engine: str, variant: dict[str, object]) -> Plan:
-    return plan(pattern, engine, unit=TimeUnit.MILLISECOND, **variant)  # type: ignore[arg-type]  # as `WAYS` has it
-
-
-@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
-def test_a_search_without_end_is_ended_at_once(engine: str, variant: dict[str, object], concurrency: Concurrency) -> None:
-    work = Pass([planned(parsed(STAR), engine, variant)], concurrency=concurrency)
+@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+def test_a_search_without_end_is_ended_at_once(wish: Wish, concurrency: Concurrency) -> None:
+    work = Pass([plan(parsed(STAR), wish)], concurrency=concurrency)
     started = time.monotonic()
     with pytest.raises(CutShortError) as ended:
         list(work.matcher.push(work.batch(hub(3_000)), is_cancelled=lambda: time.monotonic() - started > 0.2))
@@ -111,10 +101,10 @@ def test_a_search_without_end_is_ended_at_once(engine: str, variant: dict[str, o
     assert ended.value.work > 0
 
 
-@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
-def test_a_matcher_goes_on_after_it_was_stopped(engine: str, variant: dict[str, object], concurrency: Concurrency) -> None:
+@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+def test_a_matcher_goes_on_after_it_was_stopped(wish: Wish, concurrency: Concurrency) -> None:
     """Whatever still ends when `push` is back takes nothing from the records after."""
-    star, chain = planned(parsed(STAR), engine, variant), planned(parsed(CHAIN), engine, variant)
+    star, chain = plan(parsed(STAR), wish), plan(parsed(CHAIN), wish)
     work = Pass([star, chain], concurrency=concurrency)
     started = time.monotonic()
     with pytest.raises(CutShortError):
@@ -130,8 +120,8 @@ def totals(work: Pass, concurrency: Concurrency) -> Totals:
     return found if concurrency.threads == 1 else replace(found, peak_partial_matches=0, peak_state_bytes=0)
 
 
-@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
-def test_turns_change_nothing(engine: str, variant: dict[str, object], concurrency: Concurrency) -> None:
+@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+def test_turns_change_nothing(wish: Wish, concurrency: Concurrency) -> None:
     """Turns of no length: work pauses whenever it looks whether to."""
     turns = 0
 
@@ -144,20 +134,18 @@ def test_turns_change_nothing(engine: str, variant: dict[str, object], concurren
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))
         edges = random_stream(rng, DENSE)
-        whole = Pass([planned(pattern, engine, variant)], concurrency=concurrency, deletions=True)
-        turned = Pass([planned(pattern, engine, variant)], concurrency=concurrency, deletions=True, turn_seconds=0.0)
+        whole = Pass([plan(pattern, wish)], concurrency=concurrency, deletions=True)
+        turned = Pass([plan(pattern, wish)], concurrency=concurrency, deletions=True, turn_seconds=0.0)
         expected = whole.push(edges)
         parts = turned.matcher.push(turned.batch(edges), most=50, is_cancelled=counted)
         assert [found for part in parts for found in part] == expected
         assert totals(turned, concurrency) == totals(whole, concurrency)
-    assert turns > 0 or engine == "filtering"
+    assert turns > 0 or wish.engine == "filtering"
 
 
-@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
-def test_a_pattern_at_its_limit_sheds_and_the_others_stay_exact(
-    engine: str, variant: dict[str, object], concurrency: Concurrency
-) -> None:
-    star, chain = planned(parsed(STAR.replace(NEVER, "")), engine, variant), planned(parsed(CHAIN), engine, variant)
+@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+def test_a_pattern_at_its_limit_sheds_and_the_others_stay_exact(wish: Wish, concurrency: Concurrency) -> None:
+    star, chain = plan(parsed(STAR.replace(NEVER, "")), wish), plan(parsed(CHAIN), wish)
     limits = [Limits(work=20, policy="shed", partial_matches=20_000), Limits(work=200)]
     edges = [*hub(40), edge(40, "v3", "w", "y"), *hub(40, 41), edge(81, "v5", "w", "y")]
     work = Pass([star, chain], concurrency=concurrency, limits=limits, deletions=True)
@@ -180,16 +168,14 @@ def is_a_star(match: SubgraphMatch, edges: Sequence[Edge]) -> bool:
     return all(known[each].source == "hub" for each in match.edges.values()) and len(set(targets)) == len(targets)
 
 
-@pytest.mark.parametrize(("engine", "variant", "concurrency"), WAYS, ids=str)
-def test_what_was_stored_before_a_cut_is_true_after_it(
-    engine: str, variant: dict[str, object], concurrency: Concurrency
-) -> None:
+@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+def test_what_was_stored_before_a_cut_is_true_after_it(wish: Wish, concurrency: Concurrency) -> None:
     for seed in range(8):
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))
         edges = random_stream(rng, DENSE)
         limits = Limits(work=1, policy="shed")
-        work = Pass([planned(pattern, engine, variant)], concurrency=concurrency, deletions=True, limits=limits)
+        work = Pass([plan(pattern, wish)], concurrency=concurrency, deletions=True, limits=limits)
         reported: set[tuple[object, ...]] = set()
         true = SubgraphOracle(pattern)
         for each in edges:
