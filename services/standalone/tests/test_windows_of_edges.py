@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import graphtide
 import pytest
 from graphtide.cli.app import app
-from graphtide_core.errors import InvalidPatternError
+from graphtide_core.errors import InvalidQueryError
 from graphtide_query.families import FAMILIES
 from typer.testing import CliRunner
 
@@ -102,5 +102,5 @@ def test_a_near_miss_says_that_edges_pushed_it_out(payments: Path, round_trip: P
 
 def test_backfill_says_why_it_cannot_match_such_a_pattern(payments: Path, round_trip: Path) -> None:
     done = CliRunner().invoke(app, ["backfill", str(round_trip), str(payments)])
-    assert isinstance(done.exception, InvalidPatternError)
-    assert "has a window of edges, WINDOW 3 EDGES, which no time bounds" in str(done.exception)
+    assert isinstance(done.exception, InvalidQueryError)
+    assert "searched in slices of time, and 'round_trip' has a window of edges, WINDOW 3 EDGES" in str(done.exception)

@@ -27,7 +27,7 @@ from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.host_world import TOPICS, World
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
 from graphtide_wire import control
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
 @pytest.mark.parametrize("family", ["isomorphism", "simulation"])
 @pytest.mark.parametrize("deletions", [True, False])
 @pytest.mark.parametrize("is_slow", [True, False])
+@settings(max_examples=settings().max_examples // 3)
 @given(seed=st.integers(0, 2**32))
 def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
     *, family: str, deletions: bool, is_slow: bool, seed: int

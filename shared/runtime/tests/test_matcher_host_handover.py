@@ -24,7 +24,7 @@ from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.host_world import TOPICS, World
 from graphtide_testing.watched import WatchedLog
 from graphtide_wire.control import HostName
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ def one_at_a_time() -> Iterator[None]:
 @pytest.mark.parametrize("family", ["isomorphism", "simulation"])
 @pytest.mark.parametrize("deletions", [True, False])
 @pytest.mark.parametrize("is_slow", [True, False])
+@settings(max_examples=settings().max_examples // 3)
 @given(seed=st.integers(0, 2**32))
 def test_plans_move_to_and_fro_and_each_match_is_reported_once_whenever_a_host_is_killed(
     *, family: str, deletions: bool, is_slow: bool, seed: int

@@ -275,5 +275,5 @@ class SequencingWorker:
         if self._dirty_since is not None:
             self._commit()
         self._windows = ticks, edges = self._registered.longest
-        _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=ticks, edges=edges)
+        _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=ticks, window_edges=edges)
         self._know_duplicates(reader, {self._places[number]: offset for number, offset in self._stream_sequencer.next.items()})
