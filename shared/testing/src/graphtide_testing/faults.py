@@ -99,10 +99,12 @@ class Faults:
             *(self._register,) * 3,
             self._simulate,
         )
+        left: list[Callable[[Random, float], None]] = []
         while not is_over.is_set():
             chance = Random(f"{self.seed}-{step}")  # noqa: S311 - a story, no secret
-            kind = chance.choice(kinds)
-            kind(chance, time.monotonic() - begun)
+            # All in turns, in another order each time: a short run has faults of all kinds, too.
+            left = left or chance.sample(kinds, len(kinds))
+            left.pop()(chance, time.monotonic() - begun)
             self.wrong += [f"{name} ended by itself" for name in self.fleet.start_ended()]
             is_over.wait(chance.expovariate(1 / _BETWEEN_SECONDS))
             step += 1
