@@ -1,7 +1,7 @@
 //! Matches on their way out: rows of references while the window still holds their edges, then batches that own their texts.
 //!
-//! A row is as wide as its pattern, or a [component](component) of any size. Rows become a [`MatchBatch`] before the store lets go of an edge that was alive when they
-//! were found.
+//! A row is as wide as its pattern, or a [component](component) of any size. Rows become a [`MatchBatch`] before the store lets go
+//! of an edge that was alive when they were found.
 
 mod component;
 
