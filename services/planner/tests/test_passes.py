@@ -27,6 +27,21 @@ def test_a_pattern_counts_in_its_own_company_once_wherever_it_is_looked_at() -> 
     assert passes.company("p", HERE, "timing") == Company(2, 1)
 
 
+def test_patterns_of_one_unit_are_one_to_others() -> None:
+    passes = Passes()
+    for name in ("p", "q", "r"):
+        passes.join(name, HERE, "timing", "alike")
+    passes.join("s", HERE, "timing")
+    assert passes.company("s", HERE, "timing") == Company(2, 2)
+    assert passes.company("p", HERE, "timing") == Company(2, 2)
+    assert passes.company("new", HERE, "timing") == Company(3, 3)
+    passes.leave("p")
+    passes.leave("q")
+    assert passes.company("s", HERE, "timing") == Company(2, 2)
+    passes.leave("r")
+    assert passes.company("s", HERE, "timing") == Company(1, 1)
+
+
 def test_patterns_are_crowded_whenever_those_of_their_engine_are_twice_as_many() -> None:
     passes = Passes()
     passes.join("elsewhere", THERE, "timing")

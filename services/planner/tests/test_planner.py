@@ -41,7 +41,19 @@ FAST = Rounds(linger_seconds=0.0, most_patterns=2)
 
 
 def text(name: str, stream: str = "s") -> str:
-    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:l]->(c) ORDER x < y ON {stream} WINDOW 100"
+    """A pattern that is like no other whose name has another number."""
+    number = int("".join(filter(str.isdigit, name)) or 0)
+    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:l]->(c) ORDER x < y ON {stream} WINDOW {100 + number}"
+
+
+def like(name: str, engine: str = "timing", **changes: Any) -> control.PatternRecord:
+    """A registration of a pattern that is equal but for its names to all others of this."""
+    return registration(alike(name), AT, **{"start": 10, "options": control.PatternOptions(engine), **changes})
+
+
+def alike(name: str) -> str:
+    """A pattern that is like all others of this text, with parts of its own names."""
+    return f"PATTERN {name} MATCH (a{name})-[x{name}:k]->(b)-[y:l]->(c) ORDER x{name} < y ON s WINDOW 50"
 
 
 def pattern(name: str = "p", **changes: Any) -> control.PatternRecord:
@@ -237,6 +249,58 @@ def test_patterns_spread_over_the_shards_of_a_service(world: World) -> None:
         world.register(pattern(f"p{number}", text=text(f"p{number}")))
     world.settle()
     assert sorted(plan.shard for plan in world.plans().values()) == [0, 0, 1, 1]
+
+
+def test_patterns_that_are_equal_but_for_their_names_have_one_plan_on_one_host(world: World) -> None:
+    for number in range(6):
+        world.register(like(f"p{number}", "auto"))
+    world.register(like("q", "filtering"))
+    world.register(like("r", "auto", limits=control.LimitsForm(partial_matches=7)))
+    world.register(registration(alike("s") + "0", AT, start=10))
+    world.settle()
+    plans = world.plans()
+    assert len({(plans[f"p{number}"].shard, plans[f"p{number}"].plan) for number in range(6)}) == 1
+    assert {plans[name].shard for name in "qrs"} - {plans["p0"].shard}, "others are spread"
+    # A new one goes where those like it are, though it is the more loaded shard, and without a look at the stream.
+    world.register(like("a", "auto"))
+    world.count(snapshot("k"))
+    world.settle()
+    world.count(snapshot("l", 2))
+    world.settle()
+    moved = world.plans()
+    assert moved["p0"].plan.physical != plans["p0"].plan.physical
+    names = ["a", *(f"p{number}" for number in range(6))]
+    assert len({(moved[name].service, moved[name].shard, moved[name].plan.physical) for name in names}) == 1
+
+
+def test_whoever_follows_another_is_looked_at_again_when_that_one_has_another_plan(world: World) -> None:
+    for name in "abc":
+        world.register(like(name))
+    world.settle()
+    for name in "bc":
+        world.register(like(name, "auto"))
+    world.settle()
+    # What was asked of the first is not what is asked of the others.
+    world.register(like("a", "filtering"))
+    world.settle()
+    world.delete("b")
+    world.settle()
+    assert {name: plan.engine for name, plan in world.plans().items()} == {"a": "filtering", "c": "timing"}
+
+
+def test_a_host_bears_the_load_of_equal_patterns_once() -> None:
+    known = Known()
+    for number, (cost, written) in enumerate([(3.0, alike), (5.0, alike), (7.0, text), (2.0, alike)]):
+        name = f"p{number}"
+        plan = msgspec.structs.replace(planned_at(name, 0, cost), pattern=control.PatternText(written(name)))
+        known.take_plan(name, plan)
+    host = HostId("matcher_timing", 0)
+    assert known.load(host) == 12_000
+    known.take_plan("p1", None)
+    assert known.load(host) == 10_000
+    for name in ("p0", "p2", "p3"):
+        known.take_plan(name, None)
+    assert known.load(host) == 0
 
 
 @pytest.mark.parametrize(
@@ -441,7 +505,7 @@ def test_rubbish_in_the_topic_of_plans_is_put_right(world: World) -> None:
 
 
 def test_a_plan_that_was_spoilt_while_the_planner_was_down_goes_on_at_its_host(world: World) -> None:
-    world.register(pattern("a", text=text("a")))
+    world.register(registration(text("a1"), AT, start=10))
     world.register(pattern())
     world.settle()
     assert world.plans()["p"].shard == 1

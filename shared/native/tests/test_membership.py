@@ -7,79 +7,20 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.edge import Edge, Operation
-from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
 from graphtide_native.matcher import Matcher
-from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
-from graphtide_testing.found import keys
-from graphtide_testing.oracles.subgraph import SubgraphOracle
-from graphtide_testing.records import to_json_lines
+from graphtide_testing.members import Alone, Members, chained
 from graphtide_testing.wishes import some_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import Plan
-    from graphtide_native.records import EdgeBatch
-    from graphtide_testing.found import Found
-
-
-class Alone:
-    """What a pattern finds by itself; of matches before it was told of, no retraction is told either."""
-
-    def __init__(self, pattern: SubgraphPattern, untold: Sequence[Edge], told: Sequence[Edge]) -> None:
-        self._oracle = SubgraphOracle(pattern)
-        self._untold = {(found.edges, found.vertices) for edge in untold for found in self._oracle.push(edge)}
-        for edge in told:
-            self._oracle.push(edge)
-
-    def push(self, edge: Edge) -> list[Found]:
-        found = self._oracle.push(edge)
-        return [each for each in found if each.kind == "match" or (each.edges, each.vertices) not in self._untold]
-
-
-class Members:
-    """A matcher of a stream whose patterns come and go."""
-
-    def __init__(self, edges: Sequence[Edge], *plans: Plan, deletions: bool = True) -> None:
-        self.edges = edges
-        self.taken = 0
-        self.symbols = Symbols()
-        self.columns = list(columns(plan.pattern for plan in plans))
-        self.matcher = Matcher(plans, self.symbols, self.columns, deletions=deletions, adaptive=True)
-
-    def decoded(self, start: int, stop: int, known: Sequence[str] = "nm") -> EdgeBatch:
-        """Decode edges, of whose attributes some are known."""
-        decoder = JsonLinesDecoder(self.symbols, self.columns, {})
-        # Ids that are made go by the place in the stream.
-        decoder.decode(to_json_lines(self.edges[:start]))
-        edges = (
-            replace(edge, attributes={name: edge.attributes[name] for name in edge.attributes if name in known})
-            for edge in self.edges[start:stop]
-        )
-        before = sum(edge.operation is Operation.INSERT for edge in self.edges[:start])
-        return decoder.decode(to_json_lines(list(edges))).numbered(before)
-
-    def add(self, plan: Plan, start: int, limits: Limits | None = None, known: Sequence[str] = "nm") -> int:
-        """Add a pattern whose matches count as reported from a place in the stream on, with a past that has some attributes."""
-        self.columns += [each for each in columns([plan.pattern]) if each not in self.columns]
-        untold = [self.decoded(0, start // 2, known), self.decoded(start // 2, start, known)]
-        told = [self.decoded(start, self.taken, known)]
-        return self.matcher.add(plan, limits or Limits(), untold=untold, told=told, projected=self.columns)
-
-    def push(self, count: int = 1) -> list[Found]:
-        batch = self.decoded(self.taken, self.taken + count)
-        self.taken += count
-        return keys(found for matches in self.matcher.push(batch) for found in matches)
 
 
 @pytest.mark.parametrize("deletions", [True, False])
@@ -112,12 +53,6 @@ def test_each_pattern_finds_what_it_would_find_alone(deletions: bool, seed: int)
 
 CHAIN = "PATTERN chain MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 1000"
 OTHER = "PATTERN other MATCH (a)-[x:l]->(b)-[y:l]->(c) ORDER x < y ON s WINDOW 1000"
-
-
-def chained(count: int, label: str = "k") -> tuple[Edge, ...]:
-    """Return a path."""
-    places = ((place, VertexId(f"v{place}"), VertexId(f"v{place + 1}")) for place in range(count))
-    return tuple(Edge(EdgeId(f"e{place}"), EventTime(place), source, target, label) for place, source, target in places)
 
 
 def planned(text: str, engine: str = "timing") -> Plan:

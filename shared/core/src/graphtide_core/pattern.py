@@ -5,16 +5,18 @@ Reference: paper 004, Definition 4, with edge labels, predicates and vertex cons
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.order import TimingOrder
-from graphtide_core.predicate import attributes, variables
+from graphtide_core.predicate import attributes, renamed, variables
 from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphtide_core.ids import PatternName, StreamName, VertexId
     from graphtide_core.predicate import Expression
     from graphtide_core.time import Duration, TimeUnit
@@ -213,6 +215,27 @@ class SubgraphPattern:
                 return vertex
         message = f"the pattern has no vertex {name!r}"
         raise LookupError(message)
+
+
+def renamed_pattern(pattern: SubgraphPattern, names: Mapping[str, str]) -> SubgraphPattern:
+    """Return the pattern with other names of its parts; those that `names` lacks keep theirs.
+
+    Raises:
+        InvalidPatternError: two parts would have one name.
+    """
+
+    def new(name: str) -> str:
+        return names.get(name, name)
+
+    return replace(
+        pattern,
+        vertices=tuple(replace(vertex, name=new(vertex.name)) for vertex in pattern.vertices),
+        edges=tuple(
+            replace(edge, name=new(edge.name), source=new(edge.source), target=new(edge.target)) for edge in pattern.edges
+        ),
+        order=TimingOrder(frozenset((new(earlier), new(later)) for earlier, later in pattern.order.before)),
+        predicates=tuple(renamed(predicate, names) for predicate in pattern.predicates),
+    )
 
 
 def components(pattern: SubgraphPattern) -> list[frozenset[str]]:

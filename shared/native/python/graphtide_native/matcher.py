@@ -211,7 +211,6 @@ class Matcher:
             turn_seconds: how long work goes on before Python has the word.
         """
         self._plans: Sequence[Plan] = tuple(plans)
-        self._removed: set[int] = set()
         self._unit, self._projected, self._concurrency = unit, tuple(projected), concurrency or Concurrency()
         if limits is None or isinstance(limits, Limits):
             limits = [limits or Limits()] * len(self._plans)
@@ -348,7 +347,6 @@ class Matcher:
         if not self._native.add(encoded, untold, told, has_begun, residue):
             self._finish()
         number = self._native.added()
-        self._removed.discard(number)
         self._limits[number : number + 1] = [limits]
         self._put(number, plan)
         return number
@@ -360,7 +358,6 @@ class Matcher:
             ValueError: there is no such pattern, or the matcher is not adaptive, or is traced.
         """
         self._native.remove(number)
-        self._removed.add(number)
 
     def _put(self, number: int, plan: Plan) -> None:
         # Batches of matches keep the plans that they were found by.
@@ -407,8 +404,7 @@ class Matcher:
 
     def patterns(self) -> tuple[PatternReport, ...]:
         """Return the counts of every pattern, in the order of their numbers."""
-        told = enumerate(self._native.patterns())
-        return tuple(_report(report) for number, report in told if number not in self._removed)
+        return tuple(_report(report) for report in self._native.patterns())
 
     def changed(self, most: int) -> dict[int, PatternReport]:
         """Return counts that are others than when they were returned last, by the numbers of their patterns, so many at most.

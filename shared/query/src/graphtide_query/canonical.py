@@ -1,4 +1,4 @@
-"""Canonical forms of the one-edge parts of a pattern: equal texts ask the same of a data edge, whatever pattern they are of.
+"""Canonical forms of a pattern and of its one-edge parts: equal texts ask the same of the data, whatever the names are.
 
 What an engine knows of a window follows from the edges that satisfy some query edge by themselves. Two patterns, two plans or
 two hosts share that state as far as their query edges have equal forms.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
-from graphtide_core.pattern import QueryEdge, SubgraphPattern
+from graphtide_core.pattern import QueryEdge, SubgraphPattern, renamed_pattern
 from graphtide_core.predicate import Expression, renamed, variables
 from graphtide_core.time import Duration
 
@@ -30,6 +30,17 @@ def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
     for predicate in pattern.predicates:
         spoken.setdefault(variables(predicate), []).append(predicate)
     return frozenset(_canonical(pattern, edge, spoken) for edge in pattern.edges)
+
+
+def canonical_pattern(pattern: SubgraphPattern) -> str:
+    """Return the canonical form of a pattern: equal ones differ in names and versions alone, and in how their text is written.
+
+    Parts are told apart by their places, so two patterns whose parts come in another order have two forms, whatever they ask.
+    Complexity: O(text).
+    """
+    names = {vertex.name: f"v{place}" for place, vertex in enumerate(pattern.vertices)}
+    names |= {edge.name: f"e{place}" for place, edge in enumerate(pattern.edges)}
+    return print_pattern(renamed_pattern(replace(pattern, name=PatternName("part"), version=1), names))
 
 
 def _canonical(pattern: SubgraphPattern, edge: QueryEdge, spoken: Mapping[frozenset[str], Sequence[Expression]]) -> str:

@@ -127,7 +127,7 @@ class Planner:
         for name in sorted(self._due)[: self._rounds.most_patterns]:
             self._due.discard(name)
             messages += [self._settled(decision) for decision in self._decided(name)]
-        self._due |= self._known.passes.crowded()
+        self._due |= self._known.passes.crowded() | self._known.likes.stirred()
         if messages:
             self._opened.transactor.begin()
             self._opened.transactor.write(messages)

@@ -19,6 +19,8 @@ new one starts where the stream ended when it was registered. So does a pattern 
 nobody, whether or not the deletion was seen by itself. No version reports what is before its own start; one that was replaced
 before it began reports nothing.
 
+Patterns that are equal but for their names are given to one host, with one plan, for it matches them by one engine.
+
 Where a host paused or failed a plan at a limit, the pattern waits for its user: a new version, other limits or another engine.
 """
 
@@ -34,7 +36,7 @@ from graphtide_wire.plan_forms import form_of
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from graphtide_planner.domain.planning import SERVICES, is_better, least_loaded, planned, stream_of
+from graphtide_planner.domain.planning import SERVICES, followed, is_better, least_loaded, planned, stream_of
 
 if TYPE_CHECKING:
     from graphtide_core.plans import Plan
@@ -187,6 +189,11 @@ def _improved(
     record: PatternRecord, running: PlanRecord, standing: StatusRecord | None, known: Known, policy: PlanningPolicy
 ) -> PlanRecord | None:
     """Change a plan whose pattern stays: for other limits, another engine asked for, or a stream that has become another."""
+    first = followed(record, known, policy)
+    if first is not None and _host(first) == _host(running):
+        if first.plan.physical == running.plan.physical and record.limits == running.limits:
+            return None
+        return replace(_next(running, known), engine=first.engine, plan=first.plan, limits=record.limits)
     new = planned(record, known, policy)
     asked = record.options.engine not in (AUTO, running.engine)
     if not asked and not is_better(new, running, known, policy):
@@ -199,17 +206,22 @@ def _improved(
 
 
 def _first(record: PatternRecord, start: int | None, known: Known, policy: PlanningPolicy) -> PlanRecord:
-    """Return the plan that gives a pattern to a host."""
-    new = planned(record, known, policy)
-    service = SERVICES[new.engine]
+    """Return the plan that gives a pattern to a host: that of one like it, with the same plan, else the least loaded one."""
+    first = followed(record, known, policy)
+    if first is not None:
+        engine, plan, host = first.engine, first.plan, _host(first)
+    else:
+        new = planned(record, known, policy)
+        engine, plan, service = new.engine, _form(new), SERVICES[new.engine]
+        host = HostName(service, least_loaded(service, known, policy))
     return PlanRecord(
         name=record.name,
         version=record.version,
         epoch=known.next_epoch(record.name),
-        engine=new.engine,
-        service=service,
-        shard=least_loaded(service, known, policy),
-        plan=_form(new),
+        engine=engine,
+        service=host.service,
+        shard=host.shard,
+        plan=plan,
         pattern=PatternText(record.text),
         desired="running",
         unit=policy.unit.value,
@@ -232,6 +244,10 @@ def _resumed(
     start = _latest(record.start, standing.start)
     goes_on = record.version == running.version and start == standing.start
     return replace(_first(record, start, known, policy), frontier=standing.frontier if goes_on else UNSET)
+
+
+def _host(plan: PlanRecord) -> HostName:
+    return HostName(plan.service, plan.shard)
 
 
 def _told(running: PlanRecord, desired: Desired, known: Known) -> PlanRecord:

@@ -5,13 +5,13 @@ It is a fold of the topics and nothing else, so whoever reads them anew knows th
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
 
+from graphtide_planner.domain.likes import Likes, likeness_of
 from graphtide_planner.domain.movement import Movement
 from graphtide_planner.domain.passes import HostId, Passes, PassId
 from graphtide_planner.domain.readers import Readers
@@ -44,6 +44,7 @@ class Known:
         refusals: what the planner itself said last, of patterns that cannot be planned.
         statistics: the newest snapshot of each stream.
         passes: which patterns run together, by plans published last.
+        likes: which of them are equal but for their names.
         drift: how far a stream must move for all plans on it to be looked at again.
     """
 
@@ -56,10 +57,10 @@ class Known:
     refusals: dict[str, StatusRecord] = field(default_factory=dict)
     statistics: dict[str, StatisticsSnapshot] = field(default_factory=dict)
     passes: Passes = field(default_factory=Passes, init=False)
+    likes: Likes = field(default_factory=Likes, init=False)
     drift: DriftPolicy = field(default_factory=DriftPolicy)
     _readers: Readers = field(default_factory=Readers, init=False)
     _movements: dict[str, Movement] = field(default_factory=dict, init=False)
-    _loads: Counter[HostId] = field(default_factory=Counter, init=False)
 
     def take_pattern(self, name: str, pattern: PatternRecord | None, flaw: str | None = None) -> None:
         """Take a registration; None is a deleted one, or with a flaw one that cannot be read."""
@@ -75,11 +76,11 @@ class Known:
 
     def take_plan(self, name: str, plan: PlanRecord | None) -> None:
         """Take a plan that was published; None is a deleted one."""
-        self._forget_plan(name)
         self.damaged.discard(name)
+        if plan is None or plan.desired != "running":
+            self._forget_plan(name)
         if plan is not None:
             self.plans[name] = plan
-            self._loads[HostId(plan.service, plan.shard)] += _load(plan)
             self.note_epoch(name, plan.epoch)
             self._join(plan)
 
@@ -132,23 +133,26 @@ class Known:
 
     def load(self, host: HostId) -> int:
         """Return the estimated picoseconds an edge that a host's plans cost. Complexity: O(1)."""
-        return self._loads[host]
+        return self.likes.load(host)
 
     def _forget_plan(self, name: str) -> None:
-        plan = self.plans.pop(name, None)
-        if plan is not None:
-            self._loads[HostId(plan.service, plan.shard)] -= _load(plan)
-            self.passes.leave(name)
+        self.plans.pop(name, None)
+        self.likes.remove(name)
+        self.passes.leave(name)
 
     def _join(self, plan: PlanRecord) -> None:
         if plan.desired != "running":
             return
         try:
-            stream = pattern_in(plan.pattern.text).stream
+            stream, likeness = pattern_in(plan.pattern.text).stream, likeness_of(plan.pattern.text, plan.limits)
         except InvalidQueryError:
             # Somebody else wrote it, and no host runs it.
+            self.likes.remove(plan.name)
+            self.passes.leave(plan.name)
             return
-        self.passes.join(plan.name, PassId(stream, HostId(plan.service, plan.shard)), plan.engine)
+        host = HostId(plan.service, plan.shard)
+        self.likes.add(plan.name, likeness, host, plan.plan.physical, _load(plan))
+        self.passes.join(plan.name, PassId(stream, host), plan.engine, likeness)
 
 
 def _standing(status: StatusRecord) -> tuple[int, int, str, int | None]:
@@ -161,7 +165,5 @@ def _load(plan: PlanRecord) -> int:
 
     Among thousands of patterns one costs less than a nanosecond, and still some.
     """
-    if plan.desired != "running":
-        return 0
     picoseconds = plan.plan.considered[0].nanoseconds * 1000 if plan.plan.considered else 0.0
     return max(1, round(min(picoseconds, _MOST_LOAD)))

@@ -2,15 +2,19 @@
 
 What a plan costs depends on who runs beside it, so patterns are to be looked at again when those of their engine have become
 twice as many. So a registration leads to two looks at most, on the average, however many patterns there are.
+Patterns that one engine matches together (`likes`) count once.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_query.estimates.crowd import Company
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 
 class HostId(NamedTuple):
@@ -29,9 +33,10 @@ class PassId(NamedTuple):
 
 @dataclass(slots=True)
 class _Alike:
-    """The patterns of a pass that one engine matches, and how many they were when they were looked at last."""
+    """The patterns of a pass that one kind of engine matches, by unit, and how many units there were at the last look."""
 
     names: set[str] = field(default_factory=set)
+    units: Counter[Hashable] = field(default_factory=Counter)
     looked_at: int = 1
 
 
@@ -40,17 +45,19 @@ class Passes:
     """The patterns of each pass, by engine."""
 
     _alike: dict[PassId, dict[str, _Alike]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(_Alike)))
-    _places: dict[str, tuple[PassId, str]] = field(default_factory=dict)
+    _places: dict[str, tuple[PassId, str, Hashable]] = field(default_factory=dict)
     _crowded: set[str] = field(default_factory=set)
 
-    def join(self, name: str, at: PassId, engine: str) -> None:
-        """Let a pattern run in a pass, and in no other."""
+    def join(self, name: str, at: PassId, engine: str, unit: Hashable | None = None) -> None:
+        """Let a pattern run in a pass, and in no other; of one unit there with others for which the same is said, if any is."""
         self.leave(name)
-        self._places[name] = at, engine
+        unit = name if unit is None else unit
+        self._places[name] = at, engine, unit
         alike = self._alike[at][engine]
         alike.names.add(name)
-        if len(alike.names) >= 2 * alike.looked_at:
-            alike.looked_at = len(alike.names)
+        alike.units[unit] += 1
+        if len(alike.units) >= 2 * alike.looked_at:
+            alike.looked_at = len(alike.units)
             self._crowded |= alike.names
 
     def leave(self, name: str) -> None:
@@ -59,11 +66,14 @@ class Passes:
         place = self._places.pop(name, None)
         if place is None:
             return
-        at, engine = place
+        at, engine, unit = place
         alike = self._alike[at][engine]
         alike.names.discard(name)
-        if 2 * len(alike.names) <= alike.looked_at:
-            alike.looked_at = max(1, len(alike.names))
+        alike.units[unit] -= 1
+        if not alike.units[unit]:
+            del alike.units[unit]
+        if 2 * len(alike.units) <= alike.looked_at:
+            alike.looked_at = max(1, len(alike.units))
         if not alike.names:
             del self._alike[at][engine]
             if not self._alike[at]:
@@ -72,9 +82,9 @@ class Passes:
     def company(self, name: str, at: PassId, engine: str) -> Company:
         """Return the company that a pattern has, or would have, by an engine in a pass. Complexity: O(engines)."""
         there = self._alike.get(at, {})
-        is_in, by = self._places.get(name, (None, ""))
-        others = sum(len(alike.names) for alike in there.values()) - (is_in == at)
-        alike = len(there[engine].names) - (is_in == at and by == engine) if engine in there else 0
+        is_in, by, _ = self._places.get(name, (None, "", None))
+        others = sum(len(alike.units) for alike in there.values()) - (is_in == at)
+        alike = len(there[engine].units) - (is_in == at and by == engine) if engine in there else 0
         return Company(others + 1, alike + 1)
 
     def crowded(self) -> set[str]:

@@ -19,6 +19,7 @@ from graphtide_query.worth import cost, is_worth_it
 from graphtide_wire.plan_forms import plan_of
 from graphtide_wire.reads_form import form_of
 
+from graphtide_planner.domain.likes import likeness_of
 from graphtide_planner.domain.passes import HostId, PassId
 from graphtide_planner.domain.texts import pattern_in
 
@@ -45,6 +46,9 @@ SERVICES: Final = {
     "ddst-baseline": SIMULATION,
 }
 """The service that runs each engine."""
+
+_WELL: Final = frozenset({"pending", "warming", "running"})
+"""What hosts say of a plan that others may have, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,26 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
         raise InvalidQueryError(message)
     rest = tuple(each if each in able else _without_service(each) for each in found.considered if each is not able[0])
     return Plan(pattern, able[0].physical, (able[0], *rest))
+
+
+def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
+    """Return the running plan that a pattern is to have, too: that of the first like it, of which the same was asked.
+
+    Returns:
+        None if there is none before it.
+
+    Raises:
+        InvalidQueryError: see `pattern_of`.
+    """
+    pattern_of(record)
+    likeness = likeness_of(record.text, record.limits)
+    for name in () if likeness is None else known.likes.names(likeness):
+        other, plan = known.patterns.get(name), known.plans[name]
+        standing = known.standing(plan)
+        is_well = plan.shard < policy.shards.get(plan.service, 0) and (standing is None or standing.state in _WELL)
+        if name == record.name or (is_well and other is not None and other.options == record.options):
+            return None if name == record.name else plan
+    return None
 
 
 def is_better(new: Plan, running: PlanRecord, known: Known, policy: PlanningPolicy) -> bool:

@@ -21,7 +21,7 @@ use rustc_hash::FxBuildHasher;
 use constants::Constants;
 
 use crate::expression::{Bindings, Expression, LABEL, SOURCE_LABEL, is_label};
-use crate::ids::{PatternId, SignatureId};
+use crate::ids::{SignatureId, UnitId};
 use crate::lists::Gate;
 use crate::meter::Meter;
 use crate::pattern::{EdgeSpec, Pattern};
@@ -100,18 +100,18 @@ impl<'a> Asked<'a> {
 /// A query edge of a pattern.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The pattern.
-    pub pattern: PatternId,
+    /// The unit that matches it.
+    pub unit: UnitId,
     /// Position of the edge in it.
     pub edge: u8,
     /// When such an edge can be of use.
     pub admission: Admission,
 }
 
-/// When an arriving edge can be of use as a query edge, as far as that is known without the pattern.
+/// When an arriving edge can be of use as a query edge, as far as that is known without the engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
-    /// Whether the pattern looks at such edges when they arrive.
+    /// Whether the engine looks at such edges when they arrive.
     pub is_wanted: bool,
     /// What must be there.
     pub gates: [Option<Gate>; 2],
@@ -182,10 +182,10 @@ const DENSE_CELLS: usize = 1 << 20;
 const SHORT: u64 = 64;
 
 impl Dispatch {
-    /// Adds the query edges of a pattern; returns the signature of each. Once all were added, the table must be sealed.
+    /// Adds the query edges of a unit; returns the signature of each. Once all were added, the table must be sealed.
     pub fn add<'a>(
         &mut self,
-        pattern: PatternId,
+        unit: UnitId,
         edges: impl IntoIterator<Item = Asked<'a>>,
         symbols: &mut SymbolTable,
     ) -> Vec<SignatureId> {
@@ -193,7 +193,7 @@ impl Dispatch {
             .zip(edges)
             .map(|(edge, asked)| {
                 let id = self.signature(asked.signature(symbols));
-                self.targets[id.place()].push(Target { pattern, edge, admission: Admission::ALWAYS });
+                self.targets[id.place()].push(Target { unit, edge, admission: Admission::ALWAYS });
                 id
             })
             .collect()
@@ -230,15 +230,15 @@ impl Dispatch {
         id
     }
 
-    /// Removes the query edges of a pattern, whose signatures these are; calls `f` with each that nobody else has. Its number is
+    /// Removes the query edges of a unit, whose signatures these are; calls `f` with each that nobody else has. Its number is
     /// not given again before it is [freed](Self::free).
-    pub fn remove(&mut self, pattern: PatternId, signatures: &[SignatureId], mut f: impl FnMut(SignatureId)) {
+    pub fn remove(&mut self, unit: UnitId, signatures: &[SignatureId], mut f: impl FnMut(SignatureId)) {
         for &id in signatures {
             let targets = &mut self.targets[id.place()];
             if targets.is_empty() {
                 continue;
             }
-            targets.retain(|target| target.pattern != pattern);
+            targets.retain(|target| target.unit != unit);
             if targets.is_empty() {
                 let signature = &self.signatures[id.place()];
                 if let Some(known) = self.by_labels.get_mut(&signature.labels) {
@@ -262,10 +262,10 @@ impl Dispatch {
         self.free.push(id);
     }
 
-    /// Sets for every query edge of these signatures of a pattern when an edge can be of use.
-    pub fn admit(&mut self, pattern: PatternId, signatures: &[SignatureId], admission: impl Fn(u8) -> Admission) {
+    /// Sets for every query edge of these signatures of a unit when an edge can be of use.
+    pub fn admit(&mut self, unit: UnitId, signatures: &[SignatureId], admission: impl Fn(u8) -> Admission) {
         for &id in signatures {
-            for target in self.targets[id.place()].iter_mut().filter(|target| target.pattern == pattern) {
+            for target in self.targets[id.place()].iter_mut().filter(|target| target.unit == unit) {
                 target.admission = admission(target.edge);
             }
         }

@@ -23,6 +23,11 @@ id! {
 }
 
 id! {
+    /// A unit: an engine with the patterns that it matches. Once it is removed, another may have its number.
+    UnitId
+}
+
+id! {
     /// A signature: what a query edge asks of a data edge.
     SignatureId
 }
@@ -33,6 +38,6 @@ id! {
 }
 
 id! {
-    /// A reader of lists, who reads some for a while. A pattern is another one with each of its plans.
+    /// A reader of lists, who reads some for a while. A unit is another one with each of its plans.
     ReaderId
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 /// Bounds on a pattern's state and work, and what happens at them.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Partial matches alive at once.

@@ -6,7 +6,7 @@ use graphtide_graph::clock::Clock;
 use serde::Deserialize;
 
 /// A query vertex.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VertexSpec {
     /// Name given by the user.
@@ -18,7 +18,7 @@ pub struct VertexSpec {
 }
 
 /// A query edge.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeSpec {
     /// Name given by the user.

@@ -4,7 +4,7 @@
 
 use graphtide_engine::dispatch::{Asked, Dispatch, Loops, NO_CLASS, Record};
 use graphtide_engine::expression::{Comparison, Expression, LABEL, Scalar};
-use graphtide_engine::ids::{PatternId, SignatureId};
+use graphtide_engine::ids::{SignatureId, UnitId};
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::pattern::{EdgeSpec, Pattern, VertexSpec};
 use graphtide_graph::batch::{EdgeBatch, Operation, Row};
@@ -116,7 +116,7 @@ fn an_edge_finds_all_signatures_that_it_satisfies_while_they_come_and_go() {
         vertices_may_coincide: false,
     };
     let mut given = Vec::new();
-    for (number, predicate) in (0..).map(PatternId).zip(predicates()) {
+    for (number, predicate) in (0..).map(UnitId).zip(predicates()) {
         // Vertices of a predicate are the pattern's; the dispatch takes those of its edge.
         let asked = parts.iter().map(|part| {
             let named = predicate.renamed(&|edge| edge, &|vertex| if vertex == 0 { part.source } else { part.target });

@@ -6,7 +6,7 @@ use graphtide_engine::pattern::Pattern;
 use serde::Deserialize;
 
 /// Expansion lists over a TC decomposition.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimingPlan {
     /// Timing sequences in join order.
@@ -49,7 +49,7 @@ pub enum Locking {
 }
 
 /// Joins along a left-deep tree over primitives of one or two edges.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreePlan {
     /// Primitives in join order.
@@ -59,7 +59,7 @@ pub struct TreePlan {
 }
 
 /// Searches around new edges.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchPlan {
     /// For every query edge, the order in which a search from it binds the others; where the engine looks ahead, where nothing

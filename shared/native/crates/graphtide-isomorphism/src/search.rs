@@ -9,7 +9,7 @@
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
 use graphtide_engine::dispatch::Admission;
 use graphtide_engine::engine::{Engine, Explained};
-use graphtide_engine::ids::{PatternId, ReaderId, RingId};
+use graphtide_engine::ids::{ReaderId, RingId, UnitId};
 use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
@@ -26,7 +26,7 @@ use crate::step::{Step, too_old};
 #[derive(Debug)]
 pub struct Search {
     shape: Shape,
-    pattern: PatternId,
+    unit: UnitId,
     steps: Vec<Vec<Step>>,
     edges: Vec<EdgeRef>,
     /// When they came.
@@ -36,10 +36,10 @@ pub struct Search {
 
 impl Search {
     /// Makes an engine for a checked plan; `rings` are the lists of the pattern's edges.
-    pub fn new(pattern: PatternId, shape: Shape, plan: &SearchPlan, rings: &[RingId]) -> Self {
+    pub fn new(unit: UnitId, shape: Shape, plan: &SearchPlan, rings: &[RingId]) -> Self {
         let steps = plan.orders.iter().map(|order| steps(&shape, order, rings)).collect();
         Self {
-            pattern,
+            unit,
             steps,
             edges: vec![EdgeRef(0); shape.ends.len()],
             times: vec![0; shape.ends.len()],
@@ -71,7 +71,7 @@ impl Engine for Search {
         self.edges[usize::from(query_edge)] = arrival.edge;
         self.times[usize::from(query_edge)] = arrival.at;
         let mut run = Run {
-            pattern: self.pattern,
+            unit: self.unit,
             start: query_edge,
             shape: &self.shape,
             steps: &self.steps[usize::from(query_edge)],
@@ -131,7 +131,7 @@ fn steps(shape: &Shape, order: &[u8], rings: &[RingId]) -> Vec<Step> {
 }
 
 struct Run<'r, 'a, 'p, T> {
-    pattern: PatternId,
+    unit: UnitId,
     start: u8,
     shape: &'r Shape,
     steps: &'r [Step],
@@ -157,7 +157,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         let Some(step) = steps.get(depth) else {
             self.meter.tick(MATCH);
             self.tracer.matched(self.arrival.at, self.edges);
-            self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
+            self.rows.push(self.unit, self.arrival.ts, self.edges, self.vertices);
             return;
         };
         self.tracer.seek();

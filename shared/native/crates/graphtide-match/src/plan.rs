@@ -5,6 +5,7 @@
 use graphtide_engine::dispatch::Asked;
 use graphtide_engine::expression::Expression;
 use graphtide_engine::limits::Limits;
+use graphtide_engine::output::PatternNames;
 use graphtide_engine::pattern::{EdgeSpec, Pattern, VertexSpec};
 use graphtide_graph::clock::Clock;
 use graphtide_isomorphism::plan::{SearchPlan, TimingPlan, TreePlan};
@@ -17,7 +18,7 @@ use serde::Deserialize;
 pub const MAX_PARTS: usize = 64;
 
 /// A pattern with its plan.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PatternSpec {
     /// Name given by the user.
@@ -58,7 +59,7 @@ enum ClockSpec {
 }
 
 /// An engine with what it needs to know.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "engine", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PlanSpec {
     /// Expansion lists over a TC decomposition.
@@ -124,6 +125,20 @@ impl PatternSpec {
             clock: self.clock,
             vertices_may_coincide: self.vertices_may_coincide,
         }
+    }
+
+    /// The names under which it tells of matches.
+    pub fn names(&self) -> PatternNames {
+        PatternNames::new(&self.pattern(), self.report == Some(Report::Changes))
+    }
+
+    /// The same without the names and versions of the pattern and its parts: what engines depend on.
+    #[must_use]
+    pub fn anonymous(&self) -> Self {
+        let mut same = Self { name: String::new(), version: 0, ..self.clone() };
+        same.vertices.iter_mut().for_each(|vertex| vertex.name.clear());
+        same.edges.iter_mut().for_each(|edge| edge.name.clear());
+        same
     }
 
     /// What its edges ask, given the predicates that each decides alone.

@@ -11,7 +11,7 @@ use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
 use graphtide_engine::replay::{Begun, Frontier};
-use graphtide_match::matcher::{Matcher, Options, Past, Progress, Registered};
+use graphtide_match::matcher::{Matcher, Options, Past, Progress, Query, Unit};
 use graphtide_match::plan::{InvalidPlan, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -99,8 +99,9 @@ impl PyMatcher {
 
     fn pushed(&mut self) -> PyResult<Option<Pushed>> {
         let Some(Answer::Pushed(progress)) = self.answer.take() else { return Ok(None) };
-        let stopped = progress.stopped.map(|limit| (limit.pattern, limit.limit));
-        let matches = PyMatchBatch { inner: progress.matches, names: self.ready()?.names() };
+        let names = self.ready()?.names();
+        let stopped = progress.stopped.map(|limit| (names[limit.pattern.place()].name.clone(), limit.limit));
+        let matches = PyMatchBatch { inner: progress.matches, names };
         Ok(Some((matches, progress.consumed, stopped, progress.ended.is_some(), progress.work)))
     }
 
@@ -134,7 +135,7 @@ impl PyMatcher {
             (true, Some(residue)) => Begun::Before(residue),
         };
         self.start(py, None, move |matcher, meter| {
-            Answer::Added(matcher.add(spec, Past { untold: &untold, told: &told, begun }, meter))
+            Answer::Added(matcher.add(&spec, Past { untold: &untold, told: &told, begun }, meter))
         })
     }
 
@@ -228,15 +229,14 @@ impl PyMatcher {
 
     fn patterns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let matcher = self.ready()?;
-        matcher.patterns().iter().map(|pattern| describe(py, matcher, pattern)).collect()
+        matcher.queries().map(|(_, query, unit)| describe(py, matcher, query, unit)).collect()
     }
 
     fn changed<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Vec<(u32, Bound<'py, PyDict>)>> {
         let changed = self.ready_mut()?.changed(most);
         let matcher = self.ready()?;
-        let told =
-            changed.into_iter().map(|number| Ok((number.0, describe(py, matcher, &matcher.patterns()[number.place()])?)));
-        told.collect()
+        let told = changed.into_iter().filter_map(|number| Some((number, matcher.query(number)?)));
+        told.map(|(number, (query, unit))| Ok((number.0, describe(py, matcher, query, unit)?))).collect()
     }
 
     fn shed(&self) -> PyResult<Vec<u32>> {
@@ -249,7 +249,7 @@ impl PyMatcher {
     }
 
     fn simulation_work<'py>(&self, py: Python<'py>, number: u32) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let simulated = self.ready()?.patterns().get(PatternId(number).place()).and_then(|pattern| pattern.engine.simulated());
+        let simulated = self.ready()?.query(PatternId(number)).and_then(|(_, unit)| unit.engine.simulated());
         simulated.map(|simulated| crate::simulation::to_dict(py, &simulated.work())).transpose()
     }
 
@@ -260,7 +260,7 @@ impl PyMatcher {
 
     fn funnels<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
         let matcher = self.ready()?;
-        let funnels: Option<Vec<_>> = matcher.patterns().iter().map(|pattern| matcher.funnel(pattern)).collect();
+        let funnels: Option<Vec<_>> = matcher.queries().map(|(_, query, _)| matcher.funnel(query)).collect();
         funnels.map(|funnels| funnels.iter().map(|funnel| crate::funnel::to_dict(py, funnel)).collect()).transpose()
     }
 }
@@ -339,26 +339,25 @@ fn frontier((at, ties): (i64, u32)) -> Frontier {
     Frontier { at, ties }
 }
 
-fn describe<'py>(py: Python<'py>, matcher: &Matcher, pattern: &Registered) -> PyResult<Bound<'py, PyDict>> {
+fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("name", &pattern.names.name)?;
-    let hits = matcher.hits(pattern);
+    dict.set_item("name", &query.names.name)?;
+    let (hits, counts) = (matcher.hits(query, unit), query.counts(unit));
     dict.set_item("candidates", hits.iter().sum::<u64>())?;
     dict.set_item("hits", hits)?;
-    dict.set_item("discarded", pattern.counts.discarded)?;
-    dict.set_item("matches", pattern.counts.matches)?;
-    dict.set_item("extensions", pattern.counts.extensions)?;
-    dict.set_item("retractions", pattern.counts.retractions)?;
-    dict.set_item("limited", pattern.counts.limited)?;
-    dict.set_item("limit", pattern.limit.as_deref())?;
-    dict.set_item("work", pattern.counts.work)?;
-    dict.set_item("paused", pattern.paused)?;
-    let Usage { live, peak, .. } = pattern.engine.usage();
+    dict.set_item("discarded", counts.discarded)?;
+    dict.set_item("matches", query.reports.matches)?;
+    dict.set_item("extensions", query.reports.extensions)?;
+    dict.set_item("retractions", query.reports.retractions)?;
+    dict.set_item("limited", counts.limited)?;
+    dict.set_item("limit", unit.limit.as_deref())?;
+    dict.set_item("work", counts.work)?;
+    dict.set_item("paused", unit.paused)?;
+    let Usage { live, peak, .. } = unit.engine.usage();
     dict.set_item("partial_matches", live)?;
     dict.set_item("peak_partial_matches", peak)?;
-    dict.set_item("state_bytes", matcher.pattern_bytes(pattern))?;
-    let items =
-        pattern.engine.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
+    dict.set_item("state_bytes", matcher.unit_bytes(unit))?;
+    let items = unit.engine.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
     dict.set_item("items", items.collect::<Vec<_>>())?;
     Ok(dict)
 }

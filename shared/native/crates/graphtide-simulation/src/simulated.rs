@@ -7,7 +7,7 @@ use graphtide_engine::arrival::{self, Deleted, Deletion};
 use graphtide_engine::dispatch::{Asked, Loops};
 use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::expression::Expression;
-use graphtide_engine::ids::{PatternId, SignatureId};
+use graphtide_engine::ids::{SignatureId, UnitId};
 use graphtide_engine::limits::{self, Bounds};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
@@ -28,7 +28,7 @@ use crate::simulation::{Course, Frontier, Simulation};
 /// The engine of one pattern, with what it found and the matcher has not yet.
 #[derive(Debug)]
 pub struct Simulated {
-    pattern: PatternId,
+    unit: UnitId,
     engine: Simulation,
     /// Whether the engine asks something before it verifies.
     filters: bool,
@@ -47,7 +47,7 @@ pub struct Simulated {
 impl Simulated {
     /// Makes the engine of a pattern. Query edges with one signature are of one kind.
     pub fn new(
-        number: PatternId,
+        unit: UnitId,
         (pattern, report): (&Pattern<'_>, Report),
         variant: Variant,
         signatures: &[SignatureId],
@@ -56,7 +56,7 @@ impl Simulated {
         let query = query(pattern, report, |edge| signatures.get(edge).map_or(edge as u32, |signature| signature.0));
         let most = Limits { edges: limits.partial_matches, bytes: limits.state_bytes };
         Ok(Self {
-            pattern: number,
+            unit,
             waits: false,
             report: query.report,
             filters: variant != Variant::Baseline,
@@ -129,7 +129,7 @@ impl Simulated {
     fn hand_over(&mut self, rows: &mut Rows) {
         for component in self.found.components() {
             let (pairs, former) = (self.found.pairs(component), self.found.former(component));
-            rows.push_component(self.pattern, (component.kind, component.detected_at, component.id), pairs, former);
+            rows.push_component(self.unit, (component.kind, component.detected_at, component.id), pairs, former);
         }
         self.found.clear();
     }

@@ -1,7 +1,7 @@
 //! Matches on their way out: rows of references while the window still holds their edges, then batches that own their texts.
 //!
-//! A row is as wide as its pattern, or a [component](component) of any size. Rows become a [`MatchBatch`] before the store lets go
-//! of an edge that was alive when they were found.
+//! A row is as wide as its pattern, or a [component](component) of any size, and is of a unit. Rows become a [`MatchBatch`], of a
+//! match for each pattern of the unit, before the store lets go of an edge that was alive when they were found.
 
 mod component;
 
@@ -14,7 +14,7 @@ use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
-use crate::ids::PatternId;
+use crate::ids::{PatternId, UnitId};
 use crate::meter::{MATCH, Meter};
 use crate::pattern::Pattern;
 pub use component::{ComponentRef, MOST_PAIRS};
@@ -48,15 +48,15 @@ pub struct ItemReport {
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    pattern: PatternId,
+    unit: UnitId,
     detected_at: Time,
     layout: RowLayout,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum RowLayout {
-    /// Where its edges and its vertices begin.
-    Assignment { edges: usize, vertices: usize },
+    /// Where its edges and its vertices begin, and how many they are.
+    Assignment { edges: usize, vertices: usize, width: (u8, u8) },
     /// Which component it is.
     Component(usize),
 }
@@ -75,9 +75,10 @@ pub struct Rows {
 impl Rows {
     /// Adds a match: data edges and vertices by query position.
     #[inline]
-    pub fn push(&mut self, pattern: PatternId, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
-        let layout = RowLayout::Assignment { edges: self.edges.len(), vertices: self.vertices.len() };
-        self.rows.push(Row { pattern, detected_at, layout });
+    pub fn push(&mut self, unit: UnitId, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
+        let width = (edges.len() as u8, vertices.len() as u8);
+        let layout = RowLayout::Assignment { edges: self.edges.len(), vertices: self.vertices.len(), width };
+        self.rows.push(Row { unit, detected_at, layout });
         self.edges.extend_from_slice(edges);
         self.vertices.extend_from_slice(vertices);
     }
@@ -86,12 +87,12 @@ impl Rows {
     /// oldest edges of former components.
     pub fn push_component(
         &mut self,
-        pattern: PatternId,
+        unit: UnitId,
         (kind, detected_at, name): (Kind, Time, EdgeRef),
         pairs: &[(u8, EdgeRef)],
         former: &[EdgeRef],
     ) {
-        self.rows.push(Row { pattern, detected_at, layout: RowLayout::Component(self.components.len()) });
+        self.rows.push(Row { unit, detected_at, layout: RowLayout::Component(self.components.len()) });
         let starts = (self.pairs.len(), self.former.len());
         self.pairs.extend_from_slice(pairs);
         self.former.extend_from_slice(former);
@@ -100,12 +101,11 @@ impl Rows {
     }
 
     /// Puts the matches in the order of their newest edges; those of one edge keep theirs.
-    pub fn sort(&mut self, store: &EdgeStore, patterns: &[Arc<PatternNames>]) {
+    pub fn sort(&mut self, store: &EdgeStore) {
         let Self { rows, edges, components, pairs, .. } = self;
         rows.sort_by_cached_key(|row| match row.layout {
-            RowLayout::Assignment { edges: start, .. } => {
-                let width = patterns[row.pattern.place()].edges.len();
-                edges[start..start + width].iter().map(|&edge| store.rank(edge)).max()
+            RowLayout::Assignment { edges: start, width, .. } => {
+                edges[start..start + usize::from(width.0)].iter().map(|&edge| store.rank(edge)).max()
             }
             RowLayout::Component(number) => pairs[components[number].pairs.clone()].last().map(|&(_, edge)| store.rank(edge)),
         });
@@ -131,27 +131,14 @@ impl Rows {
         self.former.clear();
     }
 
-    /// Calls `f` with time of detection, edges and vertices of every assignment; all are of one pattern.
-    pub fn each_of(&self, names: &PatternNames, mut f: impl FnMut(Time, &[EdgeRef], &[Vertex])) {
-        for row in &self.rows {
-            if let RowLayout::Assignment { edges, vertices } = row.layout {
-                let edges = &self.edges[edges..edges + names.edges.len()];
-                let vertices = &self.vertices[vertices..vertices + names.vertices.len()];
-                f(row.detected_at, edges, vertices);
-            }
-        }
-    }
-
-    /// Calls `f` with pattern and time of detection of every match, and with what it is.
-    pub fn each(&self, patterns: &[Arc<PatternNames>], mut f: impl FnMut(PatternId, Time, FoundRow<'_>)) {
+    /// Calls `f` with unit and time of detection of every match, and with what it is.
+    pub fn each(&self, mut f: impl FnMut(UnitId, Time, FoundRow<'_>)) {
         for row in &self.rows {
             let found = match row.layout {
-                RowLayout::Assignment { edges, vertices } => {
-                    let names = &patterns[row.pattern.place()];
-                    let edges = &self.edges[edges..edges + names.edges.len()];
-                    let vertices = &self.vertices[vertices..vertices + names.vertices.len()];
-                    FoundRow::Assignment { edges, vertices }
-                }
+                RowLayout::Assignment { edges, vertices, width } => FoundRow::Assignment {
+                    edges: &self.edges[edges..edges + usize::from(width.0)],
+                    vertices: &self.vertices[vertices..vertices + usize::from(width.1)],
+                },
                 RowLayout::Component(number) => {
                     let row = &self.components[number];
                     FoundRow::Component {
@@ -162,7 +149,7 @@ impl Rows {
                     }
                 }
             };
-            f(row.pattern, row.detected_at, found);
+            f(row.unit, row.detected_at, found);
         }
     }
 }
@@ -304,31 +291,44 @@ impl MatchBatch {
         }
     }
 
-    /// Appends every row, read from the window it was found in.
-    pub fn take_rows(
+    /// Appends every row for each pattern of its unit, read from the window it was found in.
+    ///
+    /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `shed` says of a pattern whether matches may
+    /// be missing.
+    pub fn take_rows<'m>(
         &mut self,
         rows: &mut Rows,
         patterns: &[Arc<PatternNames>],
+        members: impl Fn(UnitId) -> &'m [PatternId],
         shed: impl Fn(PatternId) -> bool,
-        store: &EdgeStore,
-        names: &VertexTable,
+        (store, names): (&EdgeStore, &VertexTable),
         meter: &mut Meter<'_>,
     ) {
-        rows.each(patterns, |pattern, detected_at, found| match found {
+        rows.each(|unit, detected_at, found| match found {
             FoundRow::Assignment { edges, vertices } => {
-                meter.tick(MATCH);
                 let (first, last) = span(store, edges.iter().copied());
-                let edges = edges.iter().map(|&edge| store.id(edge));
-                let vertices = vertices.iter().map(|&vertex| names.name(vertex));
-                self.push((pattern, Kind::Match, shed(pattern)), (detected_at, first, last), edges, vertices);
+                let start = self.matches.len();
+                for &pattern in members(unit) {
+                    meter.tick(MATCH);
+                    // All have the same parts, under names of their own.
+                    if let Some(&same) = self.matches.get(start) {
+                        self.matches.push(OwnedMatch { pattern, shed: shed(pattern), ..same });
+                        continue;
+                    }
+                    let edges = edges.iter().map(|&edge| store.id(edge));
+                    let vertices = vertices.iter().map(|&vertex| names.name(vertex));
+                    self.push((pattern, Kind::Match, shed(pattern)), (detected_at, first, last), edges, vertices);
+                }
             }
             FoundRow::Component { kind, name, pairs, former } => {
-                meter.tick(MATCH.saturating_mul(pairs.len() as u32));
                 let (first_ts, last_ts) = span(store, pairs.iter().map(|&(_, edge)| edge));
-                let context = Context { names: &patterns[pattern.place()], store, vertices: names };
-                let number = self.components.push(name, pairs, former, &context, &mut self.text);
-                let (shed, layout) = (shed(pattern), OwnedLayout::Component(number));
-                self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout });
+                for &pattern in members(unit) {
+                    meter.tick(MATCH.saturating_mul(pairs.len() as u32));
+                    let context = Context { names: &patterns[pattern.place()], store, vertices: names };
+                    let number = self.components.push(name, pairs, former, &context, &mut self.text);
+                    let (shed, layout) = (shed(pattern), OwnedLayout::Component(number));
+                    self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout });
+                }
             }
         });
         rows.clear();

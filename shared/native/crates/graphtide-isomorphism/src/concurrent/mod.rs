@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Drained, Outcome};
 use graphtide_engine::engine::{Engine, Explained, Usage};
-use graphtide_engine::ids::PatternId;
+use graphtide_engine::ids::UnitId;
 use graphtide_engine::limits::{Bounds, Limits};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
@@ -46,7 +46,7 @@ struct Held {
 /// One pattern's expansion lists, worked on by several threads.
 #[derive(Debug)]
 pub struct Concurrent {
-    pattern: PatternId,
+    unit: UnitId,
     window: i64,
     clock: Clock,
     lists: Arc<Lists>,
@@ -58,7 +58,7 @@ pub struct Concurrent {
 
 impl Concurrent {
     /// Makes an engine for a checked plan of several workers.
-    pub fn new(pattern: PatternId, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
+    pub fn new(unit: UnitId, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
         let &TimingPlan { threads, locking, .. } = plan;
         let plan = Compiled::new(&shape, plan.subqueries.clone(), Storage::MsDag);
         let (window, clock) = (shape.window, shape.clock);
@@ -66,7 +66,7 @@ impl Concurrent {
         let bounds = Bounds::of(limits);
         let lists = Arc::new(Lists::new(shape, plan, locking, bounds));
         Self {
-            pattern,
+            unit,
             window,
             clock,
             pool: Pool::new(Arc::clone(&lists), threads),
@@ -176,7 +176,7 @@ impl Engine for Concurrent {
         let is_done = self.pool.wait(meter);
         for complete in self.pool.take_found() {
             meter.tick(1);
-            found.push(self.pattern, complete.ts, &complete.edges, &complete.vertices);
+            found.push(self.unit, complete.ts, &complete.edges, &complete.vertices);
         }
         let drained = self.lists.take_drained();
         Drained { refused: drained.refused || !is_done, ..drained }

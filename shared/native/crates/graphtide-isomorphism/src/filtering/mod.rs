@@ -13,7 +13,7 @@ mod candidates;
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
 use graphtide_engine::dispatch::Admission;
 use graphtide_engine::engine::{Engine, Explained};
-use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId};
+use graphtide_engine::ids::{ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::lists::{Access, Entry, Gate, Postings};
 use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
@@ -31,7 +31,7 @@ use candidates::{Part, access, parts};
 #[derive(Debug)]
 pub struct Filtering {
     shape: Shape,
-    pattern: PatternId,
+    unit: UnitId,
     parts: Vec<Part>,
     orders: Vec<Vec<u8>>,
     signatures: Vec<SignatureId>,
@@ -48,10 +48,10 @@ pub struct Filtering {
 
 impl Filtering {
     /// Makes an engine for a checked plan; `signatures` are those of the pattern's edges. It must be attached to lists.
-    pub fn new(pattern: PatternId, shape: Shape, plan: &SearchPlan, signatures: Vec<SignatureId>) -> Self {
+    pub fn new(unit: UnitId, shape: Shape, plan: &SearchPlan, signatures: Vec<SignatureId>) -> Self {
         let count = shape.ends.len();
         Self {
-            pattern,
+            unit,
             parts: Vec::new(),
             orders: plan.orders.clone(),
             signatures,
@@ -108,7 +108,7 @@ impl Engine for Filtering {
         self.edges[number] = arrival.edge;
         self.times[number] = arrival.at;
         let mut run = Run {
-            pattern: self.pattern,
+            unit: self.unit,
             start: query_edge,
             shape: &self.shape,
             parts: &self.parts,
@@ -211,7 +211,7 @@ struct Choice {
 }
 
 struct Run<'r, 'a, 'p, T> {
-    pattern: PatternId,
+    unit: UnitId,
     start: u8,
     shape: &'r Shape,
     parts: &'r [Part],
@@ -358,7 +358,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         if bound == self.all {
             self.meter.tick(MATCH);
             self.tracer.matched(self.arrival.at, self.edges);
-            self.rows.push(self.pattern, self.arrival.ts, self.edges, self.vertices);
+            self.rows.push(self.unit, self.arrival.ts, self.edges, self.vertices);
             return;
         }
         let Some(choice) = self.choose(bound) else { return };

@@ -26,7 +26,7 @@ mod wheel;
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
 use graphtide_engine::engine::{Engine, Explained, Usage};
-use graphtide_engine::ids::{PatternId, ReaderId, RingId};
+use graphtide_engine::ids::{ReaderId, RingId, UnitId};
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
 use graphtide_engine::lists::{Access, Postings};
 use graphtide_engine::meter::Meter;
@@ -79,7 +79,7 @@ struct State {
 /// One pattern's join tree.
 #[derive(Debug)]
 pub struct SjTree {
-    pattern: PatternId,
+    unit: UnitId,
     shape: Shape,
     plan: Compiled,
     state: State,
@@ -91,7 +91,7 @@ pub struct SjTree {
 
 impl SjTree {
     /// Makes an engine for checked leaves; `rings` are the lists of the pattern's edges.
-    pub fn new(pattern: PatternId, shape: &Shape, plan: &TreePlan, rings: &[RingId], limits: &Limits) -> Self {
+    pub fn new(unit: UnitId, shape: &Shape, plan: &TreePlan, rings: &[RingId], limits: &Limits) -> Self {
         let (shape, plan) = Compiled::new(shape, &plan.leaves, plan.lazy, rings);
         let tables: Vec<Item> = plan.tables.iter().map(|table| Item::new(table.payload, true)).collect();
         let table_bits = usize::BITS - tables.len().leading_zeros();
@@ -106,7 +106,7 @@ impl SjTree {
         let halves = limits.policy == LimitPolicy::Shed && !reads.is_empty();
         let bytes = limits.state_bytes.map_or(u64::MAX, |bytes| if halves { bytes / 2 } else { bytes });
         Self {
-            pattern,
+            unit,
             state: State {
                 tables,
                 wheel: Wheel::new(shape.window),
@@ -157,7 +157,7 @@ impl Engine for SjTree {
         self.binding.vertices[usize::from(source)] = arrival.source;
         self.binding.vertices[usize::from(target)] = arrival.target;
         let mut run = Run {
-            pattern: self.pattern,
+            unit: self.unit,
             shape: &self.shape,
             plan: &self.plan,
             state: &mut self.state,

@@ -5,7 +5,7 @@
 //! Reference: paper 003, Algorithm 2 (`leaf_found`, `union_found`) and Algorithm 3 (`arrived`, `search_backward`).
 
 use graphtide_engine::arrival::Arrival;
-use graphtide_engine::ids::PatternId;
+use graphtide_engine::ids::UnitId;
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
@@ -30,7 +30,7 @@ fn union(level: usize) -> Node {
 
 /// One insertion under way.
 pub struct Run<'r, 'a, 'p, T> {
-    pub pattern: PatternId,
+    pub unit: UnitId,
     pub shape: &'r Shape,
     pub plan: &'r Compiled,
     pub state: &'r mut State,
@@ -344,6 +344,6 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             *vertex = self.binding.vertices[usize::from(place)];
         }
         self.tracer.matched(self.arrival.at, &self.found.edges);
-        self.rows.push(self.pattern, self.arrival.ts, &self.found.edges, &self.found.vertices);
+        self.rows.push(self.unit, self.arrival.ts, &self.found.edges, &self.found.vertices);
     }
 }

@@ -14,7 +14,7 @@ mod run;
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
 use graphtide_engine::engine::{Engine, Explained, Usage};
-use graphtide_engine::ids::PatternId;
+use graphtide_engine::ids::UnitId;
 use graphtide_engine::limits::{Bounds, Limits};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
@@ -88,7 +88,7 @@ struct Scratch {
 pub struct Timing {
     shape: Shape,
     plan: Compiled,
-    pattern: PatternId,
+    unit: UnitId,
     edges: HeldEdges,
     items: Vec<Item>,
     node_bits: u32,
@@ -102,7 +102,7 @@ pub struct Timing {
 
 impl Timing {
     /// Makes an engine for a checked plan.
-    pub fn new(pattern: PatternId, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
+    pub fn new(unit: UnitId, shape: Shape, plan: &TimingPlan, limits: &Limits) -> Self {
         let plan = Compiled::new(&shape, plan.subqueries.clone(), plan.storage);
         let items = plan.items.iter().map(|item| Item::new(item.payload, item.key.is_some())).collect::<Vec<_>>();
         let most_node_bytes = items.iter().map(Item::most_node_bytes).max().unwrap_or(0);
@@ -116,7 +116,7 @@ impl Timing {
             other: Binding::new(&shape),
         };
         Self {
-            pattern,
+            unit,
             plan,
             items,
             node_bits,

@@ -274,7 +274,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         self.used = true;
         self.meter.tick(MATCH);
         self.tracer.matched(self.arrival.at, &binding.stored);
-        self.rows.push(self.engine.pattern, self.arrival.ts, &binding.stored, &binding.vertices);
+        self.rows.push(self.engine.unit, self.arrival.ts, &binding.stored, &binding.vertices);
     }
 }
 

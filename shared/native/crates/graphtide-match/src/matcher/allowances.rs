@@ -1,35 +1,35 @@
-//! What patterns may spend: steps of work, granted by the records of the stream and by whoever watches a clock.
+//! What units may spend: steps of work, granted by the records of the stream and by whoever watches a clock.
 //!
-//! Every pattern has an account, and the pass one that all share. A record of the stream grants each of them its steps, wanted or
+//! Every unit has an account, and the pass one that all share. A record of the stream grants each of them its steps, wanted or
 //! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time grants nothing: whoever
 //! sends the stream could move it. So a pass that nobody grants time takes the same records to the same end, wherever it runs.
-//! While the shared account is empty, the pattern that spent most of late is refused, if that was much, and no other.
+//! While the shared account is empty, the unit that spent most of late is refused, if that was much, and no other.
 //! Cost: O(1) an insertion; the search for the one that spent most is O(patterns), once in [`PATIENCE`] records at most.
 
-use graphtide_engine::ids::PatternId;
+use graphtide_engine::ids::UnitId;
 
 /// Records' worth of work that an account saves.
 pub const SAVED: u64 = 4096;
 
-/// Of what an account saves, the part that a pattern may spend of late without being called to account for the others.
+/// Of what an account saves, the part that a unit may spend of late without being called to account for the others.
 const MODEST: u64 = 8;
 
-/// Records from one search for the pattern that spent most to the next.
+/// Records from one search for the unit that spent most to the next.
 const PATIENCE: u64 = 64;
 
 /// Whose work is bounded by a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bounded {
-    /// The pattern's: steps a record.
-    Pattern(u64),
-    /// That of all patterns of the pass: steps a record.
+    /// The unit's: steps a record.
+    Unit(u64),
+    /// That of all units of the pass: steps a record.
     Pass(u64),
 }
 
 impl std::fmt::Display for Bounded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Pattern(work) => write!(f, "{work} steps of work a record"),
+            Self::Unit(work) => write!(f, "{work} steps of work a record"),
             Self::Pass(work) => write!(f, "{work} steps of work a record, which all patterns of its shard share"),
         }
     }
@@ -59,7 +59,7 @@ impl Account {
     }
 }
 
-/// What a pattern spent, halved every [`SAVED`] records.
+/// What a unit spent, halved every [`SAVED`] records.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lately {
     steps: u64,
@@ -89,7 +89,7 @@ pub struct Allowances {
 }
 
 impl Allowances {
-    /// Opens accounts: steps a record of each pattern, and of all; none if nothing is bounded.
+    /// Opens accounts: steps a record of each unit, and of all; none if nothing is bounded.
     pub fn new(works: &[Option<u64>], shared: Option<u64>) -> Option<Self> {
         (shared.is_some() || works.iter().any(Option::is_some)).then(|| Self {
             own: works.iter().map(|work| Account::full(work.unwrap_or(u64::MAX))).collect(),
@@ -101,11 +101,11 @@ impl Allowances {
         })
     }
 
-    /// Opens accounts of so many patterns, of which nothing is bounded.
-    pub fn unbounded(patterns: usize) -> Self {
+    /// Opens accounts of so many units, of which nothing is bounded.
+    pub fn unbounded(units: usize) -> Self {
         Self {
-            own: vec![Account::full(u64::MAX); patterns],
-            lately: vec![Lately::default(); patterns],
+            own: vec![Account::full(u64::MAX); units],
+            lately: vec![Lately::default(); units],
             shared: None,
             records: 0,
             taken: 0,
@@ -113,13 +113,13 @@ impl Allowances {
         }
     }
 
-    /// Opens the account of a pattern that came, which may have the number of one that went.
-    pub fn open(&mut self, pattern: PatternId, work: Option<u64>) {
-        let patterns = self.own.len().max(pattern.place() + 1);
-        self.own.resize(patterns, Account::full(u64::MAX));
-        self.lately.resize(patterns, Lately::default());
-        self.own[pattern.place()] = Account::full(work.unwrap_or(u64::MAX));
-        self.lately[pattern.place()] = Lately::default();
+    /// Opens the account of a unit that came, which may have the number of one that went.
+    pub fn open(&mut self, unit: UnitId, work: Option<u64>) {
+        let units = self.own.len().max(unit.place() + 1);
+        self.own.resize(units, Account::full(u64::MAX));
+        self.lately.resize(units, Lately::default());
+        self.own[unit.place()] = Account::full(work.unwrap_or(u64::MAX));
+        self.lately[unit.place()] = Lately::default();
     }
 
     /// Grants what so many records are worth.
@@ -135,32 +135,32 @@ impl Allowances {
         self.taken = taken;
     }
 
-    /// How many steps a pattern may take next, and which account says so.
+    /// How many steps a unit may take next, and which account says so.
     #[inline]
-    pub fn lend(&mut self, pattern: PatternId) -> (u64, Bounded) {
+    pub fn lend(&mut self, unit: UnitId) -> (u64, Bounded) {
         let records = self.records;
-        let own = &mut self.own[pattern.place()];
-        let (left, bounded) = (own.left(records), Bounded::Pattern(own.work));
+        let own = &mut self.own[unit.place()];
+        let (left, bounded) = (own.left(records), Bounded::Unit(own.work));
         let Some(shared) = &mut self.shared else { return (left, bounded) };
         let work = shared.work;
         let share = match shared.left(records) {
-            0 if self.greediest() == Some(pattern.place()) => 0,
+            0 if self.greediest() == Some(unit.place()) => 0,
             rest => rest.max(modest(work)),
         };
         if share < left { (share, Bounded::Pass(work)) } else { (left, bounded) }
     }
 
-    /// Takes the steps that a pattern took out of its account and the shared one.
+    /// Takes the steps that a unit took out of its account and the shared one.
     #[inline]
-    pub fn spend(&mut self, pattern: PatternId, steps: u64) {
+    pub fn spend(&mut self, unit: UnitId, steps: u64) {
         if steps == 0 {
             return;
         }
-        let own = &mut self.own[pattern.place()];
+        let own = &mut self.own[unit.place()];
         own.left = own.left.saturating_sub(steps);
         if let Some(shared) = &mut self.shared {
             shared.left = shared.left.saturating_sub(steps);
-            let lately = &mut self.lately[pattern.place()];
+            let lately = &mut self.lately[unit.place()];
             lately.steps = lately.steps(self.records).saturating_add(steps);
         }
     }
@@ -173,8 +173,8 @@ impl Allowances {
             return found;
         }
         let floor = self.shared.as_ref().map_or(0, |shared| modest(shared.work));
-        let spent = self.lately.iter_mut().enumerate().map(|(pattern, lately)| (lately.steps(records), pattern));
-        let found = spent.max().filter(|&(steps, _)| steps > floor).map(|(_, pattern)| pattern);
+        let spent = self.lately.iter_mut().enumerate().map(|(unit, lately)| (lately.steps(records), unit));
+        let found = spent.max().filter(|&(steps, _)| steps > floor).map(|(_, unit)| unit);
         self.greediest = (found, records.saturating_add(PATIENCE));
         found
     }
@@ -192,15 +192,15 @@ mod tests {
     fn what_is_not_spent_is_saved_up_to_a_bound() {
         let Some(mut allowances) = Allowances::new(&[Some(10)], None) else { panic!("it is bounded") };
         let all = 10 * SAVED;
-        assert_eq!(allowances.lend(PatternId(0)), (all, Bounded::Pattern(10)));
+        assert_eq!(allowances.lend(UnitId(0)), (all, Bounded::Unit(10)));
         allowances.grant(5);
-        assert_eq!(allowances.lend(PatternId(0)).0, all, "it is full");
-        allowances.spend(PatternId(0), all + 7);
-        assert_eq!(allowances.lend(PatternId(0)).0, 0);
+        assert_eq!(allowances.lend(UnitId(0)).0, all, "it is full");
+        allowances.spend(UnitId(0), all + 7);
+        assert_eq!(allowances.lend(UnitId(0)).0, 0);
         allowances.grant(3);
-        assert_eq!(allowances.lend(PatternId(0)).0, 30);
+        assert_eq!(allowances.lend(UnitId(0)).0, 30);
         allowances.grant(2 * SAVED);
-        assert_eq!(allowances.lend(PatternId(0)).0, all);
+        assert_eq!(allowances.lend(UnitId(0)).0, all);
     }
 
     #[test]
@@ -212,23 +212,23 @@ mod tests {
     fn the_greediest_pays_for_all_and_a_modest_one_never_does() {
         let Some(mut allowances) = Allowances::new(&[None, None, None], Some(100)) else { panic!("it is bounded") };
         let all = 100 * SAVED;
-        allowances.spend(PatternId(0), 10);
-        allowances.spend(PatternId(1), all / 4);
-        allowances.spend(PatternId(2), all);
-        assert_eq!(allowances.lend(PatternId(2)), (0, Bounded::Pass(100)));
-        for modest in [PatternId(0), PatternId(1)] {
+        allowances.spend(UnitId(0), 10);
+        allowances.spend(UnitId(1), all / 4);
+        allowances.spend(UnitId(2), all);
+        assert_eq!(allowances.lend(UnitId(2)), (0, Bounded::Pass(100)));
+        for modest in [UnitId(0), UnitId(1)] {
             assert_eq!(allowances.lend(modest), (all / MODEST, Bounded::Pass(100)));
         }
         allowances.grant(SAVED);
-        assert_eq!(allowances.lend(PatternId(2)).0, all, "it may go on once there is something again");
+        assert_eq!(allowances.lend(UnitId(2)).0, all, "it may go on once there is something again");
     }
 
     #[test]
     fn nobody_is_refused_where_all_are_modest() {
         let Some(mut allowances) = Allowances::new(&[None; 100], Some(100)) else { panic!("it is bounded") };
-        for pattern in (0..100).map(PatternId) {
-            allowances.spend(pattern, 100 * SAVED / 50);
+        for unit in (0..100).map(UnitId) {
+            allowances.spend(unit, 100 * SAVED / 50);
         }
-        assert!((0..100).map(PatternId).all(|pattern| allowances.lend(pattern).0 > 0));
+        assert!((0..100).map(UnitId).all(|unit| allowances.lend(unit).0 > 0));
     }
 }

@@ -10,7 +10,7 @@ use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::lists::Postings;
 
-use super::{Matcher, Registered};
+use super::{Matcher, Query, Unit};
 
 /// What was said of the patterns at the last look.
 #[derive(Debug, Default)]
@@ -68,16 +68,17 @@ impl Told {
 }
 
 impl Figures {
-    fn of(pattern: &Registered, hits: &[u64], postings: &Postings) -> Self {
+    fn of(query: &Query, unit: &Unit, hits: &[u64], postings: &Postings) -> Self {
+        let counts = query.counts(unit);
         Self {
-            candidates: pattern.hits(hits).sum(),
-            matches: pattern.counts.matches,
-            retractions: pattern.counts.retractions,
-            limited: pattern.counts.limited,
-            work: pattern.counts.work,
-            live: pattern.engine.live(),
-            bytes: pattern.bytes(postings),
-            paused: pattern.paused,
+            candidates: query.hits(unit, hits).sum(),
+            matches: query.reports.matches,
+            retractions: query.reports.retractions,
+            limited: counts.limited,
+            work: counts.work,
+            live: unit.engine.live(),
+            bytes: unit.bytes(postings),
+            paused: unit.paused,
         }
     }
 
@@ -92,20 +93,21 @@ impl Matcher {
     pub fn changed(&mut self, most: usize) -> Vec<PatternId> {
         let Told { hits, figures, waiting, next } = &mut self.told;
         hits.resize(self.hits.len(), 0);
-        figures.resize(self.patterns.len(), Figures::default());
+        figures.resize(self.queries.len(), Figures::default());
         let mut candidates = std::mem::take(waiting);
         for (signature, (now, before)) in (0..).zip(self.hits.iter().zip(hits)) {
             if now != before {
                 *before = *now;
-                candidates.extend(self.dispatch.targets(SignatureId(signature)).iter().map(|target| target.pattern));
+                let targets = self.dispatch.targets(SignatureId(signature));
+                candidates.extend(targets.iter().flat_map(|target| &self.units[target.unit.place()].members));
             }
         }
         // A match that nobody holds any more may be retracted.
         if self.reported.is_some() {
-            let pairs = (0..).zip(self.patterns.iter().zip(&*figures));
+            let pairs = (0..).zip(self.queries.iter().zip(&*figures));
             candidates.extend(
                 pairs
-                    .filter(|(_, (now, told))| now.counts.retractions != told.retractions)
+                    .filter(|(_, (now, told))| now.reports.retractions != told.retractions)
                     .map(|(number, _)| PatternId(number)),
             );
         }
@@ -115,8 +117,10 @@ impl Matcher {
         let turn = candidates.partition_point(|&number| number.0 < *next);
         candidates.rotate_left(turn);
         for number in candidates {
+            let query = &self.queries[number.place()];
+            let Some(unit) = query.unit else { continue };
             let before = figures[number.place()];
-            let now = Figures::of(&self.patterns[number.place()], &self.hits, &self.postings);
+            let now = Figures::of(query, &self.units[unit.place()], &self.hits, &self.postings);
             if now != before {
                 changed.push(((now.limited > 0, now.paused) == (before.limited > 0, before.paused), number, now));
             } else if now.holds() {
@@ -138,7 +142,7 @@ impl Matcher {
 
     /// The patterns whose matches may be incomplete, in their order.
     pub fn shed(&self) -> Vec<PatternId> {
-        let shed = (0..).zip(&self.patterns).filter(|(_, pattern)| pattern.has_shed(&self.postings));
-        shed.map(|(number, _)| PatternId(number)).collect()
+        let has_shed = |query: &Query| query.unit.is_some_and(|unit| query.has_shed(&self.units[unit.place()], &self.postings));
+        (0..).map(PatternId).zip(&self.queries).filter(|(_, query)| has_shed(query)).map(|(number, _)| number).collect()
     }
 }

@@ -6,7 +6,7 @@ use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Drained, Outcome};
 use graphtide_engine::dispatch::Admission;
 use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::expression::Expression;
-use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId};
+use graphtide_engine::ids::{ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
@@ -25,7 +25,7 @@ use graphtide_simulation::{Report, Variant};
 
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 
-/// The engine of a pattern.
+/// The engine of a unit.
 #[derive(Debug)]
 pub enum AnyEngine {
     /// Expansion lists.
@@ -60,7 +60,7 @@ impl AnyEngine {
     /// Makes the engine that a pattern's plan asks for; `across` are the predicates that no edge decides alone, `rings` the lists of
     /// its edges.
     pub fn new(
-        number: PatternId,
+        unit: UnitId,
         spec: &PatternSpec,
         across: Vec<Expression>,
         signatures: &[SignatureId],
@@ -69,19 +69,19 @@ impl AnyEngine {
         let pattern = spec.pattern();
         let simulated = |variant| {
             let report = spec.report.unwrap_or(Report::Maximal);
-            let made = Simulated::new(number, (&pattern, report), variant, signatures, &spec.limits);
+            let made = Simulated::new(unit, (&pattern, report), variant, signatures, &spec.limits);
             made.map(|made| Self::Simulation(Box::new(made))).map_err(|error| InvalidPlan::new(spec, error.to_string()))
         };
         let shape = || Shape::new(&pattern, across);
         let limits = &spec.limits;
         Ok(match &spec.plan {
             PlanSpec::Timing(plan) if plan.threads > 1 => {
-                Self::Concurrent(Box::new(Concurrent::new(number, shape(), plan, limits)))
+                Self::Concurrent(Box::new(Concurrent::new(unit, shape(), plan, limits)))
             }
-            PlanSpec::Timing(plan) => Self::Timing(Box::new(Timing::new(number, shape(), plan, limits))),
-            PlanSpec::SjTree(plan) => Self::SjTree(Box::new(SjTree::new(number, &shape(), plan, rings, limits))),
-            PlanSpec::ReSearch(plan) => Self::Search(Box::new(Search::new(number, shape(), plan, rings))),
-            PlanSpec::Filtering(plan) => Self::Filtering(Box::new(Filtering::new(number, shape(), plan, signatures.to_vec()))),
+            PlanSpec::Timing(plan) => Self::Timing(Box::new(Timing::new(unit, shape(), plan, limits))),
+            PlanSpec::SjTree(plan) => Self::SjTree(Box::new(SjTree::new(unit, &shape(), plan, rings, limits))),
+            PlanSpec::ReSearch(plan) => Self::Search(Box::new(Search::new(unit, shape(), plan, rings))),
+            PlanSpec::Filtering(plan) => Self::Filtering(Box::new(Filtering::new(unit, shape(), plan, signatures.to_vec()))),
             PlanSpec::DdstBaseline => simulated(Variant::Baseline)?,
             PlanSpec::DdstSignature { prime, seed } => simulated(Variant::Signature { p: *prime, seed: *seed })?,
             PlanSpec::DdstColoring => simulated(Variant::Coloring)?,

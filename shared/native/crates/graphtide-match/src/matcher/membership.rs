@@ -3,17 +3,23 @@
 //! A pattern that comes brings the past with it: the edges of its window that it could be made of, in stream order. Those that the
 //! store has already, for others, are taken from there; the others are stored late. Its engine takes them all, and goes on with
 //! the next record. A pattern that goes leaves nothing but edges, which leave with the window.
-//! Invariant: a number of a signature is given again only when every edge has left that may be named as having satisfied it.
+//!
+//! Patterns that are equal but for their names, plans and limits included, share one engine: one that comes is enrolled, and needs
+//! no past, for the unit has had it. What does not follow from the edges of the window is a pattern's own, so patterns whose engine
+//! has such a residue are alone, and so is who would join a unit that lacks something.
+//! Invariants: a number of a signature is given again only when every edge has left that may be named as having satisfied it; each
+//! pattern is of one unit, and has been of it or of one that knew the same since it came.
 //! Cost: O(edges of the pattern's past + signatures it brings × classes of labels); of the other patterns, eight bytes are copied,
-//! and a number is compared.
+//! and a number is compared. To be enrolled costs the latter alone.
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use graphtide_engine::dispatch::{NO_CLASS, Record};
 use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::{Expression, is_label};
-use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId};
+use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::PatternNames;
@@ -25,36 +31,69 @@ use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::value::ValueRef;
 use graphtide_isomorphism::plan::SearchPlan;
-use graphtide_simulation::Report;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::allowances::Allowances;
 use super::engine::AnyEngine;
+use super::query::{Query, Reports};
 use super::satisfied::Mark;
+use super::unit::{Counts, Unit};
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
-use super::{Counts, Matcher, Registered, hash, split_predicates};
+use super::{Matcher, hash, split_predicates};
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
 
-/// What patterns were made from, and what became free.
+/// What units were made from, and what became free.
 #[derive(Debug, Default)]
 pub struct Blueprints {
-    /// By number; none where it is vacant.
+    /// By unit, without names; none where it is vacant.
     specs: Vec<Option<PatternSpec>>,
+    /// Units by what they were made from.
+    units: HashTable<UnitId>,
+    /// Numbers of units that were removed.
+    vacant: Vec<UnitId>,
     /// Numbers of patterns that were removed.
-    vacant: Vec<PatternId>,
+    vacant_queries: Vec<PatternId>,
     /// Signatures that nobody has any more, with the time at which they were given up.
     retired: VecDeque<(Time, SignatureId)>,
 }
 
 impl Blueprints {
-    /// Notes what a pattern was made from.
-    pub fn put(&mut self, number: PatternId, spec: PatternSpec) {
+    /// Notes what a unit was made from; of equal ones the first is found.
+    pub fn put(&mut self, number: UnitId, spec: &PatternSpec) {
+        self.remove(number);
         self.specs.resize_with(self.specs.len().max(number.place() + 1), || None);
+        let spec = spec.anonymous();
+        if self.find(&spec).is_none() {
+            let specs = &self.specs;
+            self.units.insert_unique(key(&spec), number, |unit| specs[unit.place()].as_ref().map_or(0, key));
+        }
         self.specs[number.place()] = Some(spec);
     }
+
+    /// What a unit was made from.
+    pub fn of(&self, number: UnitId) -> Option<&PatternSpec> {
+        self.specs.get(number.place()).and_then(Option::as_ref)
+    }
+
+    /// The unit that was made from the same, names apart.
+    fn find(&self, anonymous: &PatternSpec) -> Option<UnitId> {
+        self.units.find(key(anonymous), |&unit| self.of(unit) == Some(anonymous)).copied()
+    }
+
+    fn remove(&mut self, number: UnitId) {
+        let Some(spec) = self.specs.get_mut(number.place()).and_then(Option::take) else { return };
+        if let Ok(entry) = self.units.find_entry(key(&spec), |&unit| unit == number) {
+            entry.remove();
+        }
+    }
+}
+
+/// A number that is equal for equal patterns.
+fn key(anonymous: &PatternSpec) -> u64 {
+    FxBuildHasher.hash_one(format!("{anonymous:?}"))
 }
 
 /// Edges of the window before a pattern came.
@@ -74,67 +113,159 @@ impl Matcher {
     /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
     /// The batches have the columns of the batches that follow, and deletions; edges of which the pattern wants nothing are passed
     /// over. Attributes that only other patterns read may be missing. Where the window counts edges, ordinals are how many came before.
-    pub fn add(&mut self, spec: PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<PatternId, InvalidPlan> {
+    pub fn add(&mut self, spec: &PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<PatternId, InvalidPlan> {
         self.check_changeable(&spec.name)?;
         spec.check()?;
-        let number = self.blueprints.vacant.pop().unwrap_or(PatternId(self.patterns.len() as u32));
-        if self.allowances.is_none() && spec.limits.work.is_some() {
-            self.allowances = Some(Allowances::unbounded(self.patterns.len()));
+        let query = self.blueprints.vacant_queries.pop().unwrap_or(PatternId(self.queries.len() as u32));
+        let names = spec.names();
+        let shared = self.shared_by(spec);
+        // What it told of may be retracted, and that its unit has not kept for it.
+        let has_told = self.reported.is_some() && !past.told.is_empty();
+        match shared {
+            Some(unit) if !has_told => self.enrol(query, names, unit),
+            _ => {
+                let unit = self.make(spec, Some(query))?;
+                self.enrol(query, names, unit);
+                self.bring(unit, past, meter);
+                if let Some(shared) = shared.filter(|_| !self.units[unit.place()].paused) {
+                    self.transfer(query, shared)?;
+                }
+            }
         }
-        if let Some(allowances) = &mut self.allowances {
-            allowances.open(number, spec.limits.work);
-        }
-        let pattern = self.register(number, spec)?;
-        if number.place() == self.patterns.len() {
-            self.patterns.push(pattern);
-        } else {
-            self.patterns[number.place()] = pattern;
-        }
-        self.dispatch.seal();
-        let recalled = self.recall(number, past);
-        self.patterns[number.place()].engine.begin_replay(past.begun);
-        if self.warm(number, &recalled, meter) == Warm::Limited {
-            let pattern = &mut self.patterns[number.place()];
-            pattern.shed = true;
-            pattern.paused |= pattern.limits.policy == LimitPolicy::Fail;
-        }
-        let pattern = &mut self.patterns[number.place()];
-        pattern.counts = Counts { limited: pattern.counts.limited, work: pattern.counts.work, ..Counts::default() };
-        pattern.is_occupied = true;
-        self.occupied.push(number);
-        self.told.added(number);
-        self.set_gates(number);
-        self.settle_with(number);
-        Ok(number)
+        self.told.added(query);
+        self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        Ok(query)
     }
 
     /// Removes a pattern: none of its matches is found any more, nor retracted.
     pub fn remove(&mut self, number: PatternId) -> Result<(), InvalidPlan> {
-        self.changeable(number)?;
-        let vacant = self.with_engine(number, &nothing(), Vec::new(), Vec::new())?;
-        let removed = std::mem::replace(&mut self.patterns[number.place()], vacant);
-        self.leave(&removed);
-        let (retired, now) = (&mut self.blueprints.retired, self.now);
-        self.dispatch.remove(number, &removed.signatures, |signature| retired.push_back((now, signature)));
+        let unit = self.changeable(number)?;
+        self.withdraw(number, unit)?;
+        self.queries[number.place()].unit = None;
         if let Some(reported) = &mut self.reported {
             reported.forget(number);
         }
-        self.occupied.retain(|&other| other != number);
         self.told.forget(number);
+        self.blueprints.vacant_queries.push(number);
+        Ok(())
+    }
+
+    /// The unit that a pattern can share: of patterns like it, whole, and without a residue.
+    pub(super) fn shared_by(&self, spec: &PatternSpec) -> Option<UnitId> {
+        let number = self.blueprints.find(&spec.anonymous())?;
+        let unit = &self.units[number.place()];
+        let is_whole = !unit.paused && !unit.has_shed(&self.postings);
+        (is_whole && !unit.engine.has_residue() && unit.trace.is_none()).then_some(number)
+    }
+
+    /// Lets a pattern be of a unit from now on.
+    pub(super) fn enrol(&mut self, number: PatternId, names: PatternNames, unit: UnitId) {
+        let of = &mut self.units[unit.place()];
+        if !of.members.contains(&number) {
+            of.members.push(number);
+        }
+        let query = Query {
+            names: Arc::new(names),
+            unit: Some(unit),
+            hits_before: of.signatures.iter().map(|&signature| self.hits[signature.place()]).collect(),
+            counts_before: of.counts,
+            reports: Reports::default(),
+            shed: false,
+        };
+        if number.place() == self.queries.len() {
+            self.queries.push(query);
+        } else {
+            self.queries[number.place()] = query;
+        }
+    }
+
+    /// Lets a pattern be of a unit of patterns like it from now on, and no more of its own.
+    pub(super) fn transfer(&mut self, number: PatternId, to: UnitId) -> Result<(), InvalidPlan> {
+        let query = &self.queries[number.place()];
+        let Some(from) = query.unit.filter(|&from| from != to) else { return Ok(()) };
+        let left = &self.units[from.place()];
+        // What its lists gave up is missing from now on, as it was.
+        let (shed, counted) = (query.has_shed(left, &self.postings), query.counts(left));
+        let joined = &mut self.units[to.place()];
+        joined.members.push(number);
+        let query = &mut self.queries[number.place()];
+        query.unit = Some(to);
+        query.shed = shed;
+        query.counts_before = joined.counts.since(counted);
+        self.withdraw(number, from)
+    }
+
+    /// Lets a pattern leave its unit; the last one takes the unit along.
+    fn withdraw(&mut self, number: PatternId, unit: UnitId) -> Result<(), InvalidPlan> {
+        let members = &mut self.units[unit.place()].members;
+        members.retain(|&mut member| member != number);
+        if members.is_empty() { self.dissolve(unit) } else { Ok(()) }
+    }
+
+    pub(super) fn dissolve(&mut self, number: UnitId) -> Result<(), InvalidPlan> {
+        let vacant = self.with_engine(number, &nothing(), Vec::new(), Vec::new())?;
+        let removed = std::mem::replace(&mut self.units[number.place()], vacant);
+        self.leave(&removed);
+        let (retired, now) = (&mut self.blueprints.retired, self.now);
+        self.dispatch.remove(number, &removed.signatures, |signature| retired.push_back((now, signature)));
+        self.occupied.retain(|&other| other != number);
         self.timers.set(number, removed.clock, None);
-        self.blueprints.specs[number.place()] = None;
+        self.blueprints.remove(number);
         self.blueprints.vacant.push(number);
         self.settle_without(&removed);
         Ok(())
     }
 
-    /// What a pattern was made from, if patterns may change.
-    pub(super) fn changeable(&self, number: PatternId) -> Result<&PatternSpec, InvalidPlan> {
+    /// Makes a unit of a checked pattern; it has taken nothing.
+    pub(super) fn make(&mut self, spec: &PatternSpec, first: Option<PatternId>) -> Result<UnitId, InvalidPlan> {
+        let number = self.blueprints.vacant.pop().unwrap_or(UnitId(self.units.len() as u32));
+        if self.allowances.is_none() && spec.limits.work.is_some() {
+            self.allowances = Some(Allowances::unbounded(self.units.len()));
+        }
+        if let Some(allowances) = &mut self.allowances {
+            allowances.open(number, spec.limits.work);
+        }
+        let unit = Unit { members: first.into_iter().collect(), ..self.register(number, spec)? };
+        if number.place() == self.units.len() {
+            self.units.push(unit);
+        } else {
+            self.units[number.place()] = unit;
+        }
+        Ok(number)
+    }
+
+    /// Gives a new unit its past.
+    fn bring(&mut self, number: UnitId, past: Past<'_>, meter: &mut Meter<'_>) {
+        self.dispatch.seal();
+        let recalled = self.recall(number, past);
+        self.units[number.place()].engine.begin_replay(past.begun);
+        let warm = self.warm(number, &recalled, meter);
+        self.occupy(number, warm);
+    }
+
+    /// Lets a new unit go on from its past, as far as that went.
+    pub(super) fn occupy(&mut self, number: UnitId, warm: Warm) {
+        let unit = &mut self.units[number.place()];
+        if warm == Warm::Limited {
+            unit.shed = true;
+            unit.paused |= unit.limits.policy == LimitPolicy::Fail;
+        }
+        unit.counts.discarded = 0;
+        unit.is_occupied = true;
+        self.occupied.push(number);
+        self.set_gates(number);
+        self.settle_with(number);
+    }
+
+    /// The unit of a pattern.
+    pub(super) fn unit_of(&self, number: PatternId) -> Option<UnitId> {
+        self.queries.get(number.place())?.unit
+    }
+
+    /// The unit of a pattern, if patterns may change.
+    pub(super) fn changeable(&self, number: PatternId) -> Result<UnitId, InvalidPlan> {
         self.check_changeable(&number.0.to_string())?;
-        self.blueprints
-            .specs
-            .get(number.place())
-            .and_then(Option::as_ref)
+        self.unit_of(number)
             .ok_or_else(|| InvalidPlan { pattern: number.0.to_string(), reason: "its matcher has no such pattern".into() })
     }
 
@@ -148,29 +279,27 @@ impl Matcher {
     }
 
     /// Makes what a checked pattern needs; it has taken nothing.
-    pub(super) fn register(&mut self, number: PatternId, spec: PatternSpec) -> Result<Registered, InvalidPlan> {
-        let (alone, across) = self.predicates(&spec);
+    fn register(&mut self, number: UnitId, spec: &PatternSpec) -> Result<Unit, InvalidPlan> {
+        let (alone, across) = self.predicates(spec);
         let signatures = self.dispatch.add(number, spec.asked(&alone), &mut self.symbols.lock());
         self.postings.grow(self.dispatch.len());
         self.hits.resize(self.dispatch.len(), 0);
-        let pattern = self.with_engine(number, &spec, across, signatures)?;
+        let unit = self.with_engine(number, spec, across, signatures)?;
         if spec.clock == Clock::Edges {
             self.store.count();
         }
-        if self.satisfied.is_some() {
-            self.blueprints.put(number, spec);
-        }
-        Ok(pattern)
+        self.blueprints.put(number, spec);
+        Ok(unit)
     }
 
-    /// Makes a pattern with the engine that its plan asks for, attached to the lists that it reads.
+    /// Makes a unit without patterns of the engine that a plan asks for, attached to the lists that it reads.
     pub(super) fn with_engine(
         &mut self,
-        number: PatternId,
+        number: UnitId,
         spec: &PatternSpec,
         mut across: Vec<Expression>,
         signatures: Vec<SignatureId>,
-    ) -> Result<Registered, InvalidPlan> {
+    ) -> Result<Unit, InvalidPlan> {
         for predicate in &mut across {
             predicate.attributes(&mut |_, column| {
                 let place = self.kept_columns.iter().position(|kept| kept == column).unwrap_or_else(|| {
@@ -182,11 +311,10 @@ impl Matcher {
         }
         self.store.widen(self.kept_columns.len());
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
-        let mut pattern = Registered {
-            names: Arc::new(PatternNames::new(&spec.pattern(), spec.report == Some(Report::Changes))),
+        let mut unit = Unit {
+            members: SmallVec::new(),
             engine: AnyEngine::new(number, spec, across, &signatures, &rings)?,
             clock: spec.clock,
-            hits_before: signatures.iter().map(|&signature| self.hits[signature.place()]).collect(),
             signatures,
             reader: ReaderId(0),
             lists: Vec::new(),
@@ -198,8 +326,8 @@ impl Matcher {
             is_occupied: false,
             trace: None,
         };
-        pattern.attach(&mut self.postings);
-        Ok(pattern)
+        unit.attach(&mut self.postings);
+        Ok(unit)
     }
 
     /// Splits a pattern's predicates into those that one edge decides, by edge, and the others; labels are kept if one reads them.
@@ -215,32 +343,31 @@ impl Matcher {
         (alone, across)
     }
 
-    /// Settles what follows from all patterns, now that one came.
-    pub(super) fn settle_with(&mut self, number: PatternId) {
-        let pattern = &self.patterns[number.place()];
-        self.timers.set(number, pattern.clock, pattern.engine.next_expiry());
-        self.has_timers |= pattern.engine.tells_expiry();
-        self.windows.widen(pattern);
-        self.has_threads |= pattern.engine.has_threads();
-        self.live += pattern.engine.live();
-        self.names = self.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
+    /// Settles what follows from all units, now that one came.
+    pub(super) fn settle_with(&mut self, number: UnitId) {
+        let unit = &self.units[number.place()];
+        self.timers.set(number, unit.clock, unit.engine.next_expiry());
+        self.has_timers |= unit.engine.tells_expiry();
+        self.windows.widen(unit);
+        self.has_threads |= unit.engine.has_threads();
+        self.live += unit.engine.live();
     }
 
-    /// Settles what follows from all patterns, now that one went.
-    pub(super) fn settle_without(&mut self, removed: &Registered) {
+    /// Settles what follows from all units, now that one went.
+    pub(super) fn settle_without(&mut self, removed: &Unit) {
         if removed.engine.reach() == self.windows.on(removed.clock) {
-            self.windows = Windows::of(&self.patterns);
+            self.windows = Windows::of(&self.units);
         }
         if removed.engine.has_threads() {
-            self.has_threads = self.patterns.iter().any(|pattern| pattern.engine.has_threads());
+            self.has_threads = self.units.iter().any(|unit| unit.engine.has_threads());
         }
         self.live -= removed.engine.live();
     }
 
-    /// Sets the gates of a pattern's edges.
-    pub(super) fn set_gates(&mut self, number: PatternId) {
-        let pattern = &self.patterns[number.place()];
-        self.dispatch.admit(number, &pattern.signatures, |edge| pattern.engine.admission(edge));
+    /// Sets the gates of a unit's edges.
+    pub(super) fn set_gates(&mut self, number: UnitId) {
+        let unit = &self.units[number.place()];
+        self.dispatch.admit(number, &unit.signatures, |edge| unit.engine.admission(edge));
     }
 
     /// Frees the signatures that no edge held can be named by.
@@ -260,17 +387,17 @@ impl Matcher {
         }
     }
 
-    /// Finds the edges of a pattern's past in the store, or puts them there.
-    fn recall(&mut self, number: PatternId, past: Past<'_>) -> Recalled {
+    /// Finds the edges of a unit's past in the store, or puts them there.
+    fn recall(&mut self, number: UnitId, past: Past<'_>) -> Recalled {
         if let Some(labels) = &mut self.labels {
             self.symbols.lock().copy_new_names(labels);
         }
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
-        let engine = &self.patterns[number.place()].engine;
+        let engine = &self.units[number.place()].engine;
         // What time alone brought about was told of those that were there; of others it is to be told with the next record.
         let ts = if engine.tells_expiry() { self.now.max(self.passed) } else { self.now };
-        let clock = self.patterns[number.place()].clock;
+        let clock = self.units[number.place()].clock;
         let alive_from = Now { ts, ..self.now() }.alive_from(clock, engine.reach());
         let came = |batch: &EdgeBatch, row: usize| match clock {
             Clock::Time => batch.ts()[row],
@@ -293,7 +420,7 @@ impl Matcher {
             let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
             // It is not worth a pause.
             self.dispatch.satisfied(class, &record, &mut Meter::unbounded(&pace), |signature| satisfied.push(signature));
-            if !satisfied.iter().any(|signature| self.patterns[number.place()].signatures.contains(signature)) {
+            if !satisfied.iter().any(|signature| self.units[number.place()].signatures.contains(signature)) {
                 continue;
             }
             let Some(sets) = &mut self.satisfied else { break };

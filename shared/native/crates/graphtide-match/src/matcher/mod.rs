@@ -1,7 +1,8 @@
 //! Many patterns in one pass over an ordered stream.
 //!
-//! For each record: dispatch by labels, test the signatures, give the vertices numbers, let every pattern that wants the edge have
-//! it, then list it for later searches. What no pattern kept is taken back at once.
+//! For each record: dispatch by labels, test the signatures, give the vertices numbers, let every unit that wants the edge have
+//! it, then list it for later searches. What no unit kept is taken back at once. A [unit](unit) is an engine with the patterns that
+//! it matches: most have one.
 //! Invariant: the store holds the kept edges of the longest windows, and at least until the rows that name them are handed over.
 //! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
 //! Work is counted on a meter, which may pause it anywhere, and end it: then the patterns that were not done with the record say so
@@ -11,13 +12,14 @@ mod allowances;
 mod changes;
 mod engine;
 mod membership;
+mod query;
 mod recovery;
-mod registered;
 mod replan;
 mod reported;
 mod satisfied;
 mod timers;
 mod traced;
+mod unit;
 mod warming;
 mod windows;
 
@@ -28,7 +30,7 @@ use graphtide_engine::arrival::{Arrival, Deleted, Deletion};
 use graphtide_engine::dispatch::{Dispatch, NO_CLASS, Record};
 use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::Expression;
-use graphtide_engine::ids::{PatternId, SignatureId};
+use graphtide_engine::ids::{PatternId, SignatureId, UnitId};
 use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{Ended, Meter, Refusal};
 use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
@@ -51,12 +53,13 @@ use changes::Told;
 pub use engine::AnyEngine;
 use membership::Blueprints;
 pub use membership::Past;
-pub use registered::{Counts, LimitReached, Registered};
+pub use query::{Query, Reports};
 use reported::Reported;
 use satisfied::{Mark, Satisfied};
 use timers::Timers;
 use traced::Asked;
 pub use traced::{Answer, Funnel, FunnelStep};
+pub use unit::{Counts, LimitReached, Unit};
 use windows::Windows;
 
 /// Records between two hand-overs of rows and expiries of the store.
@@ -130,7 +133,8 @@ pub struct Matcher {
     symbols: SharedSymbols,
     labels: Option<Vec<Box<str>>>,
     dispatch: Dispatch,
-    patterns: Vec<Registered>,
+    units: Vec<Unit>,
+    queries: Vec<Query>,
     names: Arc<[Arc<PatternNames>]>,
     postings: Postings,
     hits: Vec<u64>,
@@ -153,8 +157,8 @@ pub struct Matcher {
     totals: Totals,
     /// How often an edge could have made a pattern's state grow since the bytes of all were looked at.
     grown: usize,
-    /// Patterns whose engine may hold something.
-    occupied: Vec<PatternId>,
+    /// Units whose engine may hold something.
+    occupied: Vec<UnitId>,
     told: Told,
     has_threads: bool,
     timers: Timers,
@@ -187,7 +191,8 @@ impl Matcher {
             names: Arc::default(),
             store: EdgeStore::new(0),
             dispatch: Dispatch::default(),
-            patterns: Vec::with_capacity(specs.len()),
+            units: Vec::with_capacity(specs.len()),
+            queries: Vec::with_capacity(specs.len()),
             hits: Vec::new(),
             postings: Postings::default(),
             kept_columns: Vec::new(),
@@ -217,23 +222,31 @@ impl Matcher {
             asked: None,
         };
         for (number, spec) in (0..).map(PatternId).zip(specs) {
+            let names = spec.names();
             let trace = traced.map(|misses| {
                 let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
                 Box::new(Trace::new((spec.window, spec.clock), ends, misses))
             });
-            let pattern = matcher.register(number, spec)?;
-            let mut pattern = Registered { trace, ..pattern };
-            pattern.inquire(&[]);
-            matcher.patterns.push(pattern);
+            // What is traced is told in the names of one pattern.
+            let unit = match matcher.shared_by(&spec) {
+                Some(unit) => unit,
+                None => matcher.make(&spec, Some(number))?,
+            };
+            matcher.enrol(number, names, unit);
+            let unit = &mut matcher.units[unit.place()];
+            if trace.is_some() {
+                unit.trace = trace;
+                unit.inquire(&[]);
+            }
         }
         matcher.postings.begin();
         matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
         matcher.dispatch.seal();
-        matcher.windows = Windows::of(&matcher.patterns);
-        matcher.names = matcher.patterns.iter().map(|pattern| Arc::clone(&pattern.names)).collect();
-        matcher.has_threads = matcher.patterns.iter().any(|pattern| pattern.engine.has_threads());
-        matcher.has_timers = matcher.patterns.iter().any(|pattern| pattern.engine.tells_expiry());
-        for number in (0..matcher.patterns.len() as u32).map(PatternId) {
+        matcher.windows = Windows::of(&matcher.units);
+        matcher.names = matcher.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        matcher.has_threads = matcher.units.iter().any(|unit| unit.engine.has_threads());
+        matcher.has_timers = matcher.units.iter().any(|unit| unit.engine.tells_expiry());
+        for number in (0..matcher.units.len() as u32).map(UnitId) {
             matcher.set_gates(number);
         }
         Ok(matcher)
@@ -383,7 +396,7 @@ impl Matcher {
             Arrival { ts, at: ts, source: ends.0, target: ends.1, edge, satisfied, store: &self.store, names: &self.vertices };
         let mut held = false;
         let mut next = Next::Record;
-        'patterns: for &signature in satisfied {
+        'units: for &signature in satisfied {
             self.hits[signature.place()] += 1;
             let targets = self.dispatch.targets(signature);
             meter.tick(targets.len() as u32);
@@ -396,44 +409,44 @@ impl Matcher {
                 {
                     continue;
                 }
-                let pattern = &mut self.patterns[target.pattern.place()];
-                if !pattern.is_occupied {
-                    pattern.is_occupied = true;
-                    self.occupied.push(target.pattern);
+                let unit = &mut self.units[target.unit.place()];
+                if !unit.is_occupied {
+                    unit.is_occupied = true;
+                    self.occupied.push(target.unit);
                 }
                 let counted;
-                let arrival = if COUNTED && pattern.clock == Clock::Edges {
+                let arrival = if COUNTED && unit.clock == Clock::Edges {
                     counted = Arrival { at: edges, ..arrival };
                     &counted
                 } else {
                     &arrival
                 };
-                let before = pattern.engine.live();
+                let before = unit.engine.live();
                 let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
                     allowances.take_record(self.totals.records);
-                    begin(allowances, target.pattern, meter)
+                    begin(allowances, target.unit, meter)
                 });
                 let mut inserted = if TRACED {
-                    pattern.insert_traced(arrival, target.edge, &self.postings, &mut self.rows, meter)
+                    unit.insert_traced(arrival, target.edge, &self.postings, &mut self.rows, meter)
                 } else {
-                    pattern.insert(arrival, target.edge, &self.postings, &mut self.rows, Untraced, meter)
+                    unit.insert(arrival, target.edge, &self.postings, &mut self.rows, Untraced, meter)
                 };
                 let refusal = if BOUNDED || meter.is_refused() { meter.end() } else { None };
                 if let (Some(allowances), Some((taken, _))) = (&mut self.allowances, lent) {
-                    spend(allowances, pattern, target.pattern, meter.taken() - taken);
+                    spend(allowances, unit, target.unit, meter.taken() - taken);
                 }
                 if let Some(refusal) = refusal {
                     if refusal != Refusal::Allowance {
                         next = Next::End;
                     }
-                    inserted = inserted.and(pattern.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
+                    inserted = inserted.and(unit.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
                 }
                 if self.has_timers {
-                    self.timers.set(target.pattern, pattern.clock, pattern.engine.next_expiry());
+                    self.timers.set(target.unit, unit.clock, unit.engine.next_expiry());
                 }
-                // Patterns on other threads are counted when they are drained.
+                // Units on other threads are counted when they are drained.
                 if !self.has_threads {
-                    self.live = self.live + pattern.engine.live() - before;
+                    self.live = self.live + unit.engine.live() - before;
                 }
                 match inserted {
                     Ok(used) => held |= used,
@@ -441,7 +454,7 @@ impl Matcher {
                         held = true;
                         self.limit = Some(limit);
                         next = Next::Limit;
-                        break 'patterns;
+                        break 'units;
                     }
                 }
             }
@@ -454,7 +467,7 @@ impl Matcher {
             }
         }
         if TRACED {
-            self.patterns.iter_mut().for_each(|pattern| pattern.trace_kept(satisfied, edge, &self.postings));
+            self.units.iter_mut().for_each(|unit| unit.trace_kept(satisfied, edge, &self.postings));
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
         if held || self.satisfied.is_some() || !self.rows.is_empty() {
@@ -511,10 +524,10 @@ impl Matcher {
             self.postings.delete(signature, born, edge);
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
-                let pattern = &mut self.patterns[target.pattern.place()];
-                ends_matches |= pattern.engine.delete(&deleted, &mut self.rows, meter) == Deletion::EndsMatches;
+                let unit = &mut self.units[target.unit.place()];
+                ends_matches |= unit.engine.delete(&deleted, &mut self.rows, meter) == Deletion::EndsMatches;
                 if self.has_timers {
-                    self.timers.set(target.pattern, pattern.clock, pattern.engine.next_expiry());
+                    self.timers.set(target.unit, unit.clock, unit.engine.next_expiry());
                 }
             }
         }
@@ -523,50 +536,51 @@ impl Matcher {
         self.hand_over(out, meter);
         let Some(reported) = self.reported.as_mut().filter(|_| ends_matches) else { return };
         reported.retract(edge, meter, |found| {
-            let pattern = &mut self.patterns[found.pattern.place()];
+            let query = &mut self.queries[found.pattern.place()];
+            let Some(unit) = query.unit.map(|unit| &self.units[unit.place()]) else { return false };
             // What the window of the pattern has passed may be another edge's place in the store by now.
-            if found.first < now.alive_from(pattern.clock, pattern.engine.reach()) {
+            if found.first < now.alive_from(unit.clock, unit.engine.reach()) {
                 return false;
             }
             let times = found.edges.iter().map(|&edge| self.store.get(edge).ts);
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
-            pattern.counts.retractions += 1;
+            query.reports.count(Kind::Retract);
             let ids = found.edges.iter().map(|&edge| self.store.id(edge));
             let names = found.vertices.iter().map(|&vertex| self.vertices.name(vertex));
-            out.push((found.pattern, Kind::Retract, pattern.shed), (ts, first, last), ids, names);
+            out.push((found.pattern, Kind::Retract, query.shed || unit.shed), (ts, first, last), ids, names);
             true
         });
     }
 
-    /// Waits for patterns that work on other threads, and puts the rows of all patterns in order of detection.
+    /// Waits for units that work on other threads, and puts the rows of all units in order of detection.
     fn drain(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         if !self.has_threads {
             return Ok(());
         }
         let from = self.rows.len();
         let mut outcomes = Vec::new();
-        for (number, pattern) in (0..).map(PatternId).zip(&mut self.patterns) {
-            let drained = pattern.drain(&mut self.rows, meter);
+        for (number, unit) in (0..).map(UnitId).zip(&mut self.units) {
+            let drained = unit.drain(&mut self.rows, meter);
             let mut bounded = None;
             if let Some(allowances) = &mut self.allowances {
                 allowances.spend(number, drained.taken);
-                pattern.counts.work += drained.taken;
+                unit.counts.work += drained.taken;
                 bounded = Some(allowances.lend(number).1);
             }
             if let Some(bounds) = drained.limited {
-                outcomes.push(pattern.at_limit(&bounds.to_string(), meter));
+                outcomes.push(unit.at_limit(&bounds.to_string(), meter));
             }
             if drained.refused {
                 let refusal = meter.ended().map_or(Refusal::Allowance, Refusal::Ended);
-                outcomes.push(pattern.refused(refusal, bounded, meter).map(|_| ()));
+                outcomes.push(unit.refused(refusal, bounded, meter).map(|_| ()));
             }
         }
-        self.live = self.patterns.iter().map(|pattern| pattern.engine.live()).sum();
-        // Peaks of patterns that run side by side need not fall together: their sum bounds the common peak.
-        let peak: usize = self.patterns.iter().map(|pattern| pattern.engine.usage().peak).sum();
+        self.live = self.units.iter().map(|unit| unit.engine.live()).sum();
+        // Peaks of units that run side by side need not fall together: their sum bounds the common peak.
+        let peak: usize = self.units.iter().map(|unit| unit.engine.usage().peak).sum();
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(peak as u64);
         if self.rows.len() > from {
-            self.rows.sort(&self.store, &self.names);
+            self.rows.sort(&self.store);
         }
         outcomes.into_iter().collect()
     }
@@ -589,39 +603,39 @@ impl Matcher {
     #[cold]
     fn tell_expiry(&mut self, now: Now, meter: &mut Meter<'_>) {
         while let Some(number) = self.timers.next_due(now) {
-            let pattern = &mut self.patterns[number.place()];
+            let unit = &mut self.units[number.place()];
             meter.tick(1);
-            let before = pattern.engine.live();
-            pattern.engine.advance(now, &mut self.rows, meter);
-            self.live = self.live + pattern.engine.live() - before;
-            self.timers.set(number, pattern.clock, pattern.engine.next_expiry());
+            let before = unit.engine.live();
+            unit.engine.advance(now, &mut self.rows, meter);
+            self.live = self.live + unit.engine.live() - before;
+            self.timers.set(number, unit.clock, unit.engine.next_expiry());
         }
     }
 
     /// Turns the rows found into matches that own their texts.
     fn hand_over(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        let (now, patterns) = (self.now(), &mut self.patterns);
-        let mut reported = self.reported.as_mut();
+        let now = self.now();
+        let Self { units, queries, reported, store, .. } = self;
         let mut matches = 0;
-        self.rows.each(&self.names, |pattern, detected_at, found| {
-            let Registered { counts, clock, .. } = &mut patterns[pattern.place()];
-            match found.kind() {
-                Kind::Match => {
-                    matches += 1;
-                    counts.matches += 1;
+        self.rows.each(|unit, detected_at, found| {
+            let unit = &units[unit.place()];
+            for &pattern in &unit.members {
+                queries[pattern.place()].reports.count(found.kind());
+                matches += u64::from(found.kind() == Kind::Match);
+                // Other layouts are retracted by their engines.
+                if let (Some(reported), FoundRow::Assignment { edges, vertices }) = (&mut *reported, &found) {
+                    reported.keep((pattern, unit.clock), Now { ts: detected_at, ..now }, (edges, vertices), store);
                 }
-                Kind::Extend => counts.extensions += 1,
-                Kind::Retract => counts.retractions += 1,
-            }
-            // Other layouts are retracted by their engines.
-            if let (Some(reported), FoundRow::Assignment { edges, vertices }) = (&mut reported, found) {
-                let kept = Now { ts: detected_at, ..now };
-                reported.keep((pattern, *clock), kept, (edges, vertices), &self.store);
             }
         });
         self.totals.matches += matches;
-        let shed = |pattern: PatternId| self.patterns[pattern.place()].has_shed(&self.postings);
-        out.take_rows(&mut self.rows, &self.names, shed, &self.store, &self.vertices, meter);
+        let Self { units, queries, postings, .. } = self;
+        let shed = |pattern: PatternId| {
+            let query = &queries[pattern.place()];
+            query.unit.is_some_and(|unit| query.has_shed(&units[unit.place()], postings))
+        };
+        let members = |unit: UnitId| units[unit.place()].members.as_slice();
+        out.take_rows(&mut self.rows, &self.names, members, shed, (&self.store, &self.vertices), meter);
     }
 
     /// Lets go of what left the longest windows, and looks at the bytes that patterns take.
@@ -635,11 +649,11 @@ impl Matcher {
         if is_due(Clock::Time) || is_due(Clock::Edges) {
             self.sweep(meter);
         }
-        if self.patterns.len() <= FEW || self.grown >= self.patterns.len() {
+        if self.units.len() <= FEW || self.grown >= self.units.len() {
             self.grown = 0;
             self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
             let postings = &self.postings;
-            outcome = self.patterns.iter_mut().try_for_each(|pattern| pattern.check_bytes(postings, meter));
+            outcome = self.units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, meter));
         }
         loop {
             meter.tick(1);
@@ -672,19 +686,19 @@ impl Matcher {
         self.swept = now;
         self.live = 0;
         self.occupied.retain(|&number| {
-            let pattern = &mut self.patterns[number.place()];
+            let unit = &mut self.units[number.place()];
             meter.tick(1);
-            pattern.engine.advance(now, &mut self.rows, meter);
-            self.live += pattern.engine.live();
-            pattern.is_occupied = pattern.holds();
-            pattern.is_occupied
+            unit.engine.advance(now, &mut self.rows, meter);
+            self.live += unit.engine.live();
+            unit.is_occupied = unit.holds();
+            unit.is_occupied
         });
         self.postings.advance(now, meter);
     }
 
-    /// Bytes of state alive, shared and of every pattern.
+    /// Bytes of state alive, shared and of every unit.
     pub fn state_bytes(&self) -> usize {
-        let engines: usize = self.patterns.iter().map(|pattern| pattern.engine.usage().bytes).sum();
+        let engines: usize = self.units.iter().map(|unit| unit.engine.usage().bytes).sum();
         let postings = self.postings.total_bytes();
         let reported = self.reported.as_ref().map_or(0, Reported::bytes);
         engines + postings + reported + self.store.bytes() + self.vertices.bytes()
@@ -696,25 +710,32 @@ impl Matcher {
         Totals { peak_state_bytes, ..self.totals }
     }
 
+    /// The patterns with their numbers and units.
+    pub fn queries(&self) -> impl Iterator<Item = (PatternId, &Query, &Unit)> {
+        let numbered = (0..).map(PatternId).zip(&self.queries);
+        numbered.filter_map(|(number, query)| Some((number, query, &self.units[query.unit?.place()])))
+    }
+
+    /// A pattern with its unit; none if there is none of the number.
+    pub fn query(&self, number: PatternId) -> Option<(&Query, &Unit)> {
+        let query = self.queries.get(number.place())?;
+        Some((query, &self.units[query.unit?.place()]))
+    }
+
     /// For each query edge of a pattern, how many records could be it by themselves since it was added.
-    pub fn hits(&self, pattern: &Registered) -> Vec<u64> {
-        pattern.hits(&self.hits).collect()
+    pub fn hits(&self, query: &Query, unit: &Unit) -> Vec<u64> {
+        query.hits(unit, &self.hits).collect()
     }
 
-    /// Bytes of state of one pattern; postings that patterns share count for each.
-    pub fn pattern_bytes(&self, pattern: &Registered) -> usize {
-        pattern.bytes(&self.postings)
-    }
-
-    /// The patterns by their numbers; the place of one that was removed is vacant.
-    pub fn patterns(&self) -> &[Registered] {
-        &self.patterns
+    /// Bytes of state of one unit; lists that units share count for each.
+    pub fn unit_bytes(&self, unit: &Unit) -> usize {
+        unit.bytes(&self.postings)
     }
 
     /// Has a benchmark look on at the engines of dual simulation from now.
     pub fn set_probe(&mut self, probe: Probe) {
-        for pattern in &mut self.patterns {
-            if let Some(simulated) = pattern.engine.simulated_mut() {
+        for unit in &mut self.units {
+            if let Some(simulated) = unit.engine.simulated_mut() {
                 simulated.set_probe(probe);
             }
         }
@@ -726,16 +747,16 @@ impl Matcher {
     }
 }
 
-/// Lends a pattern what it may spend on an insertion; returns the steps counted before, and whose account bounds it.
-fn begin(allowances: &mut Allowances, pattern: PatternId, meter: &mut Meter<'_>) -> (u64, Bounded) {
-    let (allowance, bounded) = allowances.lend(pattern);
+/// Lends a unit what it may spend on an insertion; returns the steps counted before, and whose account bounds it.
+fn begin(allowances: &mut Allowances, unit: UnitId, meter: &mut Meter<'_>) -> (u64, Bounded) {
+    let (allowance, bounded) = allowances.lend(unit);
     meter.begin(allowance);
     (meter.taken(), bounded)
 }
 
-fn spend(allowances: &mut Allowances, pattern: &mut Registered, number: PatternId, taken: u64) {
-    let taken = taken + pattern.engine.taken_elsewhere();
-    pattern.counts.work += taken;
+fn spend(allowances: &mut Allowances, unit: &mut Unit, number: UnitId, taken: u64) {
+    let taken = taken + unit.engine.taken_elsewhere();
+    unit.counts.work += taken;
     allowances.spend(number, taken);
 }
 

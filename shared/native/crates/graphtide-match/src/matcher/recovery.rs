@@ -5,7 +5,7 @@
 //! the old one, whichever plans the two have.
 
 use graphtide_engine::engine::Engine;
-use graphtide_engine::ids::PatternId;
+use graphtide_engine::ids::{PatternId, UnitId};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::replay::Frontier;
 use graphtide_graph::Time;
@@ -39,8 +39,8 @@ impl Matcher {
     ///
     /// `residue` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
     pub fn wait(&mut self, number: PatternId, residue: Option<Frontier>) {
-        if let Some(pattern) = self.patterns.get_mut(number.place()) {
-            pattern.engine.wait(residue);
+        if let Some(unit) = self.unit_of(number) {
+            self.units[unit.place()].engine.wait(residue);
         }
     }
 
@@ -50,23 +50,23 @@ impl Matcher {
             reported.forget(number);
         }
         let (now, rows) = (self.now(), &mut self.rows);
-        let Some(pattern) = self.patterns.get_mut(number.place()).filter(|pattern| pattern.engine.has_residue()) else {
-            return;
-        };
-        let (work, records) = (pattern.limits.work, SAVED.saturating_add(pattern.engine.live() as u64));
-        let before = pattern.engine.live();
+        // What does not follow from the edges of the window is a pattern's own: its unit has no other.
+        let unit = self.queries.get(number.place()).and_then(|query| query.unit).map(UnitId::place);
+        let Some(unit) = unit.map(|place| &mut self.units[place]).filter(|unit| unit.engine.has_residue()) else { return };
+        let (work, records) = (unit.limits.work, SAVED.saturating_add(unit.engine.live() as u64));
+        let before = unit.engine.live();
         meter.begin(work.map_or(u64::MAX, |work| work.saturating_mul(records)));
-        pattern.engine.begin(now, rows, meter);
+        unit.engine.begin(now, rows, meter);
         rows.clear();
         if let Some(refusal) = meter.end() {
-            let _ = pattern.refused(refusal, work.map(Bounded::Pattern), meter);
+            let _ = unit.refused(refusal, work.map(Bounded::Unit), meter);
         }
-        self.live = self.live + pattern.engine.live() - before;
+        self.live = self.live + unit.engine.live() - before;
     }
 
     /// What a pattern knows that does not follow from the edges of its window; none where that is nothing.
     pub fn residue(&self, number: PatternId) -> Option<Frontier> {
-        self.patterns.get(number.place()).and_then(|pattern| pattern.engine.residue())
+        self.unit_of(number).and_then(|unit| self.units[unit.place()].engine.residue())
     }
 
     /// Takes it that the stream is at a time: patterns tell what follows from that alone.
@@ -93,8 +93,8 @@ impl Matcher {
 
     /// Lets a pattern's matches be marked as incomplete from now on.
     pub fn mark_shed(&mut self, number: PatternId) {
-        if let Some(pattern) = self.patterns.get_mut(number.place()) {
-            pattern.shed = true;
+        if let Some(query) = self.queries.get_mut(number.place()) {
+            query.shed = true;
         }
     }
 }

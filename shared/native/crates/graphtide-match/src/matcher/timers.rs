@@ -1,20 +1,20 @@
-//! When patterns have something to tell though no edge comes for them: at a time, or with so many edges of the stream.
+//! When units have something to tell though no edge comes for them: at a time, or with so many edges of the stream.
 //!
-//! Invariant: each pattern has one instant at most, on the clock of its window; instants that were replaced stay in the queue until
+//! Invariant: each unit has one instant at most, on the clock of its window; instants that were replaced stay in the queue until
 //! they are due, and are passed over.
-//! Cost: a comparison a record where times alone are waited for, a call where edges are counted; O(log(patterns with an instant))
+//! Cost: a comparison a record where times alone are waited for, a call where edges are counted; O(log(units with an instant))
 //! where one changes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use graphtide_engine::ids::PatternId;
+use graphtide_engine::ids::UnitId;
 use graphtide_graph::Time;
 use graphtide_graph::clock::{Clock, Now};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-/// The instants of patterns.
+/// The instants of units.
 #[derive(Debug)]
 pub struct Timers {
     /// The first time of the queue; what never comes if it is empty, what always has come while edges are counted.
@@ -26,8 +26,8 @@ pub struct Timers {
 /// The instants on one clock.
 #[derive(Debug, Default)]
 struct Queue {
-    queue: BinaryHeap<Reverse<(i64, PatternId)>>,
-    instants: HashMap<PatternId, i64, FxBuildHasher>,
+    queue: BinaryHeap<Reverse<(i64, UnitId)>>,
+    instants: HashMap<UnitId, i64, FxBuildHasher>,
 }
 
 impl Default for Timers {
@@ -43,18 +43,18 @@ impl Timers {
         self.next <= now
     }
 
-    /// Sets the instant of a pattern, or takes it away.
+    /// Sets the instant of a unit, or takes it away.
     #[inline]
-    pub fn set(&mut self, pattern: PatternId, clock: Clock, at: Option<i64>) {
+    pub fn set(&mut self, unit: UnitId, clock: Clock, at: Option<i64>) {
         match clock {
-            Clock::Time => self.by_time.set(pattern, at),
-            Clock::Edges => self.by_edges.set(pattern, at),
+            Clock::Time => self.by_time.set(unit, at),
+            Clock::Edges => self.by_edges.set(unit, at),
         }
         self.look();
     }
 
-    /// Takes a pattern whose instant has come; it has none then.
-    pub fn next_due(&mut self, now: Now) -> Option<PatternId> {
+    /// Takes a unit whose instant has come; it has none then.
+    pub fn next_due(&mut self, now: Now) -> Option<UnitId> {
         let due = self.by_time.next_due(now.ts).or_else(|| self.by_edges.next_due(now.edges));
         self.look();
         due
@@ -69,24 +69,24 @@ impl Timers {
 
 impl Queue {
     #[inline]
-    fn set(&mut self, pattern: PatternId, at: Option<i64>) {
+    fn set(&mut self, unit: UnitId, at: Option<i64>) {
         match at {
-            Some(at) if self.instants.insert(pattern, at) != Some(at) => self.queue.push(Reverse((at, pattern))),
+            Some(at) if self.instants.insert(unit, at) != Some(at) => self.queue.push(Reverse((at, unit))),
             Some(_) => {}
             None => {
-                self.instants.remove(&pattern);
+                self.instants.remove(&unit);
             }
         }
     }
 
-    fn next_due(&mut self, now: i64) -> Option<PatternId> {
-        while let Some(&Reverse((at, pattern))) = self.queue.peek()
+    fn next_due(&mut self, now: i64) -> Option<UnitId> {
+        while let Some(&Reverse((at, unit))) = self.queue.peek()
             && at <= now
         {
             self.queue.pop();
-            if self.instants.get(&pattern) == Some(&at) {
-                self.instants.remove(&pattern);
-                return Some(pattern);
+            if self.instants.get(&unit) == Some(&at) {
+                self.instants.remove(&unit);
+                return Some(unit);
             }
         }
         None

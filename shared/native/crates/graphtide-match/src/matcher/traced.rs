@@ -8,7 +8,7 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_simulation::inquiry::{End, Inquiry, Named};
 use graphtide_simulation::simulated::Simulated;
 
-use super::{Matcher, Record, Registered};
+use super::{Matcher, Query, Record, Unit};
 
 /// What one step of a plan looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,8 +74,8 @@ pub struct Answer<'a> {
 impl Matcher {
     /// Has traced patterns under dual simulation answer why edges of these ids are in no match, if they are not.
     pub fn ask(&mut self, ids: Vec<String>) {
-        for pattern in &mut self.patterns {
-            pattern.inquire(&ids);
+        for unit in &mut self.units {
+            unit.inquire(&ids);
         }
         self.asked = Some(Asked { ids, seen: Vec::new() });
     }
@@ -101,8 +101,8 @@ impl Matcher {
         }
     }
 
-    fn answers<'a>(&'a self, pattern: &'a Registered) -> Vec<Answer<'a>> {
-        let Some(inquiries) = pattern.engine.simulated().and_then(Simulated::inquiries) else { return Vec::new() };
+    fn answers<'a>(&'a self, unit: &'a Unit) -> Vec<Answer<'a>> {
+        let Some(inquiries) = unit.engine.simulated().and_then(Simulated::inquiries) else { return Vec::new() };
         let all = inquiries.all();
         let lacks = |inquiry: &Inquiry| match inquiry.matched {
             Some(_) => Vec::new(),
@@ -112,7 +112,7 @@ impl Matcher {
         let seen = self.asked.iter().flat_map(|asked| &asked.seen).map(|seen| {
             let inquiry =
                 all.iter().copied().find(|found| found.chosen.is_none() && (&found.id, found.ts) == (&seen.id, seen.ts));
-            let refused = pattern.signatures.iter().map(|&signature| seen.refused[signature.place()]);
+            let refused = unit.signatures.iter().map(|&signature| seen.refused[signature.place()]);
             let refused = (0..).zip(refused).filter_map(|(edge, reason)| reason.map(|reason| (edge, reason))).collect();
             let end = inquiry.and_then(end);
             Answer { id: &seen.id, ts: seen.ts, refused, inquiry, end, lacks: inquiry.map_or_else(Vec::new, lacks) }
@@ -131,45 +131,46 @@ impl Matcher {
     /// Lets go of the partial matches that the window has passed, while the store still has the edges that traces name.
     pub(super) fn expire_traces(&mut self) {
         let now = self.now();
-        for pattern in &mut self.patterns {
-            if let Some(trace) = &mut pattern.trace {
-                trace.expire(now.on(pattern.clock), &self.store, &self.vertices);
+        for unit in &mut self.units {
+            if let Some(trace) = &mut unit.trace {
+                trace.expire(now.on(unit.clock), &self.store, &self.vertices);
             }
         }
     }
 
     /// The funnel of a pattern; none if it is not traced.
-    pub fn funnel<'a>(&'a self, pattern: &'a Registered) -> Option<Funnel<'a>> {
-        let (seen, trace) = (self.seen.as_ref()?, pattern.trace.as_ref()?);
-        let name = |node| node_name(pattern, node);
+    pub fn funnel<'a>(&'a self, query: &'a Query) -> Option<Funnel<'a>> {
+        let unit = &self.units[query.unit?.place()];
+        let (seen, trace) = (self.seen.as_ref()?, unit.trace.as_ref()?);
+        let name = |node| node_name(query, unit, node);
         Some(Funnel {
-            edges: pattern.signatures.iter().map(|&signature| seen[signature.place()]).collect(),
+            edges: unit.signatures.iter().map(|&signature| seen[signature.place()]).collect(),
             discarded: trace.discarded(),
             steps: trace
                 .steps()
                 .map(|(step, tally)| (step, *tally))
-                .chain(pattern.engine.steps())
+                .chain(unit.engine.steps())
                 .map(|(step, tally)| FunnelStep { node: name(step.node), part: step.part, tally })
                 .collect(),
             stores: trace
                 .fates(&self.store)
                 .into_iter()
-                .chain(pattern.engine.fates())
+                .chain(unit.engine.fates())
                 .map(|(node, fates)| (name(node), fates))
                 .collect(),
-            answers: self.answers(pattern),
-            misses: trace.misses().iter().map(|miss| (name(miss.node), waits_for(pattern, miss), miss)).collect(),
+            answers: self.answers(unit),
+            misses: trace.misses().iter().map(|miss| (name(miss.node), waits_for(unit, miss), miss)).collect(),
         })
     }
 }
 
-fn waits_for(pattern: &Registered, miss: &NearMiss) -> Vec<u8> {
-    miss.dead_end.map_or_else(|| pattern.engine.waits_for(miss.node), |dead_end| vec![dead_end.edge])
+fn waits_for(unit: &Unit, miss: &NearMiss) -> Vec<u8> {
+    miss.dead_end.map_or_else(|| unit.engine.waits_for(miss.node), |dead_end| vec![dead_end.edge])
 }
 
 /// What a node is called in plans: `L2.1`, `L0.2`; `P1`, `J2`; `a.kept`, `a.3`; `held`, `filter`, `verify`.
-fn node_name(pattern: &Registered, node: Node) -> String {
-    let edge = |edge: u8| &pattern.names.edges[usize::from(edge)];
+fn node_name(query: &Query, unit: &Unit, node: Node) -> String {
+    let edge = |edge: u8| &query.names.edges[usize::from(edge)];
     match node {
         Node::Prefix { subquery, depth } => format!("L{}.{}", subquery + 1, depth + 1),
         Node::Union { level } => format!("L0.{}", level + 1),
@@ -179,6 +180,6 @@ fn node_name(pattern: &Registered, node: Node) -> String {
         Node::Filter => "filter".into(),
         Node::Verify => "verify".into(),
         Node::Kept { edge: kept } => format!("{}.kept", edge(kept)),
-        Node::Search { start, edge: bound } => format!("{}.{}", edge(start), pattern.engine.place(start, bound) + 1),
+        Node::Search { start, edge: bound } => format!("{}.{}", edge(start), unit.engine.place(start, bound) + 1),
     }
 }

@@ -1,20 +1,18 @@
 //! Giving a new engine the state that it would have if it had been there all along.
 //!
 //! A matcher whose patterns may change keeps every edge that some query edge could be, with the signatures it satisfied. A new
-//! engine takes those of its pattern in stream order, between two records. What an engine knows follows from the edges of its
+//! engine takes those of its patterns in stream order, between two records. What an engine knows follows from the edges of its
 //! window alone, so that is all. Lists that the engine reads are set aside meanwhile, for they have edges that come later; those
 //! that nobody had kept as it needs them stay as they come out.
 //! Edges of one time may come in another order than they had: what an engine stores does not depend on that, since an order of
 //! query edges is one of times.
 //! Cost: O(edges given).
 
-use std::sync::Arc;
-
 use graphtide_engine::arrival::Arrival;
 use graphtide_engine::engine::Engine;
-use graphtide_engine::ids::{PatternId, SignatureId};
+use graphtide_engine::ids::{SignatureId, UnitId};
 use graphtide_engine::meter::Meter;
-use graphtide_engine::output::Rows;
+use graphtide_engine::output::{FoundRow, Rows};
 use graphtide_engine::trace::Untraced;
 use graphtide_graph::Time;
 use graphtide_graph::clock::{Clock, Now};
@@ -24,7 +22,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::allowances::{Bounded, SAVED};
 use super::satisfied::Mark;
-use super::{Matcher, Registered};
+use super::{Matcher, Unit};
 
 /// How a new engine came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,51 +69,55 @@ impl Recalled {
 }
 
 impl Matcher {
-    /// The edges of the store that some edge of a pattern could be, in their order. Complexity: O(edges held).
-    pub(super) fn edges_of(&self, number: PatternId) -> Vec<EdgeRef> {
+    /// The edges of the store that some edge of a unit could be, in their order. Complexity: O(edges held).
+    pub(super) fn edges_of(&self, number: UnitId) -> Vec<EdgeRef> {
         let Some(sets) = &self.satisfied else { return Vec::new() };
-        let pattern = &self.patterns[number.place()];
-        let alive_from = self.now().alive_from(pattern.clock, pattern.engine.reach());
+        let unit = &self.units[number.place()];
+        let alive_from = self.now().alive_from(unit.clock, unit.engine.reach());
         let is_its = |&edge: &EdgeRef| {
             let stored = self.store.get(edge);
-            self.store.came(edge, pattern.clock) >= alive_from
-                && sets.get(&Mark::stored(stored.class)).iter().any(|signature| pattern.signatures.contains(signature))
+            self.store.came(edge, unit.clock) >= alive_from
+                && sets.get(&Mark::stored(stored.class)).iter().any(|signature| unit.signatures.contains(signature))
                 && !self.store.is_deleted(edge)
         };
         let mut edges: Vec<EdgeRef> = self.store.refs().filter(is_its).collect();
-        if pattern.clock == Clock::Edges {
+        if unit.clock == Clock::Edges {
             // Of the edges of one time, late ones lie first.
             edges.sort_by_key(|&edge| self.store.came(edge, Clock::Edges));
         }
         edges
     }
 
-    /// Lets a pattern's engine take edges of the store in their order; matches that have one that was told of are kept, to be
+    /// Lets a unit's engine take edges of the store in their order; matches that have one that was told of are kept, to be
     /// retracted.
-    pub(super) fn warm(&mut self, number: PatternId, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
+    pub(super) fn warm(&mut self, number: UnitId, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
         let Recalled { edges, told, before, newest } = recalled;
         let now = self.now();
-        let Self { patterns, postings, store, vertices, satisfied, reported, .. } = self;
-        let (pattern, Some(sets)) = (&mut patterns[number.place()], satisfied) else { return Warm::Limited };
-        let mut signatures: Vec<SignatureId> = pattern.signatures.clone();
+        let Self { units, postings, store, vertices, satisfied, reported, .. } = self;
+        let (unit, Some(sets)) = (&mut units[number.place()], satisfied) else { return Warm::Limited };
+        let mut signatures: Vec<SignatureId> = unit.signatures.clone();
         signatures.sort_unstable();
         signatures.dedup();
-        let (names, clock) = (Arc::clone(&pattern.names), pattern.clock);
+        let (members, clock) = (unit.members.clone(), unit.clock);
         let mut found = Rows::default();
         let mut keep = |found: &mut Rows, kept: Now| {
             if let Some(reported) = reported.as_mut() {
-                found.each_of(&names, |detected_at, edges, vertices| {
-                    if edges.iter().any(|edge| told.contains(edge)) {
-                        reported.keep((number, clock), Now { ts: detected_at, ..kept }, (edges, vertices), store);
+                found.each(|_, detected_at, found| {
+                    if let FoundRow::Assignment { edges, vertices } = found
+                        && edges.iter().any(|edge| told.contains(edge))
+                    {
+                        for &member in &members {
+                            reported.keep((member, clock), Now { ts: detected_at, ..kept }, (edges, vertices), store);
+                        }
                     }
                 });
             }
             found.clear();
         };
-        let aside = postings.set_aside(&pattern.lists);
+        let aside = postings.set_aside(&unit.lists);
         // What the window's records granted when they came, and what may have been saved before.
         let records = SAVED.saturating_add(edges.len() as u64);
-        meter.begin(pattern.limits.work.map_or(u64::MAX, |work| work.saturating_mul(records)));
+        meter.begin(unit.limits.work.map_or(u64::MAX, |work| work.saturating_mul(records)));
         let mut outcome = Warm::Whole;
         for (place, &edge) in edges.iter().enumerate() {
             let stored = *store.get(edge);
@@ -127,19 +129,19 @@ impl Matcher {
             let arrival =
                 Arrival { ts: born.ts, at: born.on(clock), source, target, edge, satisfied: its, store, names: vertices };
             if let Some(&before) = before.get(place) {
-                pattern.engine.count_from(stored.ts, before);
+                unit.engine.count_from(stored.ts, before);
             }
-            for query_edge in 0..pattern.signatures.len() {
-                if its.contains(&pattern.signatures[query_edge])
-                    && pattern.insert(&arrival, query_edge as u8, postings, &mut found, Untraced, meter).is_err()
+            for query_edge in 0..unit.signatures.len() {
+                if its.contains(&unit.signatures[query_edge])
+                    && unit.insert(&arrival, query_edge as u8, postings, &mut found, Untraced, meter).is_err()
                 {
                     outcome = Warm::Limited;
                 }
             }
             if meter.is_refused() {
                 if let Some(refusal) = meter.end() {
-                    let work = pattern.limits.work.map(Bounded::Pattern);
-                    let _ = pattern.refused(refusal, work, meter);
+                    let work = unit.limits.work.map(Bounded::Unit);
+                    let _ = unit.refused(refusal, work, meter);
                 }
                 outcome = Warm::Limited;
             }
@@ -153,20 +155,20 @@ impl Matcher {
         }
         meter.end();
         if let Some((ts, count)) = *newest {
-            pattern.engine.count_from(ts, count);
+            unit.engine.count_from(ts, count);
         }
-        pattern.engine.end_replay();
-        let drained = pattern.drain(&mut found, meter);
+        unit.engine.end_replay();
+        let drained = unit.drain(&mut found, meter);
         keep(&mut found, now);
-        if drained.limited.is_some() || drained.refused || pattern.counts.limited > 0 {
+        if drained.limited.is_some() || drained.refused || unit.counts.limited > 0 {
             outcome = Warm::Limited;
         }
-        postings.put_back(aside, (outcome == Warm::Whole).then_some(pattern.reader));
+        postings.put_back(aside, (outcome == Warm::Whole).then_some(unit.reader));
         outcome
     }
 
-    /// Lets go of what a pattern shared.
-    pub(super) fn leave(&mut self, pattern: &Registered) {
-        self.postings.leave(pattern.reader, &pattern.signatures, &pattern.lists);
+    /// Lets go of what a unit shared.
+    pub(super) fn leave(&mut self, unit: &Unit) {
+        self.postings.leave(unit.reader, &unit.signatures, &unit.lists);
     }
 }

@@ -1,13 +1,13 @@
-//! The longest windows of the patterns: one of time, one of edges.
+//! The longest windows of the units: one of time, one of edges.
 //!
 //! What left both is of use to nobody.
 
 use graphtide_engine::engine::Engine;
 use graphtide_graph::clock::{Clock, Now};
 
-use super::Registered;
+use super::Unit;
 
-/// The length of the longest window on each clock; 0 where no pattern has one.
+/// The length of the longest window on each clock; 0 where no unit has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
     /// In ticks.
@@ -17,22 +17,22 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// The longest windows of patterns.
-    pub fn of(patterns: &[Registered]) -> Self {
+    /// The longest windows of units.
+    pub fn of(units: &[Unit]) -> Self {
         let mut windows = Self::default();
-        for pattern in patterns {
-            windows.widen(pattern);
+        for unit in units {
+            windows.widen(unit);
         }
         windows
     }
 
-    /// Makes them hold what a pattern needs.
-    pub fn widen(&mut self, pattern: &Registered) {
-        let length = match pattern.clock {
+    /// Makes them hold what a unit needs.
+    pub fn widen(&mut self, unit: &Unit) {
+        let length = match unit.clock {
             Clock::Time => &mut self.time,
             Clock::Edges => &mut self.edges,
         };
-        *length = pattern.engine.reach().max(*length);
+        *length = unit.engine.reach().max(*length);
     }
 
     /// The longest window on a clock.

@@ -1,51 +1,57 @@
-//! One pattern in a matcher: its engine, its limits, its counts.
-
-use std::sync::Arc;
+//! One unit in a matcher: an engine with the patterns that it matches, its limits, its counts.
+//!
+//! Most units have one pattern. Patterns that differ in names alone may be one unit: what one of them finds all find, each under its
+//! names, and the state is held once ([`membership`](super::membership)).
 
 use graphtide_engine::arrival::{Arrival, Drained, Outcome};
 use graphtide_engine::engine::{Engine, Explained, Usage};
-use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
+use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::{Meter, Refusal};
-use graphtide_engine::output::{PatternNames, Rows};
+use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Trace, Tracer, Untraced};
 use graphtide_graph::clock::Clock;
 use graphtide_graph::store::EdgeRef;
+use smallvec::SmallVec;
 
 use super::allowances::Bounded;
 use super::engine::AnyEngine;
 
-/// Counts of one pattern since it was registered.
+/// What a unit counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Edges that satisfied a query edge and were discarded at once: no match could hold them (Lemma 1).
     pub discarded: u64,
-    /// Matches reported.
-    pub matches: u64,
-    /// Times that a match was told to have grown.
-    pub extensions: u64,
-    /// Matches retracted.
-    pub retractions: u64,
     /// Times that a partial match or a search was given up at a limit.
     pub limited: u64,
     /// Steps of work, if work is bounded.
     pub work: u64,
 }
 
-/// A registered pattern.
+impl Counts {
+    /// What was counted since others were; those may be of another unit, and then stand for less than nothing.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            discarded: self.discarded.wrapping_sub(before.discarded),
+            limited: self.limited.wrapping_sub(before.limited),
+            work: self.work.wrapping_sub(before.work),
+        }
+    }
+}
+
+/// An engine and the patterns that it matches.
 #[derive(Debug)]
-pub struct Registered {
-    /// Names for the output.
-    pub names: Arc<PatternNames>,
-    /// What matches it.
+pub struct Unit {
+    /// Its patterns, in their order; none where it is vacant.
+    pub members: SmallVec<[PatternId; 1]>,
+    /// What matches them.
     pub engine: AnyEngine,
     /// What the window counts.
     pub clock: Clock,
     /// Signatures of its edges, by position.
     pub signatures: Vec<SignatureId>,
-    /// How many records satisfied each of them before it was added.
-    pub hits_before: Vec<u64>,
     /// Who it is to the shared lists.
     pub reader: ReaderId,
     /// The shared lists that it reads, each once.
@@ -68,15 +74,15 @@ pub struct Registered {
 
 /// A bound that was reached under the policy to fail.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("pattern {pattern:?} reached its limit of {limit}")]
+#[error("pattern {} reached its limit of {limit}", pattern.0)]
 pub struct LimitReached {
-    /// The pattern.
-    pub pattern: String,
+    /// The pattern; of a unit of several the first.
+    pub pattern: PatternId,
     /// The bound.
     pub limit: String,
 }
 
-impl Registered {
+impl Unit {
     /// Inserts an edge as one query edge, telling the tracer; says whether the edge is held now.
     #[inline]
     pub fn insert<T: Tracer>(
@@ -105,7 +111,7 @@ impl Registered {
         }
     }
 
-    /// As [`insert`](Self::insert), telling the pattern's trace.
+    /// As [`insert`](Self::insert), telling the unit's trace.
     pub fn insert_traced(
         &mut self,
         arrival: &Arrival<'_>,
@@ -170,17 +176,12 @@ impl Registered {
         }
     }
 
-    /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.
-    pub fn hits(&self, all: &[u64]) -> impl Iterator<Item = u64> {
-        self.signatures.iter().zip(&self.hits_before).map(|(&signature, before)| all[signature.place()] - before)
-    }
-
     /// Whether there is nothing more to be done about its state.
     fn gave_up(&self) -> bool {
         self.paused || (self.shed && self.limits.policy == LimitPolicy::Shed)
     }
 
-    /// Does as the policy says if the pattern takes more bytes than it may, with the lists that it reads.
+    /// Does as the policy says if the unit takes more bytes than it may, with the lists that it reads.
     pub fn check_bytes(&mut self, postings: &Postings, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         match self.limits.state_bytes {
             Some(bound) if !self.gave_up() && self.bytes(postings) as u64 >= bound => {
@@ -208,7 +209,7 @@ impl Registered {
             self.limit = Some(limit.to_owned());
         }
         match self.limits.policy {
-            LimitPolicy::Fail => Err(LimitReached { pattern: self.names.name.clone(), limit: limit.to_owned() }),
+            LimitPolicy::Fail => Err(LimitReached { pattern: self.members[0], limit: limit.to_owned() }),
             LimitPolicy::Pause => {
                 self.paused = true;
                 self.shed = true;
@@ -243,7 +244,7 @@ impl Registered {
         self.engine.has_threads() || live > 0 || bytes > 0
     }
 
-    /// Bytes of state alive; postings that patterns share count for each.
+    /// Bytes of state alive; lists that units share count for each.
     pub fn bytes(&self, postings: &Postings) -> usize {
         self.engine.usage().bytes + self.lists.iter().map(|&ring| postings.bytes(ring)).sum::<usize>()
     }

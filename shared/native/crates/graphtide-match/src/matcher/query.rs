@@ -1,0 +1,65 @@
+//! A pattern of a unit: the names under which it tells of matches, and what was told since it came.
+
+use std::sync::Arc;
+
+use graphtide_engine::ids::UnitId;
+use graphtide_engine::lists::Postings;
+use graphtide_engine::output::{Kind, PatternNames};
+
+use super::unit::{Counts, Unit};
+
+/// What was told of a pattern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reports {
+    /// Matches reported.
+    pub matches: u64,
+    /// Times that a match was told to have grown.
+    pub extensions: u64,
+    /// Matches retracted.
+    pub retractions: u64,
+}
+
+impl Reports {
+    /// Counts a record of a match.
+    pub fn count(&mut self, kind: Kind) {
+        match kind {
+            Kind::Match => self.matches += 1,
+            Kind::Extend => self.extensions += 1,
+            Kind::Retract => self.retractions += 1,
+        }
+    }
+}
+
+/// A registered pattern.
+#[derive(Debug)]
+pub struct Query {
+    /// Names for the output.
+    pub names: Arc<PatternNames>,
+    /// Who matches it; none if it was removed.
+    pub unit: Option<UnitId>,
+    /// How many records satisfied the signature of each of its edges before it was added.
+    pub hits_before: Vec<u64>,
+    /// What its unit had counted before it was added; if it comes from another, less what that one counted for it.
+    pub counts_before: Counts,
+    /// What was told of it.
+    pub reports: Reports,
+    /// Whether matches of it were missing where it comes from.
+    pub shed: bool,
+}
+
+impl Query {
+    /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.
+    pub fn hits(&self, unit: &Unit, all: &[u64]) -> impl Iterator<Item = u64> {
+        unit.signatures.iter().zip(&self.hits_before).map(|(&signature, before)| all[signature.place()] - before)
+    }
+
+    /// What its units counted since it was added.
+    pub fn counts(&self, unit: &Unit) -> Counts {
+        unit.counts.since(self.counts_before)
+    }
+
+    /// Whether its matches may be incomplete: a limit made its unit give up something, or a list that it reads.
+    pub fn has_shed(&self, unit: &Unit, postings: &Postings) -> bool {
+        self.shed || unit.has_shed(postings)
+    }
+}
