@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _PATTERNS = """
 PATTERN pair MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 6
+PATTERN twin MATCH (u)-[g:k]->(v)-[f:k]->(w) ORDER g < f ON s WINDOW 6
 PATTERN longer MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 14
 PATTERN back MATCH (a)-[x:k]->(b), (b)-[y:l]->(a) ON s WINDOW 9
 PATTERN path MATCH (a)-[x]->(b)-[y:l]->(c)-[z:k]->(d) ORDER x < y < z ON s WINDOW 12

@@ -11,11 +11,13 @@
 
 mod constants;
 
+use std::hash::BuildHasher;
+
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
 use constants::Constants;
@@ -49,6 +51,11 @@ pub struct Signature {
     predicates: Vec<Expression>,
     /// Steps that it takes to test.
     steps: u32,
+}
+
+/// A number that is equal for equal signatures.
+fn hash(signature: &Signature) -> u64 {
+    FxBuildHasher.hash_one(format!("{signature:?}"))
 }
 
 /// What a query edge asks of a data edge, by names.
@@ -164,6 +171,8 @@ pub struct Dispatch {
     signatures: Vec<Signature>,
     targets: Vec<Vec<Target>>,
     by_labels: HashMap<[Option<Symbol>; 3], Vec<SignatureId>, FxBuildHasher>,
+    /// By all that they ask.
+    known: HashTable<SignatureId>,
     /// For source, edge and target label: symbol to code; 0 for labels that no pattern mentions there.
     codes: [Vec<u32>; 3],
     mentioned: [u32; 3],
@@ -200,12 +209,12 @@ impl Dispatch {
     }
 
     fn signature(&mut self, signature: Signature) -> SignatureId {
-        let known = self.by_labels.entry(signature.labels).or_default();
-        if let Some(&id) = known.iter().find(|&&id| self.signatures[id.place()] == signature) {
+        let asked = hash(&signature);
+        if let Some(&id) = self.known.find(asked, |id| self.signatures[id.place()] == signature) {
             return id;
         }
         let id = self.free.pop().unwrap_or(SignatureId(self.signatures.len() as u32));
-        known.push(id);
+        self.by_labels.entry(signature.labels).or_default().push(id);
         for (position, label) in signature.labels.iter().enumerate() {
             if let Some(Symbol(number)) = *label {
                 let codes = &mut self.codes[position];
@@ -227,6 +236,7 @@ impl Dispatch {
         } else {
             self.signatures[id.place()] = signature;
         }
+        self.known.insert_unique(asked, id, |id| hash(&self.signatures[id.place()]));
         id
     }
 
@@ -241,6 +251,9 @@ impl Dispatch {
             targets.retain(|target| target.unit != unit);
             if targets.is_empty() {
                 let signature = &self.signatures[id.place()];
+                if let Ok(entry) = self.known.find_entry(hash(signature), |&known| known == id) {
+                    entry.remove();
+                }
                 if let Some(known) = self.by_labels.get_mut(&signature.labels) {
                     known.retain(|&other| other != id);
                     if known.is_empty() {
