@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Lag:
-    """The lag of one reader; asking the log for its end would cost a request for each look."""
+    """The lag of one reader, in `seconds`; asking the log for its end would cost a request for each look."""
 
     attributes: Attributes
-    _seconds: float = 0.0
+    seconds: float = 0.0
 
     def polled(self, records: Sequence[Record], now: datetime) -> None:
         """Take note of what a `poll` gave, in the order of the log; nothing means that there is nothing to catch up with."""
-        self._seconds = max(0.0, now.timestamp() - records[-1].timestamp / 1000) if records else 0.0
+        self.seconds = max(0.0, now.timestamp() - records[-1].timestamp / 1000) if records else 0.0
 
     def observed(self) -> Iterable[Observed]:
         """Return the lag now."""
-        return [(self._seconds, self.attributes)]
+        return [(self.seconds, self.attributes)]

@@ -33,7 +33,7 @@ from graphtide_core.statistics import (
     TimeRange,
 )
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_wire import control, dead_letters, matches, operations, ordered, raw, statistics
+from graphtide_wire import control, dead_letters, hosts, matches, operations, ordered, raw, statistics
 from graphtide_wire.plan_forms import form_of
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 from msgspec import structs
@@ -183,6 +183,8 @@ SNAPSHOT = statistics.StatisticsRecord(
 
 SNAPSHOT_WITH_ATTRIBUTES = dataclasses.replace(SNAPSHOT, attributes=("amount", "", "ümlaut"))
 
+HOST = hosts.HostRecord("matcher_timing", 1, AT, 0.25, 134217728, (hosts.StreamPlace("flows", 4711, 0.5),))
+SCALING = hosts.ScalingRecord("matcher_timing", AT, "on", 3, 3, 2, 1, 4, "two replicas carry the load", 2)
 OPERATION = operations.OperationRecord(
     id="9f86d081884c7d65",
     pattern="exfiltration",
@@ -267,6 +269,18 @@ EXAMPLES = [
         Message("t", b"exfiltration", control.encode_status(STATUS_CONSUMED)),
         STATUS_CONSUMED,
         lambda record: control.decode_status(record.value),
+    ),
+    Example(
+        "host",
+        Message("t", hosts.host_key(HOST), hosts.encode_host(HOST)),
+        HOST,
+        lambda record: hosts.decode_hosts(b"matcher_timing.1", record.value),
+    ),
+    Example(
+        "scaling",
+        Message("t", hosts.scaling_key(SCALING.service), hosts.encode_scaling(SCALING)),
+        SCALING,
+        lambda record: hosts.decode_hosts(b"matcher_timing@scaling", record.value),
     ),
     Example(
         "match-backfilled",

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
+from graphtide_wire.hosts import HostRecord, ScalingRecord
 from graphtide_wire.match_counts import CountsRecord
 from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, SliceMarker
 from graphtide_wire.statistics import StatisticsForm
@@ -20,6 +21,8 @@ from graphtide_wire.stream_schema import SchemaRecord
 
 FORMS: Final = {
     "control.counts": CountsRecord,
+    "control.hosts": HostRecord,
+    "control.hosts.scaling": ScalingRecord,
     "control.operations": OperationRecord,
     "control.operations.cut": RunCut,
     "control.operations.marker": SliceMarker,

@@ -104,6 +104,11 @@ class Topics:
         return f"{self.prefix}.control.status.v1"
 
     @property
+    def hosts(self) -> str:
+        """What hosts cost and how many there should be; compacted, see `graphtide_wire.hosts` for keys."""
+        return f"{self.prefix}.control.hosts.v1"
+
+    @property
     def operations(self) -> str:
         """Long work that users asked for and how far it is; compacted, see `graphtide_wire.operations` for keys."""
         return f"{self.prefix}.control.operations.v1"
@@ -127,7 +132,16 @@ class Topics:
 
     def of_deployment(self, *, partitions: int = 1, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
         """Return the topics that are there once: matches in `partitions`, kept for `retention_ms`, and what controls."""
-        control = (self.patterns, self.plans, self.statistics, self.schemas, self.counts, self.status, self.operations)
+        control = (
+            self.patterns,
+            self.plans,
+            self.statistics,
+            self.schemas,
+            self.counts,
+            self.status,
+            self.hosts,
+            self.operations,
+        )
         return (
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             *(TopicSpec(name, 1, compacted=True, most_bytes=MOST_ENVELOPED_BYTES) for name in control),

@@ -61,6 +61,11 @@ class HostFigures:
             lag = self._lags.setdefault(stream, Lag({key.WORKER: self._worker, key.STREAM: stream}))
             lag.polled([newest[stream]] if stream in newest else [], now)
 
+    def lag_seconds(self, stream: StreamName) -> float:
+        """Return how old the last record of a stream was when it was read; 0 at the end of the log."""
+        lag = self._lags.get(stream)
+        return lag.seconds if lag is not None else 0.0
+
     def matched(self, stream: StreamName, edges: int) -> None:
         """Take note of edges that were matched in the transaction under way."""
         self._edges[stream] += edges

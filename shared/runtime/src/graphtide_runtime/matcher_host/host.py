@@ -24,6 +24,7 @@ from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableS
 from graphtide_core.ports.log import Position, TopicPartition
 from graphtide_native.matcher import flaw
 from graphtide_wire import ordered
+from graphtide_wire.hosts import StreamPlace
 
 from graphtide_runtime.doubts import Doubts
 from graphtide_runtime.follower import Follower
@@ -31,8 +32,10 @@ from graphtide_runtime.matcher_host.assignment import NO_STREAM, Running, Standi
 from graphtide_runtime.matcher_host.checkpoint_form import key_of
 from graphtide_runtime.matcher_host.figures import HostFigures
 from graphtide_runtime.matcher_host.judging import dropped, judged, refused, runs
+from graphtide_runtime.matcher_host.occupancy import Occupancy
 from graphtide_runtime.matcher_host.stream_work import StreamWork
 from graphtide_runtime.matcher_host.tracing import matching
+from graphtide_runtime.resident import resident_bytes
 from graphtide_runtime.telemetry import events
 
 if TYPE_CHECKING:
@@ -103,6 +106,8 @@ class MatcherHost:
         self._told_at = 0.0
         self._doubts = Doubts(records.group, TopicPartition(records.plans, 0))
         self._telemetry = HostFigures(records.group, clock)
+        self._occupancy = Occupancy(clock)
+        self._has_topic_of_costs = False
 
     @property
     def name(self) -> str:
@@ -137,14 +142,16 @@ class MatcherHost:
         if changed:
             self._adopt(_by_stream(changed))
         if not self._works:
-            self._clock.sleep(self._settings.linger_seconds)
+            with self._occupancy.waiting():
+                self._clock.sleep(self._settings.linger_seconds)
             return
         self._let_join()
         for work in self._works.values():
             work.grant(self._clock.monotonic())
         # Step 2.
         is_hurried = any(work.has_newcomers for work in self._works.values())
-        records = opened.reader.poll(0 if is_hurried else self._settings.linger_seconds, self._settings.most_records)
+        with self._occupancy.waiting():
+            records = opened.reader.poll(0 if is_hurried else self._settings.linger_seconds, self._settings.most_records)
         self._telemetry.polled({self._records.stream_of(record): record for record in records}, self._works)
         is_due = self._clock.monotonic() - self._told_at >= self._settings.figures_seconds
         figures = self._due_figures() if is_due else []
@@ -402,7 +409,19 @@ class MatcherHost:
                     continue
                 self._figures[name] = report
                 messages.append(self._tell(standing, report, work.position))
-        return messages
+        return messages + self._cost()
+
+    def _cost(self) -> list[Message]:
+        """Say what this host costs, where there is a topic for it: a planner from before does not make one."""
+        if not self._has_topic_of_costs:
+            self._has_topic_of_costs = bool(self._needed().side.partitions(self._records.hosts))
+        if not self._has_topic_of_costs:
+            return []
+        places = [
+            StreamPlace(stream, work.position, self._telemetry.lag_seconds(stream))
+            for stream, work in sorted(self._works.items())
+        ]
+        return [self._records.cost(self._occupancy.taken(), resident_bytes(), places)]
 
     def _tell_frontiers(self) -> list[Message]:
         """Say how far patterns have consumed, with the positions of which that holds."""

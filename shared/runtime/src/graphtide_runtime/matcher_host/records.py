@@ -18,6 +18,7 @@ from graphtide_native.spec import Limits
 from graphtide_query import parse
 from graphtide_query.canonical import canonical_edges
 from graphtide_wire import control, dead_letters, headers
+from graphtide_wire import hosts as host_records
 from graphtide_wire import matches as match_events
 from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
 from graphtide_wire.plan_forms import plan_of
@@ -27,7 +28,7 @@ from graphtide_runtime.matcher_host import tracing
 from graphtide_runtime.matcher_host.assignment import Assignment, Refusal, Standing, State
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Record, TopicSpec
@@ -63,6 +64,11 @@ class HostRecords:
     def status(self) -> str:
         """Topic of what hosts say of plans."""
         return self.topics.status
+
+    @property
+    def hosts(self) -> str:
+        """Topic of what hosts cost."""
+        return self.topics.hosts
 
     def ordered(self, stream: StreamName) -> str:
         """Topic of a stream's ordered edges."""
@@ -188,6 +194,11 @@ class HostRecords:
             items=_items(report) if report is not None else (),
         )
         return Message(self.topics.status, control.status_key(said), control.encode_status(said))
+
+    def cost(self, busy: float, memory_bytes: int, streams: Iterable[host_records.StreamPlace]) -> Message:
+        """Return what the host costs, `busy` as a share of its time."""
+        said = host_records.HostRecord(self.service, self.shard, self.clock.now(), busy, memory_bytes, tuple(streams))
+        return Message(self.topics.hosts, host_records.host_key(said), host_records.encode_host(said))
 
     def matches(self, record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
         """Return the matches that an ordered record completed, each in the trace of the edge that ended it."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import resource as rusage
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry import _logs, metrics, trace
@@ -28,6 +27,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from graphtide_runtime.resident import resident_bytes
 from graphtide_runtime.telemetry.instruments import observe
 from graphtide_runtime.telemetry.metrics import PROCESS_CPU, PROCESS_MEMORY
 from graphtide_runtime.version import version_of
@@ -66,7 +66,7 @@ def set_up(service: str, settings: TelemetrySettings) -> None:
     if _is_exported("METRICS"):
         readers.append(PeriodicExportingMetricReader(OTLPMetricExporter()))
     metrics.set_meter_provider(MeterProvider(readers, resource))
-    observe(PROCESS_MEMORY, lambda: [(_resident_bytes(), {})])
+    observe(PROCESS_MEMORY, lambda: [(resident_bytes(), {})])
     observe(PROCESS_CPU, lambda: [(_processor_seconds(), {})])
 
 
@@ -79,15 +79,6 @@ def _is_exported(signal: str) -> bool:
     if os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp") != "otlp":
         return False
     return any(os.environ.get(f"OTEL_EXPORTER_OTLP_{name}") for name in ("ENDPOINT", f"{signal}_ENDPOINT"))
-
-
-def _resident_bytes() -> int:
-    try:
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-    except OSError:
-        # Elsewhere than on Linux only the greatest is told.
-        return rusage.getrusage(rusage.RUSAGE_SELF).ru_maxrss * 1024
-    return pages * rusage.getpagesize()
 
 
 def _processor_seconds() -> float:

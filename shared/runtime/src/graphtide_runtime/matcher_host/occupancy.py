@@ -1,0 +1,42 @@
+"""How busy a host is: which share of its time it does not wait for records.
+
+What waits for the log to commit counts as work, since nothing else is done meanwhile. Commits cost the same for few edges as
+for many, so a host that is half busy can mostly take more than twice as many edges: the share is an upper bound of what it
+uses.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ports.clock import Clock
+
+
+class Occupancy:
+    """The time of one thread, since somebody asked last."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Begin now."""
+        self._clock = clock
+        self._since = clock.monotonic()
+        self._waited = 0.0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the block as time in which nothing is done."""
+        begun = self._clock.monotonic()
+        try:
+            yield
+        finally:
+            self._waited += self._clock.monotonic() - begun
+
+    def taken(self) -> float:
+        """Return the share of the time since the call before in which something was done, from 0 to 1; begin anew."""
+        now = self._clock.monotonic()
+        passed, waited = now - self._since, self._waited
+        self._since, self._waited = now, 0.0
+        return min(1.0, max(0.0, (passed - waited) / passed)) if passed > 0 else 0.0
