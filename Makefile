@@ -189,7 +189,7 @@ $(STAMPS)/python: $(STAMPS)/tools $(PYPROJECTS)
 $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime \
-	  --editable services/planner --editable services/statistics --editable services/admin_api \
+	  --editable "services/planner[kubernetes]" --editable services/statistics --editable services/admin_api \
 	  --editable services/ingestion --editable services/preprocess --editable "services/backfill[spark]" \
 	  --editable services/matcher_timing --editable services/matcher_sjtree \
 	  --editable services/matcher_simulation --editable services/standalone --editable shared/bench

@@ -11,14 +11,14 @@ end_at_once()
 
 from graphtide_runtime.service import run_service
 
-from graphtide_planner.bootstrap import planner
+from graphtide_planner.bootstrap import workers
 from graphtide_planner.settings import PlannerSettings
 
 
 def main() -> None:
     """Plan until a signal ends it."""
     settings = PlannerSettings()
-    run_service("graphtide-planner", settings, lambda log: [planner(settings, log)])
+    run_service("graphtide-planner", settings, lambda log: workers(settings, log))
 
 
 if __name__ == "__main__":

@@ -2,21 +2,92 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import platform
+from typing import TYPE_CHECKING, Final
 
+from graphtide_core.errors import FatalError
 from graphtide_runtime.clock import SystemClock
 from graphtide_wire.topics import Topics
 
+from graphtide_planner.application.board import Board
 from graphtide_planner.application.planner import Planner
+from graphtide_planner.application.scaler import Neighbours, Scaler, ScalingPlan
 from graphtide_planner.domain.planning import PlanningPolicy
+from graphtide_planner.domain.scaling import Aims, Bounds
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
+    from graphtide_runtime.loop import Worker
 
-    from graphtide_planner.settings import PlannerSettings
+    from graphtide_planner.settings import PlannerSettings, ScalingSettings
+
+_NAMESPACE: Final = "namespace"
+"""File beside the token of a service account that says where its pod is."""
 
 
-def planner(settings: PlannerSettings, log: Log) -> Planner:
+def workers(settings: PlannerSettings, log: Log) -> list[Worker]:
+    """Return the planner on a log, and beside it the scaler where one is wanted.
+
+    Raises:
+        FatalError: a scaler is wanted, and what it needs is not there.
+    """
+    scaling = settings.scaling
+    if scaling.mode == "off":
+        return [planner(settings, log)]
+    bounds = {service: Bounds(each.least, each.most) for service, each in scaling.services.items()}
+    plan = ScalingPlan(scaling.mode, bounds, _aims(scaling), scaling.every_seconds)
+    board = Board(plan.rooms())
+    return [planner(settings, log, board), scaler(settings, log, board, plan)]
+
+
+def planner(settings: PlannerSettings, log: Log, board: Board | None = None) -> Planner:
     """Return the planner on a log."""
-    policy = PlanningPolicy(settings.shards, settings.time_unit, settings.margin)
-    return Planner(log, Topics(settings.prefix), SystemClock(), policy)
+    policy = PlanningPolicy(settings.shards, unit=settings.time_unit, margin=settings.margin)
+    return Planner(log, Topics(settings.prefix), SystemClock(), policy, board=board)
+
+
+def scaler(settings: PlannerSettings, log: Log, board: Board, plan: ScalingPlan) -> Scaler:
+    """Return the scaler on a log and the Kubernetes API.
+
+    Raises:
+        FatalError: the client is not installed, or nobody says in which namespace we are.
+    """
+    try:
+        from graphtide_planner.adapters.api import Api, ApiAddress  # noqa: PLC0415 - its client takes memory, and is an extra
+        from graphtide_planner.adapters.lease import Lease  # noqa: PLC0415 - the same
+        from graphtide_planner.adapters.stateful_sets import StatefulSets  # noqa: PLC0415 - the same
+    except ImportError as error:
+        message = "scaling needs the client of Kubernetes: pip install 'graphtide[kubernetes]'"
+        raise FatalError(message) from error
+    told, clock = settings.scaling, SystemClock()
+    namespace = told.namespace or _namespace(told)
+    api = Api(ApiAddress(told.server, told.token, told.authorities))
+    names = {service: each.stateful_set for service, each in told.services.items()}
+    lease = Lease(api, namespace, told.lease, identity=told.identity or platform.node(), clock=clock)
+    return Scaler(log, Topics(settings.prefix), clock, Neighbours(StatefulSets(api, namespace, names), lease, board), plan)
+
+
+def _aims(told: ScalingSettings) -> Aims:
+    return Aims(
+        busy=told.busy,
+        busy_after=told.busy_after,
+        lag_seconds=told.lag_seconds,
+        lag_records=told.lag_records,
+        memory_bytes=told.memory_bytes,
+        out_after_seconds=told.out_after_seconds,
+        in_after_seconds=told.in_after_seconds,
+        rest_seconds=told.rest_seconds,
+        figures_seconds=max(60.0, 4 * told.every_seconds),
+        drain_seconds=told.drain_seconds,
+        step_out=told.step_out,
+        step_in=told.step_in,
+    )
+
+
+def _namespace(told: ScalingSettings) -> str:
+    path = told.token.with_name(_NAMESPACE)
+    try:
+        return path.read_text("ascii").strip()
+    except OSError as error:
+        message = f"nobody says in which namespace the StatefulSets are: say SCALING__NAMESPACE ({path}: {error.strerror})"
+        raise FatalError(message) from error

@@ -21,15 +21,19 @@ from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import events, metrics
 from graphtide_runtime.telemetry.instruments import add
 
+from graphtide_planner.application.board import Answer
 from graphtide_planner.application.records import settle, take, take_own
-from graphtide_planner.domain.decisions import Publish, decide, refusal, restored
+from graphtide_planner.domain.decisions import Publish, decide, moved, refusal, restored
 from graphtide_planner.domain.known import Known
+from graphtide_planner.domain.passes import HostId
+from graphtide_planner.domain.spreading import held, uneven
 
 if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogTransactor, Message
     from graphtide_wire.topics import Topics
 
+    from graphtide_planner.application.board import Board
     from graphtide_planner.domain.decisions import Decision
     from graphtide_planner.domain.planning import PlanningPolicy
 
@@ -61,13 +65,23 @@ class _Opened:
 class Planner:
     """A `Worker` that publishes plans."""
 
-    def __init__(self, log: Log, topics: Topics, clock: Clock, policy: PlanningPolicy, rounds: Rounds | None = None) -> None:
-        """Prepare; nothing is opened yet."""
+    def __init__(
+        self,
+        log: Log,
+        topics: Topics,
+        clock: Clock,
+        policy: PlanningPolicy,
+        rounds: Rounds | None = None,
+        *,
+        board: Board | None = None,
+    ) -> None:
+        """Prepare; nothing is opened yet. Where there is a board, it says which shards there are."""
         self._log = log
         self._topics = topics
         self._clock = clock
         self._policy = policy
         self._rounds = rounds or Rounds()
+        self._board = board
         self._opened: _Opened | None = None
         self._known = Known(drift=policy.drift)
         self._due: set[str] = set()
@@ -104,6 +118,8 @@ class Planner:
             for record in follower.committed() if topic == topics.status else follower.to_the_end():
                 take(record, topics, known)
         self._due = {*known.patterns, *known.unreadable, *known.plans, *known.damaged, *known.refusals}
+        if self._board is not None:
+            self._board.opened()
 
     def step(self) -> None:
         """Take what is new and publish what a few patterns need.
@@ -118,7 +134,7 @@ class Planner:
         for follower in self._opened.followers:
             for record in follower.poll():
                 self._due |= take(record, self._topics, self._known)
-        decisions = self._put_right()
+        decisions = self._put_right() + self._spread()
         if not self._due and not decisions:
             self._clock.sleep(self._rounds.linger_seconds)
             return
@@ -132,6 +148,23 @@ class Planner:
             self._opened.transactor.begin()
             self._opened.transactor.write(messages)
             self._opened.transactor.commit(self.name, {})
+
+    def _spread(self) -> list[Decision]:
+        """Go by the shards that there are; where somebody asks, say what holds them, and even out their loads."""
+        board, known = self._board, self._known
+        if board is None:
+            return []
+        rooms = board.rooms()
+        policy = self._policy.within(rooms)
+        if policy.leaving != self._policy.leaving:
+            self._due |= {name for name, plan in known.plans.items() if policy.leaves(HostId(plan.service, plan.shard))}
+        self._policy = policy
+        if not board.is_asked():
+            return []
+        board.answer(Answer(held(known), rooms))
+        most = self._rounds.most_patterns
+        names = [name for service, room in sorted(rooms.items()) for name in uneven(known, service, room.given, most)]
+        return [decision for name in names for decision in moved(name, known)]
 
     def _decided(self, name: str) -> list[Decision]:
         """Decide on one pattern; what goes wrong with it is said of it and keeps nobody else waiting."""
@@ -163,6 +196,8 @@ class Planner:
 
     def close(self) -> None:
         """Give back everything."""
+        if self._board is not None:
+            self._board.closed()
         if self._opened is not None:
             for follower in (*self._opened.followers, self._opened.own):
                 if follower is not None:

@@ -8,6 +8,7 @@ stream, cut between hosts:
 * To leave a host, a plan is first published as `stopped` (or, where the user says so, `paused`). The host answers with the
   offset of the first record whose matches it did not report. Only then, and from that offset, another host gets a plan. Until
   the host has said that the plan runs it is not asked to move: there may be no such host.
+* A plan leaves a shard that is to go, or that has more than others, as it leaves a service.
 * What was published is not taken back before the host has answered. The host may be ahead of what is known of it.
 * Where a host says that a plan stopped which was to run, or no plan can be read though a host said something of the version,
   somebody else has written to the topic of plans. The pattern goes on from where hosts say that it is.
@@ -36,7 +37,9 @@ from graphtide_wire.plan_forms import form_of
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, followed, is_better, least_loaded, planned, stream_of
+from graphtide_planner.domain.spreading import runs_where_it_was_told
 
 if TYPE_CHECKING:
     from graphtide_core.plans import Plan
@@ -123,10 +126,20 @@ def _change(record: PatternRecord, running: PlanRecord | None, known: Known, pol
     if answered and standing is not None:
         return _revived(record, running, standing, known, policy)
     if record.version != running.version:
-        if running.shard >= policy.shards.get(running.service, 0):
+        if not policy.has(HostId(running.service, running.shard)):
             return _first(record, record.start, known, policy)
         return replace(_told(running, "stopped", known), until=_until(record, running))
+    if policy.leaves(HostId(running.service, running.shard)) and runs_where_it_was_told(running, known):
+        return _told(running, "stopped", known)
     return _improved(record, running, standing, known, policy)
+
+
+def moved(name: str, known: Known) -> list[Decision]:
+    """Return what lets a pattern leave its shard for the least loaded one of its service; nothing where it cannot yet."""
+    record, running = known.patterns.get(name), known.plans.get(name)
+    if record is None or running is None or record.state == "paused" or _identity(record) != _identity(running):
+        return []
+    return [Publish(_told(running, "stopped", known))] if runs_where_it_was_told(running, known) else []
 
 
 def _begun(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord:

@@ -151,7 +151,7 @@ class Known:
             self.passes.leave(plan.name)
             return
         host = HostId(plan.service, plan.shard)
-        self.likes.add(plan.name, likeness, host, plan.plan.physical, _load(plan))
+        self.likes.add(plan.name, likeness, host, plan.plan.physical, load_of(plan))
         self.passes.join(plan.name, PassId(stream, host), plan.engine, likeness)
 
 
@@ -160,7 +160,7 @@ def _standing(status: StatusRecord) -> tuple[int, int, str, int | None]:
     return status.version, status.epoch, status.state, status.start
 
 
-def _load(plan: PlanRecord) -> int:
+def load_of(plan: PlanRecord) -> int:
     """Return what a plan adds to its host's load: whole picoseconds, so that what comes and goes leaves nothing behind.
 
     Among thousands of patterns one costs less than a nanosecond, and still some.

@@ -93,6 +93,11 @@ class Likes:
         """Return the running patterns that are so, in the order of their names."""
         return sorted(self._names.get(likeness, ()))
 
+    def beside(self, name: str) -> list[str]:
+        """Return the running patterns that one host can match with this one by one engine, this one too, by their names."""
+        place = self._places.get(name)
+        return [] if place is None else sorted(self._loads[place.shared])
+
     def stirred(self) -> set[str]:
         """Return the patterns that follow another which has another plan now, or is gone; each time once."""
         found, self._stirred = self._stirred, set()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord, PlanRecord
 
     from graphtide_planner.domain.known import Known
+    from graphtide_planner.domain.spreading import Room
 
 TIMING: Final = "matcher_timing"
 SJ_TREE: Final = "matcher_sjtree"
@@ -56,7 +57,9 @@ class PlanningPolicy:
     """How plans are made.
 
     Attributes:
-        shards: how many shards each matcher service has; one that is not there, or has none, gets no plans.
+        shards: how many shards each matcher service gives plans to; one that is not there, or has none, gets no plans.
+        there: how many shards of a service have hosts, where that is more: those lose no plans by themselves.
+        leaving: shard of a service from which on plans leave for others.
         unit: what a tick of a stream's time is.
         margin: share of the running plan's estimated cost that another's must stay below to take its place.
         drift: how far a stream must move for running plans to be looked at again.
@@ -64,10 +67,30 @@ class PlanningPolicy:
     """
 
     shards: Mapping[str, int] = field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1, SIMULATION: 1})
+    there: Mapping[str, int] = field(default_factory=dict)
+    leaving: Mapping[str, int] = field(default_factory=dict)
     unit: TimeUnit = TimeUnit.MILLISECOND
     margin: float = 0.8
     drift: DriftPolicy = field(default_factory=DriftPolicy)
     budget: PlanningBudget = field(default_factory=PlanningBudget)
+
+    def has(self, host: HostId) -> bool:
+        """Whether there is such a host, or will be again."""
+        return host.shard < max(self.shards.get(host.service, 0), self.there.get(host.service, 0))
+
+    def leaves(self, host: HostId) -> bool:
+        """Whether plans leave a host."""
+        first = self.leaving.get(host.service)
+        return first is not None and host.shard >= first
+
+    def within(self, rooms: Mapping[str, Room]) -> PlanningPolicy:
+        """Return the policy where some services have other shards now."""
+        return replace(
+            self,
+            shards={**self.shards, **{service: room.given for service, room in rooms.items()}},
+            there={service: room.there for service, room in rooms.items()},
+            leaving={service: room.leaving for service, room in rooms.items() if room.leaving is not None},
+        )
 
 
 def pattern_of(record: PatternRecord) -> SubgraphPattern:

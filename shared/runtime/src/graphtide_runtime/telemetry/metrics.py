@@ -140,5 +140,27 @@ DECISIONS = Metric(
     "What the planner decided: `publish`, `withdraw`, `refuse` or `forgive`.",
     (key.OUTCOME,),
 )
+REPLICAS = Metric(
+    "graphtide.planner.replicas",
+    Kind.GAUGE,
+    "{replica}",
+    "Replicas of a matcher service: `asked` for, `ready`, and `wanted` by the planner.",
+    (key.SERVICE_OF_PLANS, key.STATE),
+)
+SCALING_DECISIONS = Metric(
+    "graphtide.planner.scaling.decisions",
+    Kind.COUNTER,
+    "{decision}",
+    "Decisions on replicas: `more`, `fewer` or `as many`.",
+    (key.SERVICE_OF_PLANS, key.OUTCOME),
+)
+SCALING_FAILURES = Metric(
+    "graphtide.planner.scaling.failures",
+    Kind.COUNTER,
+    "{failure}",
+    "Requests for replicas that were not taken: `conflict` or `throttled`.",
+    (key.OUTCOME,),
+)
+SCALING_LEADS = Metric("graphtide.planner.scaling.leads", Kind.GAUGE, "1", "1 where the process decides on replicas, else 0.")
 COUNTED_EDGES = Metric("graphtide.statistics.edges", Kind.COUNTER, "{edge}", "Edges that were counted.", (key.STREAM,))
 SNAPSHOTS = Metric("graphtide.statistics.snapshots", Kind.COUNTER, "{snapshot}", "Snapshots published.", (key.STREAM,))

@@ -1,0 +1,318 @@
+"""The scaler: follows what hosts cost and how many replicas there are, and asks for others.
+
+It decides every few seconds, by `graphtide_planner.domain.scaling`, where the planner of its process plans and it leads: the
+one has the transactional id, the other the right to ask for replicas, and a process that has not both does nothing. More
+replicas are asked for at once; the planner gives them patterns when they are ready. For fewer, patterns leave the last shards
+first, and only when no plan needs those any more are they taken away.
+
+What is remembered between decisions is in memory: who takes over begins with a rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+import structlog
+from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
+from graphtide_runtime.follower import Follower
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import events, metrics
+from graphtide_runtime.telemetry.instruments import Gauges, add
+from graphtide_wire import hosts
+
+from graphtide_planner.application.cluster import ConflictError, Replicas, ThrottledError
+from graphtide_planner.domain.passes import HostId
+from graphtide_planner.domain.scaling import Aims, Bounds, Decision, History, HostFigures, Situation, decide
+from graphtide_planner.domain.spreading import Room
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log, LogReader, LogWriter, Record
+    from graphtide_runtime.telemetry.instruments import Observed
+    from graphtide_wire.topics import Topics
+
+    from graphtide_planner.application.board import Answer, Board
+    from graphtide_planner.application.cluster import Cluster, Leadership
+
+_LOG = structlog.get_logger()
+
+_UNKNOWN: Final = "nobody knows how many replicas there are"
+
+_ANY: Final = 2**31
+"""More shards than there are."""
+
+Mode = Literal["follow", "dry-run", "on"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPlan:
+    """What the scaler works by.
+
+    Attributes:
+        mode: `follow` leaves the number of replicas to others and gives plans to those that there are; `dry-run` decides, and
+            asks only whether it could be done; `on` does it.
+        bounds: of each service that is scaled.
+        aims: what is too much.
+        every_seconds: time between two decisions.
+        linger_seconds: how long a round waits.
+    """
+
+    mode: Mode
+    bounds: Mapping[str, Bounds]
+    aims: Aims = field(default_factory=Aims)
+    every_seconds: float = 15.0
+    linger_seconds: float = 0.2
+
+    def rooms(self) -> dict[str, Room]:
+        """Return the shards that may be used before it is known how many there are: none is taken for one that is gone."""
+        return {service: Room(bounds.least, _ANY) for service, bounds in self.bounds.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Whom the scaler speaks with."""
+
+    cluster: Cluster
+    leadership: Leadership
+    board: Board
+
+
+@dataclass(slots=True)
+class _Opened:
+    """What an open scaler holds."""
+
+    follower: Follower
+    reader: LogReader
+    writer: LogWriter
+
+
+class Scaler:
+    """A `Worker` that keeps the number of replicas of matcher services."""
+
+    def __init__(self, log: Log, topics: Topics, clock: Clock, neighbours: Neighbours, plan: ScalingPlan) -> None:
+        """Prepare; nothing is opened yet."""
+        self._log = log
+        self._topics = topics
+        self._clock = clock
+        self._cluster = neighbours.cluster
+        self._leadership = neighbours.leadership
+        self._board = neighbours.board
+        self._plan = plan
+        self._opened: _Opened | None = None
+        self._figures: dict[HostId, hosts.HostRecord] = {}
+        self._histories: dict[str, History] = {}
+        self._decisions: dict[str, hosts.ScalingRecord] = {}
+        self._due = 0.0
+        self._not_before = 0.0
+        self._leads = False
+        self._gauges = Gauges()
+
+    @property
+    def name(self) -> str:
+        """What logs call it."""
+        return f"{self._topics.prefix}.scaler"
+
+    def open(self) -> None:
+        """Read what hosts said, and follow the replicas.
+
+        Raises:
+            TransientError: the log or the cluster does not answer.
+            FatalError: we may not look.
+        """
+        self._log.admin().ensure(self._topics.of_deployment())
+        self._opened = opened = _Opened(Follower(self._log, self._topics.hosts), self._log.reader(None), self._log.writer())
+        self._figures, self._decisions = {}, {}
+        self._take(opened.follower.to_the_end())
+        self._cluster.open()
+        begun = History(changed_at=self._clock.monotonic())
+        self._histories = dict.fromkeys(self._plan.bounds, begun)
+        self._due = self._not_before = 0.0
+        self._gauges.add(metrics.REPLICAS, self._replicas)
+        self._gauges.add(metrics.SCALING_LEADS, lambda: [(int(self._leads), {})])
+
+    def step(self) -> None:
+        """Take what is new, and decide where that is due.
+
+        Raises:
+            TransientError: something does not answer; open again to go on.
+            FatalError: we may not.
+        """
+        if self._opened is None:
+            message = "the scaler is not open"
+            raise TransientError(message)
+        self._take(self._opened.follower.poll())
+        seen = self._cluster.seen()
+        self._board.make_room(self._rooms(seen))
+        now = self._clock.monotonic()
+        try:
+            if now >= self._not_before:
+                self._lead(leads=self._board.is_open() and (self._plan.mode == "follow" or self._leadership.hold()))
+                answer = self._board.ask() if self._leads and now >= self._due else None
+                if answer is not None:
+                    self._due = now + self._plan.every_seconds
+                    self._decide(seen, answer)
+        except ThrottledError as error:
+            add(metrics.SCALING_FAILURES, 1, {key.OUTCOME: "throttled"})
+            self._not_before = now + error.seconds
+        self._clock.sleep(self._plan.linger_seconds)
+
+    def close(self) -> None:
+        """Give back everything, the right to lead as well."""
+        self._gauges.close()
+        self._cluster.close()
+        if self._plan.mode != "follow":
+            self._leadership.release()
+        self._lead(leads=False)
+        if self._opened is not None:
+            self._opened.follower.close()
+            self._opened.reader.close()
+            self._opened.writer.close()
+            self._opened = None
+
+    def _lead(self, *, leads: bool) -> None:
+        if leads == self._leads:
+            return
+        self._leads = leads
+        self._board.withdraw()
+        _LOG.info(events.LEADERSHIP_TAKEN if leads else events.LEADERSHIP_LOST, worker=self.name)
+        begun = History(changed_at=self._clock.monotonic())
+        self._histories = dict.fromkeys(self._plan.bounds, begun)
+        if not leads and self._plan.mode != "follow":
+            self._leadership.release()
+
+    def _take(self, records: Iterable[Record]) -> None:
+        for record in records:
+            try:
+                found = hosts.decode_hosts(record.key, record.value) if record.value is not None else None
+            except PoisonRecordError as error:
+                _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
+                continue
+            if isinstance(found, hosts.HostRecord):
+                self._figures[HostId(found.service, found.shard)] = found
+
+    def _rooms(self, seen: Mapping[str, Replicas]) -> dict[str, Room]:
+        """Return the shards that plans may be given to: those that are ready, and none that is to go."""
+        rooms = {}
+        for service, bounds in self._plan.bounds.items():
+            replicas = seen.get(service)
+            if replicas is None:
+                continue
+            leaving = self._histories[service].draining if self._plan.mode == "on" else None
+            given = max(1, min(bounds.least, replicas.asked), min(replicas.ready, replicas.asked))
+            rooms[service] = Room(given if leaving is None else min(given, leaving), replicas.asked, leaving)
+        return rooms
+
+    def _decide(self, seen: Mapping[str, Replicas], answer: Answer) -> None:
+        ends = self._ends()
+        for service, bounds in sorted(self._plan.bounds.items()):
+            replicas = seen.get(service)
+            if replicas is None:
+                self._tell(service, Replicas(0, 0, ""), Decision(0, _UNKNOWN, self._histories[service]))
+                continue
+            situation = self._situation(service, replicas, bounds, answer, ends)
+            if self._plan.mode == "follow":
+                reason = "others decide how many replicas there are"
+                self._tell(service, replicas, Decision(replicas.asked, reason, self._histories[service]))
+                continue
+            decision = decide(situation, self._histories[service], self._plan.aims)
+            self._tell(service, replicas, decision)
+            self._carry_out(service, replicas, decision, answer)
+
+    def _situation(
+        self, service: str, replicas: Replicas, bounds: Bounds, answer: Answer, ends: Mapping[str, int]
+    ) -> Situation:
+        held = answer.held
+        shards = range(max([replicas.asked, *(host.shard + 1 for host in held.waiting if host.service == service)]))
+        figures = tuple(self._of_host(HostId(service, shard), held.running[HostId(service, shard)], ends) for shard in shards)
+        stranded = max((shard + 1 for shard in shards[replicas.asked :] if held.waiting[HostId(service, shard)]), default=0)
+        return Situation(
+            service, self._clock.monotonic(), replicas.asked, replicas.ready, bounds, figures[: replicas.asked], stranded
+        )
+
+    def _of_host(self, host: HostId, patterns: int, ends: Mapping[str, int]) -> HostFigures:
+        said = self._figures.get(host)
+        if said is None or not patterns:
+            # A host without patterns says nothing.
+            return HostFigures(host.shard, 0.0 if not patterns else float("inf"), 0.0, 0.0, 0, 0, patterns)
+        age = max(0.0, (self._clock.now() - said.at).total_seconds())
+        lag = max((each.lag_seconds for each in said.streams), default=0.0)
+        behind = max((ends.get(each.stream, 0) - each.position for each in said.streams), default=0)
+        return HostFigures(host.shard, age, said.busy, lag, max(0, behind), said.memory_bytes, patterns)
+
+    def _ends(self) -> dict[str, int]:
+        """Return where the ordered streams end that hosts are in."""
+        if self._opened is None:
+            return {}
+        streams = {each.stream for said in self._figures.values() for each in said.streams}
+        topics = {self._topics.ordered(StreamName(stream)): stream for stream in sorted(streams)}
+        reader = self._opened.reader
+        places = [place for topic in topics for place in reader.partitions(topic)]
+        return {topics[place.topic]: end for place, (_, end) in reader.ends(places).items()} if places else {}
+
+    def _carry_out(self, service: str, replicas: Replicas, decision: Decision, answer: Answer) -> None:
+        """Ask for what was decided; what fails is decided anew soon, by what was remembered before."""
+        if decision.wanted != replicas.asked and self._may_be_asked(service, decision.wanted, replicas, answer):
+            try:
+                if self._plan.mode == "on":
+                    self._cluster.scale(service, decision.wanted, replicas)
+                    _LOG.info(
+                        events.REPLICAS_CHANGED,
+                        service=service,
+                        replicas=decision.wanted,
+                        before=replicas.asked,
+                        reason=decision.reason,
+                    )
+                else:
+                    self._cluster.try_out(service, decision.wanted, replicas)
+            except ConflictError as error:
+                add(metrics.SCALING_FAILURES, 1, {key.OUTCOME: "conflict"})
+                _LOG.info(events.REPLICAS_NOT_CHANGED, service=service, error=str(error))
+                self._due = self._clock.monotonic() + 1.0
+                return
+        self._histories[service] = decision.history
+
+    def _may_be_asked(self, service: str, wanted: int, replicas: Replicas, answer: Answer) -> bool:
+        """Whether no shard that would go is needed, as the planner says that gives plans to none of them any more."""
+        if wanted > replicas.asked or self._plan.mode != "on":
+            return True
+        room = answer.rooms[service]
+        if room.leaving is None or room.leaving > wanted:
+            return False
+        return not any(
+            host.service == service and host.shard >= wanted and plans for host, plans in answer.held.waiting.items()
+        )
+
+    def _tell(self, service: str, replicas: Replicas, decision: Decision) -> None:
+        """Say what was decided, in the topic and in figures."""
+        bounds, wanted = self._plan.bounds[service], decision.wanted
+        outcome = "more" if wanted > replicas.asked else "fewer" if wanted < replicas.asked else "as many"
+        add(metrics.SCALING_DECISIONS, 1, {key.OUTCOME: outcome, key.SERVICE_OF_PLANS: service})
+        draining = wanted if wanted < replicas.asked and self._plan.mode == "on" else None
+        said = hosts.ScalingRecord(
+            service=service,
+            at=self._clock.now(),
+            mode=self._plan.mode,
+            replicas=replicas.asked,
+            ready=replicas.ready,
+            wanted=wanted,
+            least=bounds.least,
+            most=bounds.most,
+            reason=decision.reason,
+            draining=draining,
+        )
+        before = self._decisions.get(service)
+        if before is None or (before.wanted, before.reason) != (said.wanted, said.reason):
+            _LOG.info(events.REPLICAS_DECIDED, service=service, replicas=wanted, before=replicas.asked, reason=said.reason)
+        self._decisions[service] = said
+        if self._opened is not None:
+            self._opened.writer.write([Message(self._topics.hosts, hosts.scaling_key(service), hosts.encode_scaling(said))])
+
+    def _replicas(self) -> Iterator[Observed]:
+        for service, said in list(self._decisions.items()):
+            for state, count in (("asked", said.replicas), ("ready", said.ready), ("wanted", said.wanted)):
+                yield count, {key.SERVICE_OF_PLANS: service, key.STATE: state}
