@@ -8,7 +8,8 @@ counts as none, and the next save takes its place.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import redis
 from graphtide_core.errors import FatalError, TransientError
@@ -17,13 +18,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
+@dataclass(frozen=True, slots=True)
+class RedisLogin:
+    """What a client shows of itself, and whom it trusts, beside what the URL says; the URL has the last word.
+
+    Attributes:
+        username: of the ACL user; None is Redis' default user.
+        password: of that user; None logs nobody in.
+        authorities: file in PEM of the authorities to trust; None is the system's own. This and the next two are for `rediss://`.
+        certificate: file in PEM of the client's certificate.
+        key: file in PEM of its key.
+    """
+
+    username: str | None = None
+    password: str | None = None
+    authorities: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+
+    def options(self, url: str) -> dict[str, str]:
+        """Return what redis-py calls them, those that are given and that a connection to this URL knows."""
+        named = {"username": self.username, "password": self.password}
+        if url.startswith("rediss://"):
+            named |= {"ssl_ca_certs": self.authorities, "ssl_certfile": self.certificate, "ssl_keyfile": self.key}
+        return {name: value for name, value in named.items() if value is not None}
+
+
 class RedisCheckpoints:
     """A `CheckpointStore` in Redis; connects at the first call."""
 
-    def __init__(self, url: str, *, prefix: str = "graphtide", timeout: float = 5.0) -> None:
+    def __init__(self, url: str, *, prefix: str = "graphtide", timeout: float = 5.0, login: RedisLogin | None = None) -> None:
         """Keep keys under `prefix`; `url` is `redis://…`, `rediss://…` or `unix://…`; `timeout` in seconds a call."""
         self._prefix = prefix
-        self._client = redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
+        options: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
+        self._client = redis.Redis.from_url(url, **options, **(login or RedisLogin()).options(url))
 
     def manifest(self, key: str) -> bytes | None:
         """Return the newest manifest; None if there is none.

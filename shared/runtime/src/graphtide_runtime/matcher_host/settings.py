@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphtide_wire.topics import Topics
 from pydantic import Field, SecretStr
 
-from graphtide_runtime.checkpoints.redis import RedisCheckpoints
+from graphtide_runtime.checkpoints.redis import RedisCheckpoints, RedisLogin
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.records import HostRecords
@@ -23,7 +23,12 @@ class MatcherSettings(ServiceSettings):
     """Settings of one shard of a matcher service.
 
     Attributes:
-        redis: URL of the Redis that keeps checkpoints; it may hold a password.
+        redis: URL of the Redis that keeps checkpoints; it may hold a name and a password.
+        redis_username: of the ACL user who logs in; Redis' default user if not given.
+        redis_password: of that user; empty logs nobody in.
+        redis_authorities: file in PEM of the authorities to trust, for `rediss://`; the system's own if not given.
+        redis_certificate: file in PEM of the client's certificate.
+        redis_key: file in PEM of its key.
         shard: 0-based; no two processes at once have one.
         profile: `low-latency` or `throughput`, as for ingestion.
         linger_seconds: how long a round waits for records.
@@ -33,12 +38,28 @@ class MatcherSettings(ServiceSettings):
     """
 
     redis: SecretStr = SecretStr("redis://localhost:6379/0")
+    redis_username: str | None = None
+    redis_password: SecretStr = SecretStr("")
+    redis_authorities: str | None = None
+    redis_certificate: str | None = None
+    redis_key: str | None = None
     shard: int = Field(default=0, ge=0)
     profile: Profile = Profile.THROUGHPUT
     linger_seconds: float = Field(default=0.2, ge=0, le=10)
     most_records: int = Field(default=16, ge=1, le=1000)
     checkpoint_seconds: float = Field(default=5.0, ge=0)
     figures_seconds: float = Field(default=2.0, ge=0)
+
+    def checkpoints(self) -> CheckpointStore:
+        """Return where checkpoints are kept."""
+        login = RedisLogin(
+            self.redis_username,
+            self.redis_password.get_secret_value() or None,
+            self.redis_authorities,
+            self.redis_certificate,
+            self.redis_key,
+        )
+        return RedisCheckpoints(self.redis.get_secret_value(), prefix=self.prefix, login=login)
 
 
 def host(service: str, settings: MatcherSettings, log: Log, checkpoints: CheckpointStore | None = None) -> MatcherHost:
@@ -52,7 +73,7 @@ def host(service: str, settings: MatcherSettings, log: Log, checkpoints: Checkpo
     )
     return MatcherHost(
         log,
-        checkpoints or RedisCheckpoints(settings.redis.get_secret_value(), prefix=settings.prefix),
+        checkpoints or settings.checkpoints(),
         HostRecords(Topics(settings.prefix), service, settings.shard, clock),
         clock,
         working,

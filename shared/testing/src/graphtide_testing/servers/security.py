@@ -34,6 +34,7 @@ class Security:
         authorities: file in PEM of the authority that signed the server's and the client's certificates.
         certificate: file in PEM of the client's certificate.
         key: file in PEM of its key.
+        server_chain: file in PEM of the server's key and certificate, which is for 127.0.0.1.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,18 +45,18 @@ class Security:
         self.authorities = folder / "authorities.pem"
         self.certificate = folder / "client.pem"
         self.key = folder / "client.key"
-        self._keystore = folder / "server.pem"
+        self.server_chain = folder / "server.pem"
         authority.cert_pem.write_to_path(self.authorities)
         client.cert_chain_pems[0].write_to_path(self.certificate)
         client.private_key_pem.write_to_path(self.key)
         # Kafka reads keys in the format PKCS 8 alone.
         key = load_pem_private_key(server.private_key_pem.bytes(), None)
         chain = b"".join(each.bytes() for each in server.cert_chain_pems)
-        self._keystore.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + chain)
+        self.server_chain.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + chain)
 
     def properties(self) -> str:
         """Return the server's settings for its listener `SECURE`."""
-        files = {"keystore": self._keystore, "authorities": self.authorities}
+        files = {"keystore": self.server_chain, "authorities": self.authorities}
         return _PROPERTIES.format(modules=_MODULES, user=USER, password=PASSWORD, **files)
 
     def of_storage(self) -> list[str]:
