@@ -330,6 +330,27 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_is_shut_ou
     sequencers.close()
 
 
+def test_a_stream_that_is_put_in_order_elsewhere_gets_no_sequencer() -> None:
+    log, topics = MemoryLog(), Topics("test")
+    log.admin().ensure(topics.of_deployment())
+    streams = Streams(log, topics, StreamOptions())
+    options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
+    sequencers = Sequencers(
+        streams,
+        lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options),
+        look_seconds=0.01,
+        elsewhere=["spark"],
+    )
+    streams.make("spark")
+    streams.make("here")
+    sequencers.start()
+    wait_until(lambda: [each.name for each in sequencers.ready() if each.wrong is None] == ["test.sequencer.here"], PATIENCE)
+    streams.make("later")
+    wait_until(lambda: sequencers.running == 2, PATIENCE)
+    sequencers.close()
+    assert {each.name for each in sequencers.ready()} == {"test.sequencer.here", "test.sequencer.later"}
+
+
 def test_the_sequencer_of_a_stream_that_was_deleted_ends_and_no_other() -> None:
     log, topics = MemoryLog(), Topics("test")
     log.admin().ensure(topics.of_deployment())

@@ -1,4 +1,4 @@
-"""`graphtide-ingestion`: the service over Kafka, until it is told to end."""
+"""The program `graphtide-ingestion`: serves over Kafka until it is told to end, or makes topics."""
 
 # ruff: noqa: E402 - what is imported may start threads, which are to have no arenas of their own, and takes its time
 from __future__ import annotations
@@ -9,22 +9,46 @@ from graphtide_runtime.starting import end_at_once
 stay_small()
 end_at_once()
 
-from graphtide_core.errors import FatalError
+import sys
+
+from graphtide_core.errors import FatalError, GraphtideError, InvalidQueryError
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.serving.running import run
 from graphtide_runtime.telemetry.logs import to_standard_error
 from graphtide_runtime.telemetry.setup import set_up
 
-from graphtide_ingestion.bootstrap import bootstrap
+from graphtide_ingestion.bootstrap import bootstrap, make_topics
 from graphtide_ingestion.settings import Settings
 
 
 def main() -> None:
     """Serve; callers need the scope `edges:write`.
 
-    Raises:
-        SystemExit: nobody could call.
+    As `make-topics`, make the topics of the deployment and of the streams that are set, and end.
     """
+    match sys.argv[1:]:
+        case ["make-topics"]:
+            _make_topics()
+        case []:
+            _serve()
+        case _:
+            sys.stderr.write("graphtide-ingestion: without arguments it serves; make-topics makes topics\n")
+            sys.exit(2)
+
+
+def _make_topics() -> None:
+    """Make them; status 1 where the log does not answer: whoever called tries again."""
+    settings = Settings()
+    log = KafkaLog(settings.kafka.connection("graphtide-make-topics"))
+    try:
+        streams = make_topics(log, settings)
+    except GraphtideError as error:
+        sys.stderr.write(f"graphtide-ingestion: {error}\n")
+        sys.exit(2 if isinstance(error, InvalidQueryError) else 1)
+    sys.stdout.write(f"topics of {settings.prefix} are there, and those of {len(streams)} streams\n")
+
+
+def _serve() -> None:
     to_standard_error()
     settings = Settings()
     set_up("graphtide-ingestion", settings.telemetry)

@@ -116,9 +116,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     protection = settings.protection(limits.most_held_bytes)
     topics = Topics(settings.prefix)
     log.admin().ensure(topics.of_deployment())
-    streams = Streams(
-        log, topics, StreamOptions(settings.partitions, settings.retention_ms, made_by_edges=settings.create_streams)
-    )
+    streams = _streams(log, topics, settings)
     appender = Appender(log)
     schemas = StreamSchemas(log, topics)
     api = EdgesApi(
@@ -141,6 +139,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     sequencers = Sequencers(
         streams,
         lambda stream: SequencingWorker(log, topics, stream, time, _sequencing(settings, stream)),
+        elsewhere=settings.elsewhere,
         stuck_seconds=settings.stuck_seconds,
     )
 
@@ -164,6 +163,27 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     app.state.ingestion = service = Ingestion(app, log, appender, Workers([schemas]), sequencers, streams, settings, room)
     app.include_router(health_routes(service.alive, service.ready))
     return service
+
+
+def make_topics(log: Log, settings: Settings) -> tuple[str, ...]:
+    """Make the topics of a deployment and of the streams that are set, as far as they are not there; return these streams.
+
+    Raises:
+        InvalidQueryError: a stream's name is none.
+        TransientError: the log does not answer.
+    """
+    topics = Topics(settings.prefix)
+    log.admin().ensure(topics.of_deployment())
+    streams = _streams(log, topics, settings)
+    for name in settings.streams:
+        streams.make(name)
+    return settings.streams
+
+
+def _streams(log: Log, topics: Topics, settings: Settings) -> Streams:
+    return Streams(
+        log, topics, StreamOptions(settings.partitions, settings.retention_ms, made_by_edges=settings.create_streams)
+    )
 
 
 @asynccontextmanager

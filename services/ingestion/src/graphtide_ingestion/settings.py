@@ -24,6 +24,7 @@ class Settings(AccessSettings):
         host: address that HTTP listens on.
         port: of HTTP.
         roles: what this process does; the sequencers of a deployment run in one process at a time.
+        elsewhere: streams that something else puts in order, such as the Spark job; no sequencer here runs for them.
         streams: streams that are made at the start.
         create_streams: whether edges for a stream that is not there make it.
         partitions: of a new stream's raw topic.
@@ -48,6 +49,7 @@ class Settings(AccessSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8081, ge=0, le=65535)
     roles: frozenset[Literal["http", "sequencer"]] = frozenset({"http", "sequencer"})
+    elsewhere: frozenset[str] = frozenset()
     streams: tuple[str, ...] = ()
     create_streams: bool = False
     partitions: int = Field(default=DEFAULT_PARTITIONS, ge=1)

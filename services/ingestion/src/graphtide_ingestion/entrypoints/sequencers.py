@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import structlog
 from graphtide_core.errors import GraphtideError
@@ -28,9 +28,11 @@ class Sequencers:
         make: Callable[[StreamName], SequencingWorker],
         look_seconds: float = 2.0,
         *,
+        elsewhere: Collection[str] = (),
         stuck_seconds: float = STUCK_SECONDS,
     ) -> None:
-        """Make a worker for each stream that there is, and look for new ones every so many seconds."""
+        """Make a worker for each stream that is not put in order elsewhere, and look for new ones every so many seconds."""
+        self._elsewhere = frozenset(elsewhere)
         self._stuck_seconds = stuck_seconds
         self._pulses: dict[str, Pulse] = {}
         self._streams = streams
@@ -71,7 +73,7 @@ class Sequencers:
     def _supervise(self) -> None:
         while not self._stop.is_set():
             try:
-                there = self._streams.look()
+                there = self._streams.look() - self._elsewhere
                 for name in self._threads.keys() - there:
                     self._end(name)
                 for name in there - self._threads.keys():
