@@ -126,6 +126,12 @@ VERBS: Final = {
         _WITH_A_SERVER,
     ),
     "delete": Verb("graphtide.cli.server", "delete", "Delete patterns.", _WITH_A_SERVER),
+    "round-trip": Verb(
+        "graphtide.cli.round_trip",
+        "round_trip",
+        "Register a pattern, send two edges that match it, wait for the match, and delete the pattern; status 1 if none comes.",
+        _WITH_A_SERVER,
+    ),
 }
 """Every command by its name, in the order of the list."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from graphtide_core.errors import FatalError
@@ -21,7 +21,7 @@ Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="U
 Name = Annotated[str, typer.Argument(help="Name of a pattern.", show_default=False)]
 Names = Annotated[list[str], typer.Argument(help="Names of patterns.", show_default=False)]
 
-_URL = "http://localhost:8080"
+URL: Final = "http://localhost:8080"
 _BETWEEN_LOOKS = 0.2
 _AT_LIMIT = {"fail": "fails", "pause": "is paused", "shed": "sheds matches"}
 
@@ -32,7 +32,7 @@ def apply(
     engine: Annotated[
         str | None, typer.Option(help=f"{AUTO} or {', '.join(ENGINES)}; as it is, or {AUTO}.", show_default=False)
     ] = None,
-    server: Url = _URL,
+    server: Url = URL,
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
@@ -59,7 +59,7 @@ def apply(
 def get(
     names: Annotated[list[str] | None, typer.Argument(help="Names of patterns; all by default.", show_default=False)] = None,
     *,
-    server: Url = _URL,
+    server: Url = URL,
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
@@ -70,7 +70,7 @@ def get(
 
 
 def describe(
-    name: Name, *, unit: TimeUnitOption = "ms", server: Url = _URL, api_key: ApiKey = None, token: Token = None
+    name: Name, *, unit: TimeUnitOption = "ms", server: Url = URL, api_key: ApiKey = None, token: Token = None
 ) -> None:
     """Show all of a pattern: its text, how it stands, who runs it, its plan."""
     counts = time_unit(unit)
@@ -109,17 +109,17 @@ def describe(
         typer.echo(f"\n{plan.strip()}")
 
 
-def pause(names: Names, *, server: Url = _URL, api_key: ApiKey = None, token: Token = None) -> None:
+def pause(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: Token = None) -> None:
     """Let patterns rest; what completes meanwhile is never reported."""
     _act(names, "pause", Access(server, api_key, token))
 
 
-def resume(names: Names, *, server: Url = _URL, api_key: ApiKey = None, token: Token = None) -> None:
+def resume(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: Token = None) -> None:
     """Let patterns go on from now; one that a limit ended goes on as its next version."""
     _act(names, "resume", Access(server, api_key, token))
 
 
-def delete(names: Names, *, server: Url = _URL, api_key: ApiKey = None, token: Token = None) -> None:
+def delete(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: Token = None) -> None:
     """Delete patterns."""
     with Server(Access(server, api_key, token)) as there:
         for name in names:
@@ -132,7 +132,7 @@ def wait(
     *,
     state: Annotated[str, typer.Option("--for", help="State to wait for.")] = "running",
     timeout: Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")] = 60.0,
-    server: Url = _URL,
+    server: Url = URL,
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
@@ -158,7 +158,7 @@ def tail(
     last: Annotated[int, typer.Option(min=0, max=1_000, help="Without --after: matches reported before that come first.")] = 10,
     places: Annotated[bool, typer.Option("--places", help="Write the place of each match before it.")] = False,
     count: Annotated[int | None, typer.Option(min=1, max=MOST, help="End after so many.", show_default=False)] = None,
-    server: Url = _URL,
+    server: Url = URL,
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
