@@ -201,9 +201,9 @@ helm test graphtide
 ```
 
 Brokers, Redis and Secrets are there before; the chart makes none of them. [Installing](../../docs/how-to/install.md) says
-which, and [upgrading](../../docs/how-to/upgrade.md) what happens to what runs. `values-minimal.yaml` is what must be said at least,
-`values-production.yaml` a deployment of several nodes with TLS, SASL and alerts. A value that is not in the table is refused,
-and so are values that do not go together, with words that say what to write.
+which, and [upgrading](../../docs/how-to/upgrade.md) what happens to what runs. `values-minimal.yaml` is what must be said at
+least, `values-production.yaml` a deployment of several nodes with TLS, SASL and alerts. A value that is not in the table is
+refused, and so are values that do not go together, with words that say what to write.
 
 Kubernetes {kubeVersion}. `make chart` checks the chart.
 

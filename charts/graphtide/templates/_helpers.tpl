@@ -10,7 +10,8 @@
   spark        whether its image is that on Spark
   grace        seconds that it may take to end
   drain        seconds for which requests still come to it
-  settings     as in values
+  settings     of the service, by their names in values
+  nested       settings of the service that have a room of their own
   pods         as in values
   resources    as in values
 */}}
@@ -196,6 +197,9 @@ OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
 {{ $name }}: {{ $value | quote }}
 {{- end }}
 {{- include "graphtide.settings" (dict "prefix" $prefix "settings" (omit $component.settings "stuckSeconds")) }}
+{{- range $room, $settings := $component.nested }}
+{{- include "graphtide.settings" (dict "prefix" (printf "%s%s__" $prefix (upper $room)) "settings" $settings) }}
+{{- end }}
 {{- end }}
 
 {{/* The ConfigMap of a component: root, component. */}}
@@ -392,11 +396,16 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 
+{{/* Labels of pods: root, component (its name), pods. Versions are not among them: pods in which nothing changes outlive an upgrade. */}}
+{{- define "graphtide.podLabels" -}}
+{{- mergeOverwrite (deepCopy .pods.labels) (include "graphtide.selector" . | fromYaml) (dict "app.kubernetes.io/part-of" "graphtide") | toYaml -}}
+{{- end }}
+
 {{/* Metadata of a component's pods: root, component. */}}
 {{- define "graphtide.podMetadata" -}}
 {{- $pods := include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml -}}
 labels:
-  {{- mergeOverwrite (deepCopy $pods.labels) (include "graphtide.labels" (dict "root" .root "component" .component.name) | fromYaml) | toYaml | nindent 2 }}
+  {{- include "graphtide.podLabels" (dict "root" .root "component" .component.name "pods" $pods) | nindent 2 }}
 annotations:
   checksum/settings: {{ include "graphtide.variables" (dict "root" .root "component" .component) | sha256sum }}
   {{- with $pods.annotations }}
@@ -412,7 +421,9 @@ metadata:
   {{- include "graphtide.podMetadata" . | nindent 2 }}
 spec:
   {{- include "graphtide.podSpec" . | nindent 2 }}
-  {{- include "graphtide.topologySpread" (dict "root" .root "component" .component.name) | nindent 2 }}
+  {{- with include "graphtide.topologySpread" (dict "root" .root "component" .component.name) | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
   terminationGracePeriodSeconds: {{ .component.grace }}
   containers:
     - name: {{ .component.name }}
@@ -468,19 +479,6 @@ spec:
 {{/* Seconds in which one worker ends its round at most (graphtide_runtime.process), and the server of health with it, and some. */}}
 {{- define "graphtide.workerEndSeconds" -}}20{{- end }}
 
-{{/* Whether anything of the chart calls the API of Kubernetes for scaling: the names of StatefulSets that the planner scales. */}}
-{{- define "graphtide.scaledByPlanner" -}}
-{{- $names := list -}}
-{{- range $key, $own := .Values.matchers -}}
-{{- if not (kindIs "invalid" $own) -}}
-{{- $matcher := mergeOverwrite (deepCopy $.Values.matcherDefaults) (deepCopy $own) -}}
-{{- if $matcher.scaling.planner.enabled -}}
-{{- $names = append $names (printf "%s-matcher-%s" (include "graphtide.fullname" $) ($key | replace "_" "-")) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- toJson $names -}}
-{{- end }}
 
 {{/* The Ingress of a component: root, component (its name), ingress. */}}
 {{- define "graphtide.ingress" -}}

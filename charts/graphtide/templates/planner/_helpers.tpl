@@ -5,12 +5,43 @@ command: [graphtide-planner]
 prefix: GRAPHTIDE_PLANNER_
 port: {{ $own.port }}
 worker: true
-callsKubernetes: {{ ne "[]" (include "graphtide.scaledByPlanner" .) }}
-grace: {{ include "graphtide.workerEndSeconds" . }}
+{{- $scaling := include "graphtide.scaling" . | fromYaml }}
+callsKubernetes: {{ ne $scaling.mode "off" }}
+grace: {{ mul 2 (include "graphtide.workerEndSeconds" . | int) }}
 settings:
   {{- $own.settings | toYaml | nindent 2 }}
   shards: {{ include "graphtide.matchers.shards" . }}
   timeUnit: {{ .Values.streams.unit }}
+nested:
+  scaling:
+    mode: {{ $scaling.mode | quote }}
+    {{- if ne $scaling.mode "off" }}
+    {{- $own.scaling.settings | toYaml | nindent 4 }}
+    services: {{ toJson $scaling.services }}
+    namespace: {{ .Release.Namespace }}
+    lease: {{ include "graphtide.fullname" . }}-planner
+    {{- end }}
 pods: {{ toJson $own.pods }}
 resources: {{ toJson $own.resources }}
+{{- end }}
+
+{{/* What scales matchers, as the planner is told: its mode, and the StatefulSets that it scales or follows. */}}
+{{- define "graphtide.scaling" -}}
+{{- $services := dict -}}
+{{- $by := list -}}
+{{- range $key := (include "graphtide.matchers" . | fromJson).keys -}}
+{{- $matcher := include "graphtide.matcher" (dict "root" $ "key" $key) | fromYaml -}}
+{{- range $each := list "hpa" "keda" "planner" -}}
+{{- if (get $matcher.scaling $each).enabled -}}
+{{- $by = append $by $each -}}
+{{- $_ := set $services (printf "matcher_%s" $key) (dict
+  "stateful_set" (printf "%s-%s" (include "graphtide.fullname" $) $matcher.name)
+  "least" $matcher.scaling.minShards
+  "most" $matcher.scaling.maxShards) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+mode: {{ ternary (ternary (ternary "dry-run" "on" .Values.planner.scaling.dryRun) "follow" (has "planner" $by)) "off" (not (empty $by)) | quote }}
+services: {{ toJson $services }}
+by: {{ uniq $by | toJson }}
 {{- end }}
