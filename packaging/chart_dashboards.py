@@ -1,4 +1,4 @@
-"""Makes the chart's Grafana dashboard out of the registry of telemetry: a panel for every figure, in rows of what belongs together.
+"""Makes the chart's Grafana dashboard out of the registry of telemetry: a panel for every figure, in rows that belong together.
 
 `python packaging/chart_dashboards.py` writes it into the chart; a test compares.
 """

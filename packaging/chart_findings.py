@@ -1,4 +1,4 @@
-"""Looks at the chart's manifests with checkov; what it finds is either explained in `charts/graphtide/ci/findings.yaml`, or fails.
+"""Looks at the chart's manifests with checkov; what it finds is explained in `charts/graphtide/ci/findings.yaml`, or fails.
 
 `python packaging/chart_findings.py`, as `make chart` does. An explanation that explains nothing any more fails as well.
 """
@@ -40,7 +40,7 @@ def findings(values: str) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "manifests.yaml"
         file.write_text(yaml.dump_all(rendered(over=values).manifests), "utf-8")
-        command = [_CHECKOV, "--framework", "kubernetes", "--file", file, "--quiet", "--compact", "--output", "json"]
+        command = [str(_CHECKOV), "--framework", "kubernetes", "--file", str(file), "--quiet", "--compact", "--output", "json"]
         offline = {**os.environ, "CHECKOV_RUN_SCA_PACKAGE_SCAN": "false", "BC_API_URL": ""}
         ended = subprocess.run([*command, "--skip-download"], capture_output=True, text=True, env=offline, check=False)  # noqa: S603 - ours
     found: list[dict[str, Any]] = json.loads(ended.stdout)["results"]["failed_checks"]

@@ -20,7 +20,7 @@ def written(metric: Metric) -> str:
     reader = PrometheusMetricReader(scope_info_enabled=False, disable_target_info=True, registry=registry)
     provider = MeterProvider([reader])
     meter = provider.get_meter("test")
-    values = dict.fromkeys(metric.attributes, "v")
+    values = dict.fromkeys(map(str, metric.attributes), "v")
     match metric.kind:
         case Kind.COUNTER:
             meter.create_counter(metric.name, metric.unit).add(1, values)
