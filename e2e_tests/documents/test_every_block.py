@@ -17,11 +17,13 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 import pytest
+import yaml
 from graphtide.cli.app import app
 from graphtide.dev.deployment import DevOptions, application
 from graphtide_admin_api.settings import AdminApiSettings
@@ -30,6 +32,7 @@ from graphtide_core.match import match_id
 from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_preprocess.settings import Settings as PreprocessSettings
 from graphtide_query import parse
+from graphtide_testing.charts import TOOLS, rendered
 from graphtide_testing.documents.blocks import Block, blocks_of, codes_of, headings_of, links_of
 from graphtide_testing.documents.downloads import DOWNLOADS
 from graphtide_testing.documents.exchanges import Answer, Request, exchanges
@@ -62,6 +65,10 @@ LEFT_OUT: Final = {
     ("docs/benchmarks.md", "graphtide bench subgraph "): "takes hours",
     ("docs/benchmarks.md", "python e2e_tests/bench/start.py "): "measures for minutes",
     ("docs/benchmarks.md", "python services/backfill/bench/measure.py "): "takes an hour, on Spark",
+    ("docs/how-to/install.md", "kubectl create "): "needs a cluster",
+    ("docs/how-to/install.md", "helm install "): "needs a cluster",
+    ("docs/how-to/install.md", "helm template "): "what Helm makes of these values, the tests of the chart look at",
+    ("docs/how-to/upgrade.md", "helm upgrade "): "needs a cluster",
     ("docs/reference/backfill.md", "graphtide backfill demo/exfiltration.gtp localhost:9092/"): "needs Kafka",
     ("docs/reference/preprocess.md", "make servers-up "): "needs Kafka, and runs until it is ended",
     ("docs/tutorials/circles.md", "curl "): "downloads; what it would bring is made of the stream at hand",
@@ -139,8 +146,8 @@ class Story:
                 (self._folder / f"{pattern.name}.gtp").write_text(block.text)
             case "csv":
                 (self._folder / block.name).write_text(block.text)
-            case "json":
-                assert_match_record(json.loads(block.text), block)
+            case "json" | "yaml":
+                assert_data(block)
             case "http":
                 for each in exchanges(block.text):
                     self._exchange(each, block)
@@ -204,6 +211,14 @@ def assert_shown(block: Block, came: str, shown: str | None = None) -> None:
         block.replace("\n".join(line.rstrip() for line in came.strip("\n").splitlines()) + "\n")
         return
     assert is_shown(shown, came), f"{block.place}\n{difference(shown, came)}"
+
+
+def assert_data(block: Block) -> None:
+    """Check that JSON is the record of a match, and YAML values that the chart takes."""
+    if block.language == "json":
+        assert_match_record(json.loads(block.text), block)
+    else:
+        assert rendered(yaml.safe_load(block.text)).manifests, block.place
 
 
 def assert_match_record(record: dict[str, Any], block: Block) -> None:
@@ -285,6 +300,11 @@ def assert_can_be_run(block: Block) -> None:
             case ["curl", option, address]:
                 assert option.startswith("--remote-name"), f"{block.place}: {line}"
                 assert address.startswith("https://"), f"{block.place}: {line}"
+            case ["helm" | "kubectl" as program, *rest]:
+                verb = list(takewhile(lambda word: not word.startswith("-") and word != "graphtide", rest))
+                assert named_options(line) <= options_of_tool(program, *verb[:3]), f"{block.place}: {line}"
+                files = [word for word in rest if word.startswith("charts/")]
+                assert all((ROOT / file).exists() for file in files), f"{block.place}: {line}"
             case ["make", *targets]:
                 assert set(targets) <= made(), f"{block.place}: {line}"
             case ["python", script, *_]:
@@ -301,6 +321,15 @@ def made() -> set[str]:
 def options_of_script(script: str) -> set[str]:
     """Return the options that a program of the repository takes."""
     return set(re.findall(r'add_argument\("(--[\w-]+)"', (ROOT / script).read_text("utf-8")))
+
+
+@cache
+def options_of_tool(program: str, *verb: str) -> set[str]:
+    """Return the options that helm or kubectl takes with a verb, by what it says itself."""
+    said = subprocess.run(
+        [TOOLS / program, *verb, "--help"], capture_output=True, text=True, check=True, env={"HOME": "/nonexistent"}
+    )
+    return set(re.findall(r"(--[a-z][\w-]*)", said.stdout)) | {"--namespace"}
 
 
 def named_options(text: str) -> set[str]:

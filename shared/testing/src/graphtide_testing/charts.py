@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[4]
 CHART: Final = ROOT / "charts" / "graphtide"
-_HELM: Final = ROOT / ".cache" / "chart-tools" / "bin" / "helm"
+TOOLS: Final = ROOT / ".cache" / "chart-tools" / "bin"
+_HELM: Final = TOOLS / "helm"
 
 RELEASE: Final = "tide"
 NAMESPACE: Final = "streams"

@@ -21,6 +21,7 @@ LANGUAGES: Final = {
     "graphtide": "a pattern; it is valid, and is the file `NAME.gtp`, NAME its own",
     "csv": "edges, the file of this name",
     "json": "a match record",
+    "yaml": "values that the Helm chart takes",
     "http": "a request, its answer, or both; a request with `{…}` in its address stands for many",
     "js": "statements of a page in a browser",
     "synopsis": "how a verb is called, with all its options",
