@@ -1,0 +1,127 @@
+"""NetworkPolicies: everything is denied but the flows that the architecture names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from graphtide_testing.charts import SETS, Rendered, rendered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OPEN = "anywhere"
+
+PODS = (
+    "ingestion",
+    "sequencer",
+    "statistics",
+    "planner",
+    "admin-api",
+    "matcher-timing",
+    "matcher-sjtree",
+    "matcher-simulation",
+)
+
+
+def places(peers: list[dict[str, Any]] | None) -> Iterator[str]:
+    """Yield where peers are: a component of the release, a namespace, a range of addresses."""
+    for peer in peers if peers is not None else [{}]:
+        match peer:
+            case {"podSelector": {"matchLabels": labels}}:
+                yield labels["app.kubernetes.io/component"]
+            case {"namespaceSelector": {"matchLabels": labels}}:
+                yield f"namespace {labels['kubernetes.io/metadata.name']}"
+            case {"ipBlock": {"cidr": addresses}}:
+                yield addresses
+            case _:
+                yield OPEN
+
+
+def flows(release: Rendered, component: str, direction: str) -> set[tuple[str, object]]:
+    """Return where a component's policy lets it go, or who comes: places, each with a port."""
+    spec = release.one("NetworkPolicy", component)["spec"]
+    assert spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == component
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    return {
+        (place, port.get("port", OPEN))
+        for rule in spec.get(direction, ())
+        for place in places(rule.get({"egress": "to", "ingress": "from"}[direction]))
+        for port in rule.get("ports", [{}])
+    }
+
+
+DNS = {("namespace kube-system", 53)}
+
+
+@pytest.mark.parametrize("values", SETS)
+def test_every_pod_of_the_release_is_denied_everything_that_its_component_is_not_allowed(values: str) -> None:
+    release = rendered(over=values)
+    denied = release.one("NetworkPolicy", "deny-all")["spec"]
+    assert (denied["policyTypes"], denied.get("ingress"), denied.get("egress")) == (["Ingress", "Egress"], None, None)
+    for where, pod in release.pods():
+        labels = pod["metadata"]["labels"]
+        assert denied["podSelector"]["matchLabels"].items() <= labels.items(), where
+        assert flows(release, labels["app.kubernetes.io/component"], "egress") >= DNS
+
+
+def test_by_itself_the_chart_lets_pods_go_to_kafka_and_matchers_to_redis() -> None:
+    release, kafka = rendered(), (OPEN, 9092)
+    for component in PODS:
+        redis = {(OPEN, 6379)} if component.startswith("matcher-") else set()
+        assert flows(release, component, "egress") == DNS | {kafka} | redis, component
+
+
+def test_by_itself_only_http_services_are_called() -> None:
+    release = rendered()
+    for component in PODS:
+        called = {(OPEN, "http")} if component in {"ingestion", "admin-api"} else set()
+        assert flows(release, component, "ingress") == called, component
+
+
+def test_each_flow_leads_to_the_place_that_is_named() -> None:
+    release = rendered(over="full")
+    kafka = {("namespace kafka", port) for port in (9093, 9094, 9095)}
+    telemetry, redis = {("192.0.2.0/24", 443)}, {("namespace redis", 6380)}
+    api = {("10.96.0.1/32", port) for port in (443, 6443)}
+    store = {("203.0.113.0/24", port) for port in (443, 9000)}
+    issuer = {("198.51.100.0/24", 8443)}
+    http = DNS | kafka | telemetry
+    found = {name: flows(release, name, "egress") for name in release.of("NetworkPolicy") if name != "deny-all"}
+    executors, driver = {("preprocess-executor", OPEN)}, {("preprocess", OPEN)}
+    assert found == {
+        "ingestion": http | issuer,
+        "admin-api": http | issuer,
+        "sequencer": http,
+        "statistics": http,
+        "backfill": http,
+        "planner": http | api,
+        "matcher-timing": http | redis,
+        "matcher-sjtree": http | redis,
+        "matcher-simulation": http | redis,
+        "preprocess": http | store | api | executors,
+        "preprocess-executor": http | store | driver | executors,
+        "topics": DNS | kafka,
+        "round-trip": DNS | {("ingestion", "http"), ("admin-api", "http")},
+    }
+
+
+def test_figures_are_read_by_those_who_are_named_and_http_by_its_clients() -> None:
+    release = rendered(over="full")
+    monitoring = ("namespace monitoring", "http")
+    callers = {monitoring, ("namespace ingress-nginx", "http"), ("round-trip", "http")}
+    assert flows(release, "ingestion", "ingress") == flows(release, "admin-api", "ingress") == callers
+    for component in ("sequencer", "statistics", "planner", "backfill", "matcher-timing"):
+        assert flows(release, component, "ingress") == {monitoring}
+    assert flows(release, "preprocess", "ingress") == {monitoring, ("preprocess-executor", OPEN)}
+    assert flows(release, "topics", "ingress") == flows(release, "round-trip", "ingress") == set()
+
+
+def test_without_the_round_trip_nobody_may_come_from_it() -> None:
+    release = rendered({"roundTrip": {"enabled": False}}, over="full")
+    assert "round-trip" not in {place for place, _ in flows(release, "ingestion", "ingress")}
+    assert "round-trip" not in release.of("NetworkPolicy")
+
+
+def test_policies_are_made_where_they_are_wanted() -> None:
+    assert not rendered({"networkPolicy": {"enabled": False}}, over="full").of("NetworkPolicy")
