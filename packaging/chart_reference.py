@@ -194,7 +194,6 @@ _HEAD: Final = """\
 
 {description}
 
-<!-- not run: needs a cluster -->
 ```sh
 helm install graphtide charts/graphtide --values my-values.yaml
 helm test graphtide

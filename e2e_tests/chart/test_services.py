@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 from graphtide_runtime.process import Workers
 from graphtide_runtime.serving import running
@@ -57,7 +59,7 @@ def test_requests_still_come_until_others_have_heard_that_a_pod_ends_and_then_it
 
 
 def test_workers_have_the_time_that_they_may_take() -> None:
-    each = Workers.end.__defaults__[0]  # type: ignore[index] - it has one
+    each: float = signature(Workers.end).parameters["timeout"].default
     release = rendered()
     for name, workers in {"planner": 1, "statistics": 2}.items():
         pod = release.one("Deployment", name)["spec"]["template"]["spec"]
