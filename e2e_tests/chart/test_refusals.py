@@ -31,6 +31,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         {"kafka": {"sasl": {"enabled": True}}},
         "make a Secret with the keys username and password, and write its name to kafka.sasl.existingSecret",
     ),
+    "SASL without a name": (
+        {"kafka": {"sasl": {"enabled": True, "existingSecret": "s", "usernameKey": ""}}},
+        "write the name to kafka.sasl.username, or the Secret's key of it to kafka.sasl.usernameKey",
+    ),
     "a certificate without a Secret": (
         {"kafka": {"tls": {"enabled": True, "certificateKey": "c", "keyKey": "k"}}},
         "write its name to kafka.tls.existingSecret",

@@ -7,7 +7,7 @@ from inspect import signature
 import pytest
 from graphtide_runtime.process import Workers
 from graphtide_runtime.serving import running
-from graphtide_testing.charts import SETS, Manifest, rendered
+from graphtide_testing.charts import CHART, NAMESPACE, RELEASE, SETS, Manifest, helm, rendered
 
 SERVICES = ("admin-api", "backfill", "ingestion", "planner", "sequencer", "statistics")
 ALONE = ("backfill", "planner", "sequencer", "statistics")
@@ -150,6 +150,31 @@ def test_no_secret_stands_in_a_manifest(values: str) -> None:
     assert not release.of("Secret")
     for _, pod in release.pods():
         for name, value in release.environment(pod).items():
-            if name.endswith(("PASSWORD", "API_KEYS", "API_KEY", "TICKET_SECRET", "USERNAME")):
+            if name.endswith(("PASSWORD", "API_KEYS", "API_KEY", "TICKET_SECRET")):
                 assert isinstance(value, dict), name
                 assert set(value) == {"secretKeyRef"}
+
+
+def test_the_name_of_a_user_may_stand_in_values_and_the_password_may_not() -> None:
+    """Operators of Kafka make Secrets that have the password alone."""
+    user = {"kafka": {"sasl": {"enabled": True, "existingSecret": "user", "username": "tide"}}}
+    login = {"redis": {"auth": {"existingSecret": "user", "username": "keeper"}}}
+    release = rendered({**user, **login})
+    told = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
+    mine = {name.removeprefix("GRAPHTIDE_MATCHER_TIMING_"): value for name, value in told.items()}
+    password = {"secretKeyRef": {"name": "user", "key": "password"}}
+    assert (mine["KAFKA__USERNAME"], mine["KAFKA__PASSWORD"]) == ("tide", password)
+    assert (mine["REDIS_USERNAME"], mine["REDIS_PASSWORD"]) == ("keeper", password)
+
+
+def test_notes_say_what_is_not_protected() -> None:
+    def notes(*options: str) -> str:
+        shown = helm("install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--dry-run=client", "--hide-secret", *options)
+        return shown.partition("NOTES:")[2]
+
+    plain = notes("--set", "access.insecure=true,networkPolicy.enabled=false")
+    for said in ("access.insecure is set", "kafka.tls.enabled", "redis.tls.enabled", "networkPolicy.enabled"):
+        assert said in plain
+    secured = notes("--set", "kafka.tls.enabled=true,redis.tls.enabled=true")
+    assert "WARNING" not in secured
+    assert "helm test tide --namespace streams" in secured

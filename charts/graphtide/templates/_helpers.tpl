@@ -100,6 +100,9 @@ labels:
 {{- end }}
 {{- if $kafka.sasl.enabled }}
 {{ .prefix }}KAFKA__MECHANISM: {{ $kafka.sasl.mechanism }}
+{{- with $kafka.sasl.username }}
+{{ $.prefix }}KAFKA__USERNAME: {{ . | quote }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -108,8 +111,10 @@ labels:
 {{- $values := .root.Values -}}
 {{- $prefix := .component.prefix -}}
 {{- if $values.kafka.sasl.enabled }}
+{{- if not $values.kafka.sasl.username }}
 - name: {{ $prefix }}KAFKA__USERNAME
   valueFrom: {secretKeyRef: {name: {{ $values.kafka.sasl.existingSecret }}, key: {{ $values.kafka.sasl.usernameKey }}}}
+{{- end }}
 - name: {{ $prefix }}KAFKA__PASSWORD
   valueFrom: {secretKeyRef: {name: {{ $values.kafka.sasl.existingSecret }}, key: {{ $values.kafka.sasl.passwordKey }}}}
 {{- end }}
@@ -118,7 +123,7 @@ labels:
   valueFrom: {secretKeyRef: {name: {{ $values.kafka.tls.existingSecret }}, key: {{ $values.kafka.tls.keyPasswordKey }}}}
 {{- end }}
 {{- if and .component.redis $values.redis.auth.existingSecret }}
-{{- if $values.redis.auth.usernameKey }}
+{{- if and $values.redis.auth.usernameKey (not $values.redis.auth.username) }}
 - name: {{ $prefix }}REDIS_USERNAME
   valueFrom: {secretKeyRef: {name: {{ $values.redis.auth.existingSecret }}, key: {{ $values.redis.auth.usernameKey }}}}
 {{- end }}
@@ -153,6 +158,9 @@ labels:
 {{- $redis := .root.Values.redis -}}
 {{- $scheme := ternary "rediss" "redis" $redis.tls.enabled -}}
 {{ .prefix }}REDIS: {{ printf "%s://%s:%d/%d" $scheme $redis.host (int $redis.port) (int $redis.database) }}
+{{- with $redis.auth.username }}
+{{ $.prefix }}REDIS_USERNAME: {{ . | quote }}
+{{- end }}
 {{- if and $redis.tls.enabled $redis.tls.existingSecret }}
 {{- with $redis.tls.authoritiesKey }}
 {{ $.prefix }}REDIS_AUTHORITIES: /etc/graphtide/redis/{{ . }}
