@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event
 
 import httpx2
@@ -116,3 +117,11 @@ def test_a_fatal_error_in_a_check_is_a_finding_too() -> None:
         raise FatalError(message)
 
     assert checked("log", fail) == Finding("log", "shut out")
+
+
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="this machine has no IPv6")
+def test_health_is_served_where_there_is_no_ipv4() -> None:
+    with serving(HealthSettings(host="::1"), lambda: [Finding("w")], list) as url:
+        assert url is not None
+        assert url.startswith("http://[::1]:")
+        assert httpx2.get(f"{url}/livez").status_code == 200

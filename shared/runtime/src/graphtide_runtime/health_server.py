@@ -72,7 +72,7 @@ def serving(settings: HealthSettings, alive: Look, ready: Look) -> Iterator[str 
     thread.start()
     _LOG.info(events.HEALTH_LISTENING, host=host, port=port)
     try:
-        yield f"http://{host}:{port}"
+        yield f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     finally:
         server.should_exit = True
         thread.join(_PATIENCE)
@@ -81,7 +81,8 @@ def serving(settings: HealthSettings, alive: Look, ready: Look) -> Iterator[str 
 
 def _listening(settings: HealthSettings) -> socket.socket:
     try:
-        return socket.create_server((settings.host, settings.port))
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        return socket.create_server((settings.host, settings.port), family=family)
     except OSError as error:
         message = f"health cannot be served on {settings.host}:{settings.port}: {error.strerror}"
         raise HealthPortError(message) from error
