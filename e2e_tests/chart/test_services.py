@@ -73,6 +73,16 @@ def test_every_container_says_what_it_needs_and_takes(values: str) -> None:
         assert set(resources["requests"]) == set(resources["limits"]) == {"cpu", "memory"}
 
 
+@pytest.mark.parametrize("values", SETS)
+def test_pods_of_a_component_are_spread_over_zones_and_nodes(values: str) -> None:
+    wanted = {"production": "DoNotSchedule"}.get(values, "ScheduleAnyway")
+    for workload in workloads(values).values():
+        spreads = workload["spec"]["template"]["spec"]["topologySpreadConstraints"]
+        assert [each["topologyKey"] for each in spreads] == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+        assert {each["whenUnsatisfiable"] for each in spreads} == {wanted}
+        assert all(each["labelSelector"] == workload["spec"]["selector"] for each in spreads)
+
+
 @pytest.mark.parametrize("name", ALONE)
 def test_who_would_shut_out_another_ends_before_it_begins(name: str) -> None:
     deployment = rendered(over="full").one("Deployment", name)

@@ -52,7 +52,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(900)
 
 ROOT: Final = Path(__file__).parents[2]
-WRITTEN: Final = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+WRITTEN: Final = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "charts/graphtide/README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 DATA: Final = ROOT.parent / "shared" / "data"
 PAGES: Final = {str(page.relative_to(ROOT)): page for page in WRITTEN}
 WRITES: Final = os.environ.get("GRAPHTIDE_WRITE_DOCUMENTS") == "1"
@@ -65,6 +70,7 @@ LEFT_OUT: Final = {
     ("docs/benchmarks.md", "graphtide bench subgraph "): "takes hours",
     ("docs/benchmarks.md", "python e2e_tests/bench/start.py "): "measures for minutes",
     ("docs/benchmarks.md", "python services/backfill/bench/measure.py "): "takes an hour, on Spark",
+    ("charts/graphtide/README.md", "helm install "): "needs a cluster",
     ("docs/how-to/install.md", "kubectl create "): "needs a cluster",
     ("docs/how-to/install.md", "helm install "): "needs a cluster",
     ("docs/how-to/install.md", "helm template "): "what Helm makes of these values, the tests of the chart look at",
