@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
+from functools import cache
 from typing import Any
 
 import pytest
-from graphtide_testing.charts import RefusedError, rendered
+from graphtide_testing.charts import CHART, RefusedError, rendered
 
 SPARK: dict[str, Any] = {"enabled": True, "streams": ["flows"], "checkpoint": "s3a://b/f"}
 ELSEWHERE: dict[str, Any] = {"settings": {"elsewhere": ["flows"]}}
 
 
 def refusal(values: dict[str, Any]) -> str:
+    return _refusal(json.dumps(values))
+
+
+@cache
+def _refusal(values: str) -> str:
     with pytest.raises(RefusedError) as refused:
-        rendered(values)
+        rendered(json.loads(values))
     return str(refused.value)
 
 
@@ -135,6 +143,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         "write such as ingestion.ingress.host: graphtide.example.org",
     ),
     "an HTTPRoute without a Gateway": ({"adminApi": {"httpRoute": ON}}, "write adminApi.httpRoute.parentRefs"),
+    "figures that nobody may read": (
+        {"monitoring": {"serviceMonitor": ON}},
+        "write who may, such as networkPolicy.monitoring: [{namespaceSelector:",
+    ),
     "a digest that is none": ({"image": {"digest": "latest"}}, "write sha256: and 64 hexadecimal digits"),
     "a quantity that is none": (
         {"planner": {"resources": {"limits": {"memory": "512mb"}}}},
@@ -205,9 +217,21 @@ def test_what_is_wrong_by_itself_is_refused_by_the_schema(name: str) -> None:
         {"access": {"existingSecret": "", "insecure": True}},
         {"matchers": {"timing": {"scaling": {"planner": ON}}, "sjtree": {"shards": 3}}},
         {"sequencer": {"replicas": 0}},
+        {"monitoring": {"serviceMonitor": ON}, "networkPolicy": {"enabled": False}},
         {"planner": {"resources": {"limits": {"cpu": 1.5, "memory": None}}}},
     ],
     ids=str,
 )
 def test_what_goes_together_is_taken(values: dict[str, Any]) -> None:
     assert rendered(values).manifests
+
+
+def test_each_rule_has_a_case() -> None:
+    """The words of a message that stand in it whatever the values are those of some case's refusal."""
+    text = (CHART / "templates" / "validation.yaml").read_text("utf-8")
+    messages = re.findall(r'fail (?:\(printf )?"((?:[^"\\]|\\.)*)"', text)
+    assert len(messages) == text.count("{{- fail ")
+    said = [refusal(values) for values, _ in TOGETHER.values()]
+    for message in messages:
+        words = [part for part in re.split(r"%[a-z]", message.replace('\\"', '"')) if len(part) > 3]
+        assert any(all(part in each for part in words) for each in said), message
