@@ -1,19 +1,21 @@
 {{/* What all components share. A component describes itself as YAML (`graphtide.<component>`), read back with fromYaml:
 
-  name         of the component, in names and labels
-  program      of the image
-  prefix       of its variables of the environment
-  port         of HTTP, health and figures
-  http         whether it serves HTTP to others
-  worker       whether it runs workers, so that settings of health have a room of their own
-  redis        whether it keeps checkpoints there
-  spark        whether its image is that on Spark
-  grace        seconds that it may take to end
-  drain        seconds for which requests still come to it
-  settings     of the service, by their names in values
-  nested       settings of the service that have a room of their own
-  pods         as in values
-  resources    as in values
+  name             in names and labels
+  command          of its container
+  prefix           of its variables of the environment
+  port             of HTTP, health and figures
+  access           whether it asks callers who they are
+  worker           whether settings of health have a room of their own, as in services without HTTP of their own
+  redis            whether it keeps checkpoints there
+  spark            whether its image is that on Spark
+  callsKubernetes  whether its pods have a token for the API
+  grace            seconds that it may take to end
+  drain            seconds for which requests still come to a pod that is told to end
+  settings         of the service, by their names in values
+  nested           settings of the service that have a room of their own
+  service          of its values, where others than readers of figures call it
+  env, volumes, mounts   its own, beside those of all
+  scratchSize, pods, resources   as in values
 */}}
 
 {{- define "graphtide.name" -}}
