@@ -34,10 +34,10 @@ _LOG = structlog.get_logger()
 
 Form = TypeVar("Form")
 
-WATCH_SECONDS: Final = 240
+WATCH_SECONDS: Final = 60
 """How long the server is asked to let a watch last."""
 
-_SILENT_SECONDS: Final = 300.0
+_SILENT_SECONDS: Final = 75.0
 """A watch that says nothing for so long, not even that it ends, is broken."""
 
 _END_SECONDS: Final = 5.0
@@ -218,6 +218,8 @@ class StatefulSets:
         }
         with self._api.stream(self._path, query, _SILENT_SECONDS) as answer:
             with self._lock:
+                if stop.is_set():
+                    return
                 self._answer = answer
             try:
                 for line in _lines(answer):
