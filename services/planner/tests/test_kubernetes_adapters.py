@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,7 +78,7 @@ def test_a_watch_that_ends_goes_on_where_a_bookmark_left_it(server: KubernetesSe
         for replicas in (3, 4):
             server.api.end_watches()
             server.api.put_stateful_set(TIMING, replicas)
-            wait_until(lambda asked=replicas: sees(sets, asked, asked), 10)
+            wait_until(partial(sees, sets, replicas, replicas), 10)
     assert [call.verb for call in server.api.calls].count("list") == 1
 
 

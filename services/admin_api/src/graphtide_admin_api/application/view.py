@@ -14,8 +14,9 @@ from graphtide_query import parse
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
-from graphtide_wire import control, match_counts, statistics, stream_schema
+from graphtide_wire import control, hosts, match_counts, statistics, stream_schema
 from graphtide_wire.control import PlanRecord
+from graphtide_wire.hosts import HostRecord
 
 from graphtide_admin_api.domain.standing import Standing, standing_of
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Record
     from graphtide_wire.control import PatternRecord, StatusRecord
+    from graphtide_wire.hosts import ScalingRecord
     from graphtide_wire.match_counts import CountsRecord
     from graphtide_wire.statistics import StatisticsRecord
     from graphtide_wire.stream_schema import Kind, SchemaRecord, Source
@@ -78,6 +80,8 @@ class Known:
         self.statistics: dict[str, StatisticsRecord] = {}
         self.schemas: dict[str, dict[Source, SchemaRecord]] = {}
         self.counts: dict[str, CountsRecord] = {}
+        self.hosts: dict[bytes, HostRecord] = {}
+        self.scaling: dict[str, ScalingRecord] = {}
         self._names: dict[str, tuple[StatisticsRecord, SeenNames]] = {}
 
     def names(self, stream: str) -> SeenNames | None:
@@ -116,12 +120,7 @@ class Known:
                 self.patterns[name] = pattern
                 self._note_version(name, pattern.version)
         elif record.topic == topics.plans:
-            self.plans.pop(name, None)
-            if record.value is not None:
-                plan = control.decode_plan(record.value)
-                self._note_version(name, plan.version)
-                if isinstance(plan, PlanRecord):
-                    self.plans[name] = plan
+            self._take_plan(record, name)
         elif record.topic == topics.status:
             pattern_name, _, host = name.rpartition("@")
             said = self.said.setdefault(pattern_name, {})
@@ -132,13 +131,33 @@ class Known:
             self.counts.pop(name, None)
             if record.value is not None:
                 self.counts[name] = match_counts.decode_counts(record)
+        elif record.topic == topics.hosts:
+            self._take_host(record)
         elif record.topic == topics.schemas:
             self._take_schema(record)
-        elif record.value is not None:
-            self.statistics[name] = statistics.decode_statistics(record.value)
         else:
             self.statistics.pop(name, None)
             self._names.pop(name, None)
+            if record.value is not None:
+                self.statistics[name] = statistics.decode_statistics(record.value)
+
+    def _take_plan(self, record: Record, name: str) -> None:
+        self.plans.pop(name, None)
+        if record.value is not None:
+            plan = control.decode_plan(record.value)
+            self._note_version(name, plan.version)
+            if isinstance(plan, PlanRecord):
+                self.plans[name] = plan
+
+    def _take_host(self, record: Record) -> None:
+        self.hosts.pop(record.key or b"", None)
+        if record.value is None:
+            return
+        found = hosts.decode_hosts(record.key, record.value)
+        if isinstance(found, HostRecord):
+            self.hosts[hosts.host_key(found)] = found
+        else:
+            self.scaling[found.service] = found
 
     def _take_schema(self, record: Record) -> None:
         told = stream_schema.source_of(record.key)
@@ -191,6 +210,22 @@ class View:
         """Return the newest snapshot of a stream."""
         with self._changed:
             return self._known().statistics.get(stream)
+
+    def hosts(self) -> list[HostRecord]:
+        """Return what matcher hosts said of themselves last, by service and shard."""
+        with self._changed:
+            return sorted(self._known().hosts.values(), key=lambda host: (host.service, host.shard))
+
+    def scaling(self) -> list[ScalingRecord]:
+        """Return what was decided last of how many replicas matcher services have, by service."""
+        with self._changed:
+            return [found for _, found in sorted(self._known().scaling.items())]
+
+    def planned_at(self) -> Counter[tuple[str, int]]:
+        """Return how many plans each host has that are to run, by service and shard."""
+        with self._changed:
+            plans = self._known().plans.values()
+            return Counter((plan.service, plan.shard) for plan in plans if plan.desired == "running")
 
     def schema(self, stream: str, source: Source) -> dict[str, Kind]:
         """Return what is known of a stream's attributes from a source."""
@@ -297,7 +332,15 @@ class Viewer:
         topics = self._topics
         self._log.admin().ensure(topics.of_deployment())
         known = self._view.anew()
-        for name in (topics.patterns, topics.plans, topics.status, topics.statistics, topics.schemas, topics.counts):
+        for name in (
+            topics.patterns,
+            topics.plans,
+            topics.status,
+            topics.statistics,
+            topics.schemas,
+            topics.counts,
+            topics.hosts,
+        ):
             self._followers.append(Follower(self._log, name))
             for record in self._followers[-1].to_the_end():
                 known.take(record)

@@ -14,7 +14,7 @@ from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_runtime.version import version_of
 
-from graphtide_admin_api.entrypoints import health, looking, matches, operations, patterns, stream_schemas, streams
+from graphtide_admin_api.entrypoints import health, looking, matchers, matches, operations, patterns, stream_schemas, streams
 from graphtide_admin_api.entrypoints.problems import handle
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ _TAGS: Final = [
         "name": "streams",
         "description": "Where edges come from: how far they were put in order, what was counted and put aside.",
     },
+    {"name": "matchers", "description": "Who finds matches: what their shards cost, and how many there should be."},
     {"name": "operations", "description": "Long work: patterns run over history."},
 ]
 
@@ -90,7 +91,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
     handle(app)
     serve_page(app)
     _tell_of_tickets(app)
-    for each in (patterns, looking, matches, streams, stream_schemas, operations, health):
+    for each in (patterns, looking, matches, streams, stream_schemas, matchers, operations, health):
         app.include_router(each.router(parts))
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
     protect(app, protection)

@@ -70,6 +70,30 @@ _STREAM: Final = {
     "dead_letters": 1,
     "patterns": ["fan_out"],
 }
+_MATCHER: Final = {
+    "service": "matcher_timing",
+    "shards": [
+        {
+            "shard": 0,
+            "at": _TIME,
+            "busy": 0.25,
+            "memory_bytes": 134217728,
+            "patterns": 12,
+            "streams": [{"stream": "flows", "position": 4711, "lag_seconds": 0.5}],
+        }
+    ],
+    "scaling": {
+        "at": _TIME,
+        "mode": "on",
+        "replicas": 1,
+        "ready": 1,
+        "wanted": 1,
+        "least": 1,
+        "most": 4,
+        "reason": "the load is carried",
+        "draining": None,
+    },
+}
 _EDGE: Final = {
     "id": "e1",
     "ts": 1704067200000,
@@ -461,6 +485,61 @@ class SchemaIn(Strict):
         ],
         Field(max_length=MOST_ATTRIBUTES),
     ]
+
+
+class StreamPlaceOut(BaseModel):
+    """How far a shard is in a stream: the offset it reads next, and how old the last record was when it was read."""
+
+    stream: str
+    position: int
+    lag_seconds: float
+
+
+class ShardOut(BaseModel):
+    """One shard of a matcher service, as its host said last.
+
+    `busy` is the share of its time in which it did not wait for records; `patterns` are those that it is to run.
+    """
+
+    shard: int
+    at: datetime
+    busy: float
+    memory_bytes: int
+    patterns: int
+    streams: list[StreamPlaceOut]
+
+
+class ScalingOut(BaseModel):
+    """What the planner decided of a service's replicas, and why.
+
+    While they are to become fewer, patterns leave the shards from `draining` on.
+    """
+
+    at: datetime
+    mode: Literal["follow", "dry-run", "on"]
+    replicas: int
+    ready: int
+    wanted: int
+    least: int
+    most: int
+    reason: str
+    draining: int | None
+
+
+class MatcherOut(BaseModel):
+    """A matcher service; `scaling` is null where the planner was told how many shards there are."""
+
+    model_config = _like(_MATCHER)
+
+    service: str
+    shards: list[ShardOut]
+    scaling: ScalingOut | None
+
+
+class MatchersOut(BaseModel):
+    """Matcher services, by their names."""
+
+    matchers: list[MatcherOut]
 
 
 class StreamsOut(BaseModel):

@@ -179,7 +179,10 @@ class Scaler:
             return
         self._leads = leads
         self._board.withdraw()
-        _LOG.info(events.LEADERSHIP_TAKEN if leads else events.LEADERSHIP_LOST, worker=self.name)
+        if leads:
+            _LOG.info(events.LEADERSHIP_TAKEN, worker=self.name)
+        else:
+            _LOG.info(events.LEADERSHIP_LOST, worker=self.name)
         begun = History(changed_at=self._clock.monotonic())
         self._histories = dict.fromkeys(self._plan.bounds, begun)
         if not leads and self._plan.mode != "follow":
@@ -187,8 +190,12 @@ class Scaler:
 
     def _take(self, records: Iterable[Record]) -> None:
         for record in records:
+            if record.value is None:
+                # Its replica was taken away, or nobody needs it any more.
+                self._figures = {host: said for host, said in self._figures.items() if hosts.host_key(said) != record.key}
+                continue
             try:
-                found = hosts.decode_hosts(record.key, record.value) if record.value is not None else None
+                found = hosts.decode_hosts(record.key, record.value)
             except PoisonRecordError as error:
                 _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
                 continue
@@ -260,6 +267,7 @@ class Scaler:
             try:
                 if self._plan.mode == "on":
                     self._cluster.scale(service, decision.wanted, replicas)
+                    self._forget(service, decision.wanted)
                     _LOG.info(
                         events.REPLICAS_CHANGED,
                         service=service,
@@ -275,6 +283,12 @@ class Scaler:
                 self._due = self._clock.monotonic() + 1.0
                 return
         self._histories[service] = decision.history
+
+    def _forget(self, service: str, wanted: int) -> None:
+        """Delete what hosts said that are gone now."""
+        gone = [said for host, said in self._figures.items() if host.service == service and host.shard >= wanted]
+        if self._opened is not None and gone:
+            self._opened.writer.write([Message(self._topics.hosts, hosts.host_key(said), None) for said in gone])
 
     def _may_be_asked(self, service: str, wanted: int, replicas: Replicas, answer: Answer) -> bool:
         """Whether no shard that would go is needed, as the planner says that gives plans to none of them any more."""

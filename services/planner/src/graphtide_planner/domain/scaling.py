@@ -184,7 +184,7 @@ def _forgetting(now: Situation, history: History) -> History:
 def _out_of_bounds(now: Situation, history: History) -> Decision | None:
     bounds = now.bounds
     needed = min(now.stranded, bounds.most)
-    if now.replicas < needed:
+    if bounds.least <= now.replicas < needed:
         reason = f"shard {now.stranded - 1} has plans and no replica: it has to come back before they can leave it"
         return Decision(needed, reason, replace(_rested(history, now), draining=None, drain_since=None))
     if now.replicas < bounds.least:
@@ -232,7 +232,7 @@ def _draining(now: Situation, history: History, hot: _Hot | None, aims: Aims) ->
     if now.at - since > aims.drain_seconds:
         reason = f"patterns did not leave the shards from {to} on within {aims.drain_seconds:.0f} s: none is taken away"
         return Decision(now.replicas, reason, ended)
-    return Decision(to, f"{to} replicas carry the load: patterns leave the shards from {to} on", history)
+    return Decision(to, f"{_counted(to)} can carry the load: patterns leave the shards from {to} on", history)
 
 
 def _more(now: Situation, history: History, hot: _Hot, aims: Aims) -> Decision:
@@ -241,7 +241,7 @@ def _more(now: Situation, history: History, hot: _Hot, aims: Aims) -> Decision:
     if now.replicas >= now.bounds.most:
         return Decision(now.replicas, f"{hot.reason}; there may be {now.bounds.most} replicas at most", history)
     if now.replicas >= now.patterns:
-        return Decision(now.replicas, f"{hot.reason}; more replicas than its {now.patterns} patterns are no use", history)
+        return Decision(now.replicas, f"{hot.reason}; it has {now.patterns} patterns, and more replicas are no use", history)
     lasting = now.at - since
     if lasting < aims.out_after_seconds:
         return Decision(now.replicas, f"{hot.reason}, for {lasting:.0f} s: waiting whether it lasts", history)
@@ -268,11 +268,11 @@ def _fewer(now: Situation, history: History, aims: Aims) -> Decision:
     since = now.at if history.cool_since is None else history.cool_since
     history = replace(history, cool_since=since)
     if now.at - since < aims.in_after_seconds or _rests(now, history, aims):
-        reason = f"{wanted} replicas would carry the load, for {now.at - since:.0f} s: waiting whether it lasts"
+        reason = f"{_counted(wanted)} would carry the load, for {now.at - since:.0f} s: waiting whether it lasts"
         return Decision(now.replicas, reason, history)
     left = tuple(each for each in history.left if each.replicas < wanted)
     history = replace(history, draining=wanted, drain_since=now.at, cool_since=None, left=left)
-    return Decision(wanted, f"{wanted} replicas carry the load: patterns leave the shards from {wanted} on", history)
+    return Decision(wanted, f"{_counted(wanted)} can carry the load: patterns leave the shards from {wanted} on", history)
 
 
 def _fewest(now: Situation, history: History, aims: Aims) -> int:
@@ -307,6 +307,10 @@ def _rests(now: Situation, history: History, aims: Aims) -> bool:
 
 def _rested(history: History, now: Situation) -> History:
     return replace(history, changed_at=now.at, hot_since=None, cool_since=None)
+
+
+def _counted(replicas: int) -> str:
+    return "1 replica" if replicas == 1 else f"{replicas} replicas"
 
 
 def _mib(count: int) -> str:
