@@ -37,7 +37,14 @@ class KeySettings(BaseModel):
 
 
 class OidcSettings(BaseModel):
-    """An OpenID Connect provider: its name in tokens, whom tokens are for, where its keys are, the claim with the scopes."""
+    """An OpenID Connect provider.
+
+    Attributes:
+        issuer: its name in tokens.
+        audience: whom tokens are for.
+        jwks_url: where its keys are.
+        claim: of a token, which has the scopes.
+    """
 
     issuer: str
     audience: str
