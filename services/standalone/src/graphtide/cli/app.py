@@ -76,6 +76,11 @@ VERBS: Final = {
         "backfill",
         "Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.",
     ),
+    "capacity": Verb(
+        "graphtide.cli.capacity",
+        "capacity",
+        "Say what a deployment needs for a load: partitions, cores, memory, Redis and disk of Kafka.",
+    ),
     "demo": Verb(
         "graphtide.cli.demo",
         "demo",
