@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, TypeVar
+from threading import Lock
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from graphtide_core.errors import PoisonRecordError
@@ -16,6 +17,10 @@ Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Meta(min_length=1, max_length=1000)]
 Instant = Annotated[datetime, Meta(tz=True)]
 """An instant of the wall clock, with its offset from UTC, as RFC 3339 writes it."""
+
+_DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
+_MAKING: Final = Lock()
+"""Taken while a decoder is made: two threads that look at one struct for the first time end the process (msgspec 0.22)."""
 
 
 def encode(value: object) -> bytes:
@@ -33,7 +38,16 @@ def decode(value: bytes | None, form: type[Form], what: str) -> Form:
         reason = f"{what} without a value"
         raise PoisonRecordError(reason)
     try:
-        return msgspec.json.decode(value, type=form)
+        found: Form = _decoder(form).decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = f"no {what}: {error}"
         raise PoisonRecordError(reason, value) from error
+    return found
+
+
+def _decoder(form: type[Form]) -> msgspec.json.Decoder[Form]:
+    decoder = _DECODERS.get(form)
+    if decoder is None:
+        with _MAKING:
+            decoder = _DECODERS.setdefault(form, msgspec.json.Decoder(form))
+    return decoder
