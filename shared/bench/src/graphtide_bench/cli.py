@@ -31,6 +31,7 @@ from graphtide_bench.compare import compare as compare_reports
 from graphtide_bench.measure import SOURCES
 from graphtide_bench.papers_cli import adaptation_command, from_scratch_command, selectivity_command, statistics_command
 from graphtide_bench.report import Report, read, this_machine
+from graphtide_bench.scaling_cli import scaling_command
 from graphtide_bench.simulation.command import simulation_command
 from graphtide_bench.summary import by_pattern
 from graphtide_bench.workload import WORKLOADS
@@ -42,6 +43,7 @@ app.command("adaptation")(adaptation_command)
 app.command("selectivity")(selectivity_command)
 app.command("from-scratch")(from_scratch_command)
 app.command("statistics")(statistics_command)
+app.command("scaling")(scaling_command)
 app.command("simulation")(simulation_command)
 
 _STORAGES = tuple(storage.value for storage in Storage)

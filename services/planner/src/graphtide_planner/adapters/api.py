@@ -158,6 +158,10 @@ class _Status(msgspec.Struct):
     message: str = ""
 
 
+_STATUS: Final = msgspec.json.Decoder(_Status)
+"""Made at once, as threads that make one together crash."""
+
+
 def _rest_of(answer: BaseHTTPResponse) -> bytes:
     """Return the rest of an answer, so that its connection can be used again."""
     try:
@@ -170,7 +174,7 @@ def _rest_of(answer: BaseHTTPResponse) -> bytes:
 
 def _error(request: _Request, answer: BaseHTTPResponse) -> Exception:
     try:
-        said = msgspec.json.decode(_rest_of(answer), type=_Status).message[:_LONGEST_MESSAGE]
+        said = _STATUS.decode(_rest_of(answer)).message[:_LONGEST_MESSAGE]
     except msgspec.DecodeError:
         said = answer.reason or ""
     message = f"{request.method} {request.path}: {answer.status}: {said}"
