@@ -14,11 +14,13 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ports.log import Message, Record, TopicPartition
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime
+from graphtide_planner.application.board import Board
 from graphtide_planner.application.planner import Planner, Rounds
 from graphtide_planner.domain.decisions import decide
 from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
+from graphtide_planner.domain.spreading import Room
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.families import ENGINES, FAMILIES
 from graphtide_runtime.clock import SystemClock
@@ -89,6 +91,7 @@ class World:
     fuse: Fuse = field(default_factory=Fuse)
     planner: Planner | None = None
     policy: PlanningPolicy = POLICY
+    board: Board | None = None
     offset: int = 20
     hosts: dict[tuple[str, int], dict[str, control.StatusRecord]] = field(default_factory=dict)
     begun: dict[tuple[str, int, str], int] = field(default_factory=dict)
@@ -112,7 +115,7 @@ class World:
 
     def new_planner(self) -> Planner:
         mortal: Any = Mortal(self.log, self.fuse)
-        return Planner(mortal, TOPICS, SystemClock(), self.policy, FAST)
+        return Planner(mortal, TOPICS, SystemClock(), self.policy, FAST, board=self.board)
 
     def plan(self, rounds: int = 8) -> None:
         """Let the planner do rounds; where it is killed, another takes its place."""
@@ -709,6 +712,32 @@ def test_nothing_is_lost_or_reported_twice_whenever_the_planner_is_killed(events
         world.plan(rng.randint(0, 3))
     world.settle()
     for name in world.plans():
+        stretches = world.stretches(name)
+        assert (stretches[0][0], stretches[-1][1]) == (10, world.offset)
+        assert all(before[1] == after[0] for before, after in pairwise(stretches))
+
+
+def shards_change(board: Board, rng: Any) -> None:
+    """Let the last shard be there or not, let patterns leave it or not, and let loads be evened out now and then."""
+    leaves = rng.random() < 0.4
+    board.make_room({"matcher_timing": Room(1 if leaves else rng.choice([1, 2]), 2, 1 if leaves else None)})
+    if rng.random() < 0.5:
+        board.ask()
+
+
+@given(st.integers(5, 20), st.randoms(use_true_random=False))
+def test_nothing_is_lost_or_reported_twice_while_shards_come_and_go(events: int, rng: Any) -> None:
+    world = World(board=Board({"matcher_timing": Room(2, 2)}))
+    assert world.board is not None
+    for _ in range(events):
+        something_happens(world, rng)
+        shards_change(world.board, rng)
+        world.fuse.length = rng.randint(0, 60)
+        world.plan(rng.randint(0, 3))
+    world.board.make_room({"matcher_timing": Room(1, 2, 1)})
+    world.settle()
+    for name, plan in world.plans().items():
+        assert plan.desired != "running" or HostId(plan.service, plan.shard) != HostId("matcher_timing", 1), "it has left"
         stretches = world.stretches(name)
         assert (stretches[0][0], stretches[-1][1]) == (10, world.offset)
         assert all(before[1] == after[0] for before, after in pairwise(stretches))

@@ -118,6 +118,22 @@ def test_a_stream_made_by_mistake_is_deleted_and_one_of_its_name_begins_anew(htt
     wait_until(lambda: newest_of(http, "ss") == 0, 60, pause=0.05)
 
 
+def test_what_shards_cost_is_shown(http: httpx2.Client) -> None:
+    http.post("/api/v1/patterns", json=PATTERN)
+    http.post("/api/v1/streams/s/edges", content=EDGE, headers=LINES)
+
+    def shards() -> list[tuple[str, int, int, bool]]:
+        found = http.get("/api/v1/matchers").json()["matchers"]
+        return [
+            (each["service"], shard["shard"], shard["patterns"], shard["memory_bytes"] > 0 and 0 <= shard["busy"] <= 1)
+            for each in found
+            for shard in each["shards"]
+            if [place["stream"] for place in shard["streams"]] == ["s"] and shard["streams"][0]["position"] > 0
+        ]
+
+    wait_until(lambda: [each[1:] for each in shards()] == [(0, 1, True)], 60, pause=0.05)
+
+
 def newest_of(http: httpx2.Client, stream: str) -> int | None:
     standing = http.get(f"/api/v1/streams/{stream}").json()["standing"]
     return None if standing is None or standing["newest"] is None else int(standing["newest"])

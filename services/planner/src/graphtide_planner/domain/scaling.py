@@ -241,7 +241,9 @@ def _more(now: Situation, history: History, hot: _Hot, aims: Aims) -> Decision:
     if now.replicas >= now.bounds.most:
         return Decision(now.replicas, f"{hot.reason}; there may be {now.bounds.most} replicas at most", history)
     if now.replicas >= now.patterns:
-        return Decision(now.replicas, f"{hot.reason}; it has {now.patterns} patterns, and more replicas are no use", history)
+        return Decision(
+            now.replicas, f"{hot.reason}; it has {_counted(now.patterns, 'pattern')}, and more replicas are no use", history
+        )
     lasting = now.at - since
     if lasting < aims.out_after_seconds:
         return Decision(now.replicas, f"{hot.reason}, for {lasting:.0f} s: waiting whether it lasts", history)
@@ -309,8 +311,8 @@ def _rested(history: History, now: Situation) -> History:
     return replace(history, changed_at=now.at, hot_since=None, cool_since=None)
 
 
-def _counted(replicas: int) -> str:
-    return "1 replica" if replicas == 1 else f"{replicas} replicas"
+def _counted(count: int, what: str = "replica") -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _mib(count: int) -> str:
