@@ -161,6 +161,6 @@ SCALING_FAILURES = Metric(
     "Requests for replicas that were not taken: `conflict` or `throttled`.",
     (key.OUTCOME,),
 )
-SCALING_LEADS = Metric("graphtide.planner.scaling.leads", Kind.GAUGE, "{leader}", "1 where the process decides on replicas, else 0.")
+SCALING_LEADS = Metric("graphtide.planner.scaling.leads", Kind.GAUGE, "{leader}", "1 where the process decides on replicas.")
 COUNTED_EDGES = Metric("graphtide.statistics.edges", Kind.COUNTER, "{edge}", "Edges that were counted.", (key.STREAM,))
 SNAPSHOTS = Metric("graphtide.statistics.snapshots", Kind.COUNTER, "{snapshot}", "Snapshots published.", (key.STREAM,))

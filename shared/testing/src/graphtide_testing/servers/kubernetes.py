@@ -12,6 +12,7 @@ import copy
 import json
 import re
 import ssl
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -212,9 +213,10 @@ class KubernetesApi:
         while True:
             with self.changed:
                 news = [each for each in self._events if each.version > since and each.resource == resource]
-                if not news:
-                    self.changed.wait(min(0.05, self.bookmark_seconds))
+                # Of before the wait: a bookmark must not go past what comes meanwhile.
                 version, is_over = self._version, self.is_ended or self._watches != watches
+                if not news and not is_over:
+                    self.changed.wait(min(0.05, self.bookmark_seconds))
             for each in news:
                 since = each.version
                 yield {"type": each.type, "object": each.object}
@@ -312,8 +314,7 @@ class KubernetesServer:
         self.token.write_text(api.token + "\n")
         (folder / "namespace").write_text(NAMESPACE)
         self.api = api
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(api))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _handler(api))
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self.url = f"https://127.0.0.1:{self._server.server_address[1]}"
 
@@ -331,6 +332,15 @@ class KubernetesServer:
             self._server.shutdown()
             self._server.server_close()
             thread.join(_PATIENCE)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a client that cut the connection off; fail for everything else."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type] # as the library gives them
 
 
 def _handler(api: KubernetesApi) -> type[BaseHTTPRequestHandler]:
