@@ -10,13 +10,9 @@ from graphtide_core.errors import FatalError, TransientError
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.checkpoints.redis import RedisCheckpoints, RedisLogin
 from graphtide_testing.contracts.checkpoints import CheckpointContract
-from graphtide_testing.servers.process import Process, free_ports
-from graphtide_testing.servers.security import Security
-from graphtide_testing.servers.tools import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from graphtide_core.ports.checkpoints import CheckpointStore
 
@@ -102,37 +98,3 @@ def test_files_of_tls_are_told_where_tls_is_spoken() -> None:
     assert login.options("redis://there:6379/0") == {"username": "keeper", "password": "kept word"}
     files = {"ssl_ca_certs": "/authorities.pem", "ssl_certfile": "/client.pem", "ssl_keyfile": "/client.key"}
     assert login.options("rediss://there:6379/0") == {"username": "keeper", "password": "kept word", **files}
-
-
-def test_a_server_that_speaks_tls_is_known_by_its_authority(tmp_path: Path) -> None:
-    security, (port,) = Security(tmp_path / "security"), free_ports(1)
-    url = f"rediss://127.0.0.1:{port}/0"
-    login = RedisLogin(authorities=str(security.authorities), certificate=str(security.certificate), key=str(security.key))
-    store = RedisCheckpoints(url, login=login)
-    server = Process("redis", tmp_path)
-    told = {
-        "--bind": "127.0.0.1",
-        "--port": "0",
-        "--tls-port": str(port),
-        "--tls-cert-file": str(security.server_chain),
-        "--tls-key-file": str(security.server_chain),
-        "--tls-ca-cert-file": str(security.authorities),
-        "--save": "",
-    }
-    server.start([program("redis-server"), *(part for option in told.items() for part in option)], lambda: answers(store))
-    try:
-        store.save("k", b"1", {}, [])
-        assert store.manifest("k") == b"1"
-        with pytest.raises(TransientError):
-            RedisCheckpoints(url, timeout=1).ping()
-    finally:
-        store.close()
-        server.stop()
-
-
-def answers(store: RedisCheckpoints) -> bool:
-    try:
-        store.ping()
-    except TransientError:
-        return False
-    return True

@@ -8,11 +8,12 @@ counts as none, and the next save takes its place.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import redis
 from graphtide_core.errors import FatalError, TransientError
+from redis.exceptions import NoPermissionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,14 +25,14 @@ class RedisLogin:
 
     Attributes:
         username: of the ACL user; None is Redis' default user.
-        password: of that user; None logs nobody in.
+        password: of that user, which is never printed; None logs nobody in.
         authorities: file in PEM of the authorities to trust; None is the system's own. This and the next two are for `rediss://`.
         certificate: file in PEM of the client's certificate.
         key: file in PEM of its key.
     """
 
     username: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     authorities: str | None = None
     certificate: str | None = None
     key: str | None = None
@@ -148,6 +149,9 @@ def _translated() -> Iterator[None]:
         yield
     except redis.AuthenticationError as error:
         message = f"Redis refuses the credentials: {error}"
+        raise FatalError(message) from error
+    except NoPermissionError as error:
+        message = f"Redis refuses what this user asks for: {error}"
         raise FatalError(message) from error
     except redis.RedisError as error:
         message = f"Redis: {error}"

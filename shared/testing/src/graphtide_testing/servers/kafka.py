@@ -26,7 +26,7 @@ node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
 listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}{secure}
-advertised.listeners=PLAINTEXT://127.0.0.1:{broker}{secure}
+advertised.listeners=PLAINTEXT://127.0.0.1:{broker}{advertised}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL
 log.dirs={data}
 auto.create.topics.enable=false
@@ -61,10 +61,16 @@ _JVM = (
 class KafkaServer:
     """A Kafka that keeps its data and its port in `folder`, over crashes and restarts."""
 
-    def __init__(self, folder: Path, security: Security | None = None) -> None:
-        """Look after the server of this folder; it need not have one yet. With `security`, it has a second, secure listener."""
+    def __init__(
+        self, folder: Path, security: Security | None = None, address: str = "127.0.0.1", name: str | None = None
+    ) -> None:
+        """Look after the server of this folder; it need not have one yet.
+
+        With `security`, it has a second, secure listener: at this address, called by this name, the address by default.
+        """
         self._folder = folder.resolve()
         self._security = security
+        self._address, self._name = address, name or address
         self._process = Process("kafka", self._folder)
 
     @property
@@ -75,7 +81,7 @@ class KafkaServer:
     @property
     def secure_bootstrap(self) -> str:
         """The address of the secure listener."""
-        return f"127.0.0.1:{(self._folder / 'kafka.secure_port').read_text()}"
+        return f"{self._name}:{(self._folder / 'kafka.secure_port').read_text()}"
 
     def start(self) -> None:
         """Start it, with the data it had; return when it answers clients.
@@ -121,9 +127,9 @@ class KafkaServer:
         """Write the settings and make empty storage."""
         self._folder.mkdir(parents=True, exist_ok=True)
         port, controller, secure = free_ports(3)
-        listener = f",SECURE://127.0.0.1:{secure}" if self._security else ""
+        listener, advertised = (f",SECURE://{at}:{secure}" if self._security else "" for at in (self._address, self._name))
         data = self._folder / "kafka-data"
-        settings = _PROPERTIES.format(broker=port, controller=controller, secure=listener, data=data)
+        settings = _PROPERTIES.format(broker=port, controller=controller, secure=listener, advertised=advertised, data=data)
         settings += self._security.properties() if self._security else ""
         draft = self._folder / "kafka.properties.new"
         draft.write_text(settings)

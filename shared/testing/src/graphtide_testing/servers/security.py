@@ -1,4 +1,4 @@
-"""A listener of Kafka that asks clients for a certificate and a login, and what clients need for it."""
+"""Servers that ask clients for certificates and logins, and what clients need for it: a listener of Kafka, and Redis."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ import trustme
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 USER: Final = "graphtide"
 PASSWORD: Final = "hidden-word"  # noqa: S105 - of a server of the tests
+
+REDIS_RULES: Final = (
+    "~graphtide:checkpoint:* resetchannels -@all "
+    "+ping +multi +exec +get +set +hset +hmget +hkeys +hdel +del +type +persist +expire"
+)
+"""What a matcher service does in Redis, and on which keys: as an ACL says it (docs/how-to/secure.md)."""
 
 _PROPERTIES: Final = """\
 sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
@@ -28,37 +35,46 @@ _MODULES: Final = "org.apache.kafka.common.security"
 
 
 class Security:
-    """Certificates in a folder, and the one user who may log in, by `PLAIN` or `SCRAM-SHA-512`.
+    """Certificates in a folder, and the one user who may log in; to Kafka by `PLAIN` or `SCRAM-SHA-512`.
 
     Attributes:
-        authorities: file in PEM of the authority that signed the server's and the client's certificates.
+        authorities: file in PEM of the authority that signed the servers' and the client's certificates.
         certificate: file in PEM of the client's certificate.
         key: file in PEM of its key.
-        server_chain: file in PEM of the server's key and certificate, which is for 127.0.0.1.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Make what is needed in the folder."""
+    def __init__(self, folder: Path, names: tuple[str, ...] = ()) -> None:
+        """Make what is needed in the folder; servers are called by `names` beside 127.0.0.1."""
         folder.mkdir(parents=True, exist_ok=True)
         authority = trustme.CA()
-        server, client = authority.issue_cert("127.0.0.1"), authority.issue_cert("client@graphtide.test")
+        server, client = authority.issue_cert("127.0.0.1", *names), authority.issue_cert("client@graphtide.test")
         self.authorities = folder / "authorities.pem"
         self.certificate = folder / "client.pem"
         self.key = folder / "client.key"
-        self.server_chain = folder / "server.pem"
+        self._keystore = folder / "server.pem"
         authority.cert_pem.write_to_path(self.authorities)
         client.cert_chain_pems[0].write_to_path(self.certificate)
         client.private_key_pem.write_to_path(self.key)
         # Kafka reads keys in the format PKCS 8 alone.
         key = load_pem_private_key(server.private_key_pem.bytes(), None)
         chain = b"".join(each.bytes() for each in server.cert_chain_pems)
-        self.server_chain.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + chain)
+        self._keystore.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + chain)
 
     def properties(self) -> str:
-        """Return the server's settings for its listener `SECURE`."""
-        files = {"keystore": self.server_chain, "authorities": self.authorities}
+        """Return Kafka's settings for its listener `SECURE`."""
+        files = {"keystore": self._keystore, "authorities": self.authorities}
         return _PROPERTIES.format(modules=_MODULES, user=USER, password=PASSWORD, **files)
 
     def of_storage(self) -> list[str]:
-        """Return what storage is formatted with, so that the user is known from the start."""
+        """Return what Kafka's storage is formatted with, so that the user is known from the start."""
         return ["--add-scram", f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]"]
+
+    def of_redis(self) -> Mapping[str, str]:
+        """Return Redis' settings: it asks for certificates; one user may do what a matcher service does."""
+        return {
+            "tls-cert-file": str(self._keystore),
+            "tls-key-file": str(self._keystore),
+            "tls-ca-cert-file": str(self.authorities),
+            "tls-auth-clients": "yes",
+            "user": f"{USER} on >{PASSWORD} {REDIS_RULES}\nuser default off",
+        }
