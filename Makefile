@@ -97,9 +97,10 @@ chart-reference: setup  ## make the chart's README, schema of values and dashboa
 	$(BIN)/python packaging/chart_dashboards.py
 
 .PHONY: lint
-lint: setup  ## check style: ruff, rustfmt, clippy
+lint: setup  ## check style: ruff, rustfmt, clippy, hadolint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/hadolint packaging/images/Dockerfile
 	$(CARGO) fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 
@@ -207,6 +208,13 @@ wheels: prerequisites $(STAMPS)/tools  ## build what is published, into dist/: g
 	@$(STEP) 'packing the benchmarks' \
 	  $(BIN)/uv build --quiet --wheel --build-constraint constraints.txt shared/bench --out-dir dist
 	@ls -l dist/*.whl
+
+# The digests of the images' bases: the file is written where it lacks one, and builds on the same bases again.
+DIGESTS ?= .cache/images.digests
+
+.PHONY: images
+images:  ## build the images with docker, podman or buildah, on the bases that DIGESTS names
+	@$(PYTHON) packaging/images/build.py --version $(VERSION) --digests $(DIGESTS)
 
 $(STAMPS)/python: $(STAMPS)/tools $(PYPROJECTS)
 	@test ! -e $(STAMPS)/demo || { VIRTUAL_ENV=$(VENV) $(BIN)/uv pip uninstall --quiet graphtide graphtide-native && rm $(STAMPS)/demo; }

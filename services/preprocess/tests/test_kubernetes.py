@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,12 @@ def test_the_application_is_one_of_the_operator_by_the_fields_that_it_uses() -> 
     jsonschema.validate(application, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(application | {"spec": application["spec"] | {"imagePullPolice": "Always"}}, schema)
+
+
+def test_the_image_is_that_of_this_version() -> None:
+    (application,) = documents("spark-application.yaml")
+    whole = tomllib.loads((FOLDER.parents[1] / "packaging/graphtide/pyproject.toml").read_text("utf-8"))
+    assert application["spec"]["image"] == f"graphtide-spark:{whole['project']['version']}"
 
 
 def test_pods_are_those_of_their_schemas_and_run_without_rights() -> None:
