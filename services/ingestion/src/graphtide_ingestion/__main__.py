@@ -11,7 +11,7 @@ end_at_once()
 
 import sys
 
-from graphtide_core.errors import FatalError, GraphtideError, InvalidQueryError
+from graphtide_core.errors import GraphtideError, InvalidQueryError
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.serving.running import run
 from graphtide_runtime.telemetry.logs import to_standard_error
@@ -55,7 +55,7 @@ def _serve() -> None:
     log = KafkaLog(settings.kafka.connection("graphtide-ingestion", settings.profile))
     try:
         service = bootstrap(log, settings)
-    except FatalError as error:
+    except GraphtideError as error:
         message = f"graphtide-ingestion: {error}"
         raise SystemExit(message) from error
     run(service.app, settings.host, settings.port)

@@ -7,6 +7,7 @@ from graphtide_runtime.starting import end_at_once
 
 end_at_once()
 
+from graphtide_core.errors import GraphtideError
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.process import serve
 from graphtide_runtime.telemetry.logs import to_standard_error
@@ -17,11 +18,19 @@ from graphtide_preprocess.settings import Settings
 
 
 def main() -> None:
-    """Put streams in order."""
+    """Put streams in order.
+
+    Raises:
+        SystemExit: the settings are not those of a job.
+    """
     to_standard_error()
     settings = Settings()
     set_up(NAME, settings.telemetry)
-    spark, queries = bootstrap(settings)
+    try:
+        spark, queries = bootstrap(settings)
+    except GraphtideError as error:
+        message = f"{NAME}: {error}"
+        raise SystemExit(message) from error
     log = KafkaLog(settings.kafka.connection(NAME))
     try:
         serve(queries, settings.health, log.ping)
