@@ -96,6 +96,10 @@ chart-reference: setup  ## make the chart's README, schema of values and dashboa
 	$(BIN)/python packaging/chart_reference.py
 	$(BIN)/python packaging/chart_dashboards.py
 
+.PHONY: chart-smoke
+chart-smoke: servers-ready $(HELM)  ## bring every pod of the chart up as processes, over Kafka and Redis with TLS and logins; takes root
+	@$(BIN)/python -m graphtide_testing.chart_smoke --helm $(HELM)
+
 .PHONY: lint
 lint: setup  ## check style: ruff, rustfmt, clippy, hadolint
 	$(BIN)/ruff check .
