@@ -79,6 +79,7 @@ class Chaos:
         rng: decides what happens next.
         folder: where everything is kept.
         ended: services that had ended by themselves when all was to come to rest, as often as they had.
+        health: ports of matchers' health, by their names in the fleet.
     """
 
     rng: Random
@@ -96,6 +97,7 @@ class Chaos:
         self._registrations: Tail | None = None
         self._others: list[Tail] = []
         self.ended: list[str] = []
+        self.health: dict[str, int] = {}
 
     def start(self) -> None:
         """Start servers and services."""
@@ -112,7 +114,10 @@ class Chaos:
         self.fleet.add("statistics", {"PUBLISH_SECONDS": "1.0"})
         for service, shards in SHARDS.items():
             for shard in range(shards):
-                self.fleet.add(service, {**SHARDED, "SHARD": str(shard)}, f"{service}.{shard}")
+                name = f"{service}.{shard}"
+                (self.health[name],) = free_ports(1)
+                told = {**SHARDED, "SHARD": str(shard), "HEALTH__PORT": str(self.health[name])}
+                self.fleet.add(service, told, name)
         self._until(self._is_ready, "the deployment is ready")
         topics = self.deployment.topics
         self._registrations = Tail(self._log(), topics.patterns)
@@ -123,11 +128,15 @@ class Chaos:
     def run(self, kills: int) -> None:
         """Go on until so many processes were killed."""
         while self.fleet.killed < kills:
-            for _ in range(self.rng.randint(4, 10)):
-                self._send(self.rng.randrange(PRODUCERS))
-                self._user_does_something()
+            self.go_on(self.rng.randint(4, 10))
             self.fleet.kill(self.rng.choice([*self.fleet.programs, *self.fleet.programs, KAFKA, TWIN]))
             self._hear()
+
+    def go_on(self, steps: int) -> None:
+        """Let producers and users do something, so many times."""
+        for _ in range(steps):
+            self._send(self.rng.randrange(PRODUCERS))
+            self._user_does_something()
 
     def settle(self) -> dict[str, list[str]]:
         """Let all come to rest; return what is wrong, by pattern."""

@@ -96,8 +96,18 @@ class Deployment:
         self.kafka.start()
         self.redis.start()
 
-    def service(self, name: str, environment: Mapping[str, str] | None = None, *, instance: str = "") -> Program:
-        """Return the program of a service (`matcher_timing`), not started; `environment` lacks the service's own prefix."""
+    def service(
+        self,
+        name: str,
+        environment: Mapping[str, str] | None = None,
+        *,
+        instance: str = "",
+        surroundings: Mapping[str, str] | None = None,
+    ) -> Program:
+        """Return the program of a service (`matcher_timing`), not started.
+
+        `environment` lacks the service's own prefix; `surroundings` are more variables, as they are.
+        """
         own = {
             "KAFKA__BOOTSTRAP": self.kafka.bootstrap,
             "REDIS": self.redis.url,
@@ -106,6 +116,7 @@ class Deployment:
         }
         prefix = f"GRAPHTIDE_{name.upper()}_"
         told = {prefix + key: value for key, value in (own | dict(environment or {})).items()} | dict(self._surroundings)
+        told |= surroundings or {}
         program = Program(f"graphtide_{name}", self._folder / f"{name}{instance}", told)
         self._programs.append(program)
         return program

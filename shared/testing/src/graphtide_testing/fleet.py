@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_testing.servers.process import free_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
     from graphtide_testing.deployment import Deployment, Program
@@ -28,12 +28,14 @@ class Fleet:
         rng: decides how long somebody is away.
         programs: by name.
         kills: how many processes were killed, by what they are.
+        replaced: how many were told to end, and others started in their places.
     """
 
     deployment: Deployment
     rng: Random
     programs: dict[str, Program] = field(default_factory=dict)
     kills: dict[str, int] = field(default_factory=dict)
+    replaced: int = 0
     _settings: dict[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
 
     def add(self, service: str, settings: dict[str, str], name: str = "", is_ready: Callable[[], bool] = lambda: True) -> None:
@@ -73,6 +75,33 @@ class Fleet:
                 self.programs[victim].kill()
                 time.sleep(self.rng.random() * 2)
                 self.programs[victim].start()
+
+    def replace(
+        self,
+        name: str,
+        surroundings: Mapping[str, str],
+        is_ready: Callable[[], bool],
+        meanwhile: Callable[[], None],
+    ) -> None:
+        """Tell a service to end, and start another in its place, under more variables: a pod of a StatefulSet that rolls.
+
+        Something happens once while nobody is there, and on and on until the new one is ready.
+
+        Raises:
+            ServerError: the new one ends.
+        """
+        service, settings = self._settings[name]
+        self.replaced += 1
+        self.programs[name].stop()
+        meanwhile()
+        made = self.deployment.service(service, settings, instance=f"-{name}-{self.replaced}", surroundings=surroundings)
+        self.programs[name] = made
+
+        def has_begun() -> bool:
+            meanwhile()
+            return is_ready()
+
+        made.start(has_begun)
 
     def start_ended(self) -> list[str]:
         """Start again those that have ended by themselves; return their names."""
