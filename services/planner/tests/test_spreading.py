@@ -48,7 +48,9 @@ def known_of(costs: list[tuple[int, float]], state: str = "running") -> Known:
         name = f"p{number}"
         (first, *_) = EXAMPLE.plan.considered
         form = msgspec.structs.replace(EXAMPLE.plan, considered=(msgspec.structs.replace(first, nanoseconds=cost),))
-        known.take_plan(name, msgspec.structs.replace(EXAMPLE, name=name, shard=shard, plan=form))
+        # No two are alike: what one engine matches moves as one.
+        text = control.PatternText(EXAMPLE.pattern.text.replace("WINDOW 100", f"WINDOW {100 + number}"))
+        known.take_plan(name, msgspec.structs.replace(EXAMPLE, name=name, shard=shard, plan=form, pattern=text))
         said = control.StatusRecord(name, 1, 1, SERVICE, shard, "running", AT)
         known.take_status(msgspec.structs.replace(said, state=state))
     return known
@@ -68,6 +70,18 @@ def loads_after(known: Known, names: list[str], shards: int) -> list[int]:
 def test_a_shard_that_came_gets_half_of_equal_patterns() -> None:
     known = known_of([(0, 1.0)] * 8)
     assert loads_after(known, uneven(known, SERVICE, 2, 50), 2) == [4_000, 4_000]
+
+
+def test_patterns_that_one_engine_matches_move_together_or_stay() -> None:
+    known = known_of([(0, 5.0), (0, 3.0), (0, 3.0)])
+    alike = [msgspec.structs.replace(known.plans[name], pattern=known.plans["p1"].pattern) for name in ("p1", "p2")]
+    for plan in alike:
+        known.take_plan(plan.name, plan)
+    assert known.load(HostId(SERVICE, 0)) == 8_000
+    assert uneven(known, SERVICE, 2, 50) == ["p1", "p2"]
+    assert uneven(known, SERVICE, 2, 1) == ["p0"], "both are too many at once"
+    known.take_status(control.StatusRecord("p2", 1, 1, SERVICE, 0, "pending", AT))
+    assert uneven(known, SERVICE, 2, 50) == ["p0"], "one of them cannot yet"
 
 
 def test_no_more_move_at_once_than_may() -> None:
