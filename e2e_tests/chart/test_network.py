@@ -117,6 +117,14 @@ def test_figures_are_read_by_those_who_are_named_and_http_by_its_clients() -> No
     assert flows(release, "topics", "ingress") == flows(release, "round-trip", "ingress") == set()
 
 
+def test_backfill_and_the_machines_of_its_cluster_call_each_other() -> None:
+    spark = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "spark"}}}]
+    backfill = {"enabled": True, "settings": {"master": "spark://there:7077"}, "persistence": {"existingClaim": "slices"}}
+    release = rendered({"backfill": backfill, "networkPolicy": {"sparkCluster": spark}})
+    assert flows(release, "backfill", "egress") == DNS | {(OPEN, 9092), ("namespace spark", OPEN)}
+    assert flows(release, "backfill", "ingress") == {("namespace spark", OPEN)}
+
+
 def test_without_the_round_trip_nobody_may_come_from_it() -> None:
     release = rendered({"roundTrip": {"enabled": False}}, over="full")
     assert "round-trip" not in {place for place, _ in flows(release, "ingestion", "ingress")}

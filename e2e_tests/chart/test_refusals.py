@@ -86,6 +86,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         {"backfill": {"enabled": True, "settings": {"master": "spark://there:7077"}}},
         "write the claim that all of them mount to backfill.persistence.existingClaim",
     ),
+    "backfill on a cluster that it may not reach": (
+        {"backfill": {"enabled": True, "settings": {"master": "spark://there:7077"}, "persistence": {"existingClaim": "c"}}},
+        "write where its machines are, such as networkPolicy.sparkCluster",
+    ),
     "HPA and KEDA": (
         {"matchers": scaled(hpa=ON, keda=KEDA)},
         "matchers.timing is scaled by hpa and keda, which would work against each other: leave enabled: true to one",
