@@ -16,7 +16,7 @@ from graphtide_testing.servers.process import ServerError
 CACHE: Final = Path(__file__).parents[5] / ".cache"
 """The repository's folder for what can be fetched again."""
 
-_PACKAGES: Final = {"java": "openjdk-17-jre-headless", "mvn": "maven", "redis-server": "redis-server"}
+_PACKAGES: Final = {"java": "openjdk-17-jre-headless", "mvn": "maven", "redis-server": "redis-server", "nft": "nftables"}
 """Programs, and the Debian packages that bring them."""
 
 _POM: Final = Path(__file__).with_name("kafka-pom.xml")
