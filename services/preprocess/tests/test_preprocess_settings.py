@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
-from graphtide_preprocess.__main__ import main
 
 PREFIX = "GRAPHTIDE_PREPROCESS_"
 
@@ -11,14 +14,20 @@ PREFIX = "GRAPHTIDE_PREPROCESS_"
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({}, "set GRAPHTIDE_PREPROCESS_STREAMS and GRAPHTIDE_PREPROCESS_CHECKPOINT"),
         ({"STREAMS": '["flows"]'}, "set GRAPHTIDE_PREPROCESS_STREAMS and GRAPHTIDE_PREPROCESS_CHECKPOINT"),
         ({"STREAMS": '["no stream"]', "CHECKPOINT": "anywhere"}, "no stream"),
     ],
 )
-def test_what_is_missing_or_wrong_is_named(monkeypatch: pytest.MonkeyPatch, told: dict[str, str], said: str) -> None:
-    for name, value in told.items():
-        monkeypatch.setenv(PREFIX + name, value)
-    with pytest.raises(SystemExit, match=said) as raised:
-        main()
-    assert str(raised.value).startswith("graphtide-preprocess: ")
+def test_what_is_missing_or_wrong_is_named(told: dict[str, str], said: str) -> None:
+    environment = os.environ | {PREFIX + name: value for name, value in told.items()}
+    ended = subprocess.run(
+        [sys.executable, "-m", "graphtide_preprocess"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (1, 1), ended.stderr
+    assert ended.stderr.startswith("graphtide-preprocess: ")
+    assert said in ended.stderr
