@@ -118,7 +118,8 @@ def _numbers(port: Manifest, called: Sequence[Pod]) -> Iterator[str]:
 
 def _has(labels: Mapping[str, str], selector: Manifest) -> bool:
     _known(selector, {"matchLabels"})
-    return selector.get("matchLabels", {}).items() <= labels.items()
+    asked: Mapping[str, str] = selector.get("matchLabels", {})
+    return asked.items() <= labels.items()
 
 
 def _known(said: Manifest, fields: set[str]) -> None:

@@ -1,8 +1,8 @@
 """`python -m graphtide_testing.cluster.reaching`: who reaches whom, where each pod has a network namespace with its policies.
 
 Reads pods and policies as JSON, `{"pods": [{"name", "namespace", "labels", "namespace_labels", "ports"}], "policies": […]}`;
-writes what was reached, `[[source, target, port], …]`. Every pod listens at its ports, and every other tries to connect. It is to
-run `apart`, as root: the namespaces go with the process.
+writes what was reached, `[[source, target, port], …]`. Every pod listens at its ports, and every other tries to connect.
+It is to run `apart`, as root: the namespaces go with the process.
 """
 
 from __future__ import annotations
