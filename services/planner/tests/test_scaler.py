@@ -113,7 +113,7 @@ class World:
 
     def register(self, count: int) -> None:
         for number in range(count):
-            text = f"PATTERN p{number} MATCH (a)-[x:k]->(b)-[y:l]->(c) ORDER x < y ON s WINDOW 100"
+            text = f"PATTERN p{number} MATCH (a)-[x:k{number}]->(b)-[y:l]->(c) ORDER x < y ON s WINDOW 100"
             options = control.PatternOptions("timing")
             record = registration(text, AT, start=10, options=options)
             self.writer.write([Message(TOPICS.patterns, record.name.encode(), control.encode_pattern(record))])
