@@ -72,6 +72,11 @@ bench-services: servers-ready  ## measure throughput and latency through the ser
 	@$(BIN)/python e2e_tests/bench/latency.py --profile low-latency --stages
 	@$(BIN)/python services/ingestion/bench/measure.py
 	@$(BIN)/python e2e_tests/bench/moving.py
+	@$(BIN)/python e2e_tests/bench/sizes.py
+
+.PHONY: disasters
+disasters: servers-ready  ## lose Redis, the broker and topics on purpose, and tell what happens
+	@$(BIN)/python e2e_tests/bench/disasters.py
 
 .PHONY: bench-memory
 bench-memory: servers-ready  ## run a whole deployment for ten minutes, watch its memory, compare its matches
