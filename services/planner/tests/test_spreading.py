@@ -73,15 +73,15 @@ def test_a_shard_that_came_gets_half_of_equal_patterns() -> None:
 
 
 def test_patterns_that_one_engine_matches_move_together_or_stay() -> None:
-    known = known_of([(0, 5.0), (0, 3.0), (0, 3.0)])
-    alike = [msgspec.structs.replace(known.plans[name], pattern=known.plans["p1"].pattern) for name in ("p1", "p2")]
+    known = known_of([(0, 3.0), (0, 3.0), (0, 5.0)])
+    alike = [msgspec.structs.replace(known.plans[name], pattern=known.plans["p0"].pattern) for name in ("p0", "p1")]
     for plan in alike:
         known.take_plan(plan.name, plan)
     assert known.load(HostId(SERVICE, 0)) == 8_000
-    assert uneven(known, SERVICE, 2, 50) == ["p1", "p2"]
-    assert uneven(known, SERVICE, 2, 1) == ["p0"], "both are too many at once"
-    known.take_status(control.StatusRecord("p2", 1, 1, SERVICE, 0, "pending", AT))
-    assert uneven(known, SERVICE, 2, 50) == ["p0"], "one of them cannot yet"
+    assert uneven(known, SERVICE, 2, 50) == ["p0", "p1"]
+    assert uneven(known, SERVICE, 2, 1) == ["p2"], "both are too many at once"
+    known.take_status(control.StatusRecord("p1", 1, 1, SERVICE, 0, "pending", AT))
+    assert uneven(known, SERVICE, 2, 50) == ["p2"], "one of them cannot yet"
 
 
 def test_no_more_move_at_once_than_may() -> None:
