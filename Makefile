@@ -105,6 +105,52 @@ chart-reference: setup  ## make the chart's README, schema of values and dashboa
 chart-smoke: servers-ready $(HELM)  ## bring every pod of the chart up as processes, over Kafka and Redis with TLS and logins; takes root
 	@$(BIN)/python -m graphtide_testing.chart_smoke --helm $(HELM)
 
+include k8s/operators.mk
+# Which of them `operators` installs, and into which of kubectl's clusters; none named is the one that kubectl is at.
+OPERATORS ?= strimzi cert-manager redis-operator
+CONTEXT ?=
+ON_CLUSTER := $(if $(CONTEXT),--context $(CONTEXT))
+HELM_ON_CLUSTER := $(if $(CONTEXT),--kube-context $(CONTEXT))
+
+.PHONY: cluster-tools
+cluster-tools:
+	@command -v kubectl >/dev/null || { echo 'missing: kubectl. Install it (https://kubernetes.io/docs/tasks/tools)'; exit 1; }
+	@command -v helm >/dev/null || { echo 'missing: helm. Install it (https://helm.sh/docs/intro/install)'; exit 1; }
+
+.PHONY: kind-tools
+kind-tools: cluster-tools
+	@docker info >/dev/null 2>&1 \
+	  || { echo 'missing: docker, or its engine does not run (https://docs.docker.com/engine/install)'; exit 1; }
+	@command -v kind >/dev/null || { echo 'missing: kind. Install it (https://kind.sigs.k8s.io/docs/user/quick-start)'; exit 1; }
+
+.PHONY: operators
+operators: cluster-tools  ## install OPERATORS (k8s/operators.mk) into the cluster that kubectl is at
+	@$(foreach each,$(OPERATORS),$(if $(operator.$(each)),,$(error $(each) is no operator of k8s/operators.mk)))
+	@$(foreach each,$(OPERATORS),helm repo list 2>/dev/null | grep -q '^$(firstword $(subst /, ,$(operator.$(each))))[[:space:]]' || \
+	  { echo 'missing: the chart repository of $(each). Add it: helm repo add $(firstword $(subst /, ,$(operator.$(each)))) ADDRESS,'\
+	  'as the page of its project says'; exit 1; };)
+	kubectl $(ON_CLUSTER) apply -k k8s/namespace
+	$(foreach each,$(OPERATORS),helm $(HELM_ON_CLUSTER) upgrade --install $(each) $(operator.$(each)) \
+	  --namespace operators --create-namespace --wait --timeout 10m &&) true
+
+.PHONY: kind-up
+kind-up: CONTEXT := kind-graphtide
+kind-up: kind-tools  ## bring the whole system up in a cluster of kind on this machine (k8s/dev)
+	@docker image inspect graphtide:$(VERSION) >/dev/null 2>&1 \
+	  || { echo 'missing: the image graphtide:$(VERSION). Make it (make images)'; exit 1; }
+	kind get clusters | grep -qx graphtide || kind create cluster --config k8s/dev/kind.yaml
+	kind load docker-image graphtide:$(VERSION) --name graphtide
+	$(MAKE) --no-print-directory operators OPERATORS=strimzi CONTEXT=$(CONTEXT)
+	kubectl --context $(CONTEXT) apply -k k8s/dev
+	kubectl --context $(CONTEXT) --namespace graphtide wait kafka/graphtide --for condition=Ready --timeout 15m
+	helm --kube-context $(CONTEXT) upgrade --install graphtide charts/graphtide --namespace graphtide \
+	  --values k8s/dev/values.yaml --wait --timeout 10m
+	helm --kube-context $(CONTEXT) test graphtide --namespace graphtide
+
+.PHONY: kind-down
+kind-down: kind-tools  ## take that cluster away, with all that is in it
+	kind delete cluster --name graphtide
+
 .PHONY: lint
 lint: setup  ## check style: ruff, rustfmt, clippy, hadolint
 	$(BIN)/ruff check .

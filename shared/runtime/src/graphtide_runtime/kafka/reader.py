@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _LEADER_SECONDS = 3.0
 """How long a partition may take to get a leader."""
 
-_NO_GROUP = "graphtide-no-group"
-"""librdkafka wants a group of everyone; a reader without one commits and asks nothing under this name."""
+NO_GROUP = "graphtide-no-group"
+"""librdkafka wants a group of everyone; a reader without one commits nothing under this name, which may still be looked for."""
 
 
 class KafkaReader:
@@ -40,7 +40,7 @@ class KafkaReader:
         self._open: set[TopicPartition] = set()
         """Partitions assigned whose end was not reached."""
         self._assigned = 0
-        config: dict[str, object] = {**connection.reading(group or _NO_GROUP), "error_cb": self._beside.note}
+        config: dict[str, object] = {**connection.reading(group or NO_GROUP), "error_cb": self._beside.note}
         self._consumer = Consumer(config, logger=LOGGER)
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
