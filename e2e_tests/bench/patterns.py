@@ -1,12 +1,12 @@
 """What a host's record costs by the patterns that are registered beside those that want it.
 
-`python e2e_tests/bench/patterns.py [--patterns 1,1000,10000,50000] [--engine timing] [--records 4000] [--alike]`
+`python e2e_tests/bench/patterns.py [--patterns 1,1000,10000,50000] [--engine timing] [--records 4000] [--alike label]`
 
 Each count of patterns has a process of its own: a host over a log in memory runs as many patterns of two edges, each with a
-label of its own, or all with one, and equal but for their names. Ordered records come with one edge and with 4,096, whose
-labels no pattern has, or one of them. What is told is the processor time of a record, Python and native together, with all that
-the host does in its rounds (reports of figures and checkpoints too); the memory of a pattern; how long the host takes to adopt
-all patterns at its start, and one more while records wait.
+label of its own; or all with one, each with a window of its own, or equal but for their names. Ordered records come with one
+edge and with 4,096, whose labels no pattern has, or one of them. What is told is the processor time of a record, Python and
+native together, with all that the host does in its rounds (reports of figures and checkpoints too); the memory of a pattern;
+how long the host takes to adopt all patterns at its start, and one more while records wait.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ TOPICS: Final = Topics("bench")
 STREAM: Final = StreamName("s")
 LONG: Final = 4_096
 WANTED, UNWANTED = "l0", "nobody"
-_TEXT: Final = "PATTERN p{0} MATCH (a)-[x:l{1}]->(b)-[y:l{1}]->(c) ORDER x < y ON s WINDOW 1000"
+_TEXT: Final = "PATTERN p{0} MATCH (a)-[x:l{1}]->(b)-[y:l{1}]->(c) ORDER x < y ON s WINDOW {2}"
+
+_ALIKE: Final = ("nothing", "label", "all")
 
 
 def main() -> None:
@@ -56,23 +58,23 @@ def main() -> None:
     parser.add_argument("--patterns", default="1,1000,10000,50000")
     parser.add_argument("--engine", default="timing")
     parser.add_argument("--records", type=int, default=4_000)
-    parser.add_argument("--alike", action="store_true", help="patterns are equal but for their names")
+    parser.add_argument("--alike", choices=_ALIKE, default="nothing", help="what patterns have in common but their form")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     counts = [int(each) for each in asked.patterns.split(",")]
     if asked.here:
         structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-        sys.stdout.write(json.dumps(Measured(counts[0], asked.engine, alike=asked.alike).told(asked.records)) + "\n")
+        sys.stdout.write(json.dumps(Measured(counts[0], asked.engine, asked.alike).told(asked.records)) + "\n")
         return
     for count in counts:
-        more = ["--engine", asked.engine, "--records", str(asked.records), "--here", *["--alike"][: asked.alike]]
+        more = ["--engine", asked.engine, "--records", str(asked.records), "--here", "--alike", asked.alike]
         subprocess.run([sys.executable, __file__, "--patterns", str(count), *more], check=True)
 
 
 class Measured:
     """A host with patterns, and a writer of records for it."""
 
-    def __init__(self, patterns: int, engine: str, *, alike: bool) -> None:
+    def __init__(self, patterns: int, engine: str, alike: str) -> None:
         """Start the host, and adopt the patterns."""
         self.count, self.engine, self.alike = patterns, engine, alike
         self.log = MemoryLog()
@@ -91,7 +93,7 @@ class Measured:
 
     def register(self, number: int) -> None:
         """Write the plan of a pattern, as the planner would."""
-        text = _TEXT.format(number, 0 if self.alike else number)
+        text = _TEXT.format(number, number if self.alike == "nothing" else 0, 1000 + number * (self.alike == "label"))
         (pattern,) = parse(text)
         record = control.PlanRecord(
             name=pattern.name,
