@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from graphtide_planner.domain.likes import Likeness, Likes
 from graphtide_planner.domain.passes import HostId, Passes, PassId
 from graphtide_planner.domain.readers import Readers
 from graphtide_query.estimates.crowd import Company
+from graphtide_wire.control import LimitsForm
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 
 HERE = PassId("s", HostId("matcher_timing", 0))
@@ -25,6 +27,20 @@ def test_a_pattern_counts_in_its_own_company_once_wherever_it_is_looked_at() -> 
     assert passes.company("p", THERE, "timing") == Company(1, 1)
     passes.leave("q")
     assert passes.company("p", HERE, "timing") == Company(2, 1)
+
+
+def test_whoever_has_the_plan_of_another_is_looked_at_again_when_that_one_has_another_plan_or_is_gone() -> None:
+    likes, like, host = Likes(), Likeness("form", LimitsForm()), HostId("matcher_timing", 0)
+    for name in ("c", "b", "d", "a"):
+        likes.add(name, like, host, "one plan", 7)
+    assert likes.stirred() == set(), "a new first has the plan that the others have"
+    likes.add("c", like, host, "another", 7)
+    assert likes.stirred() == set(), "nobody follows it"
+    likes.add("a", like, host, "another", 7)
+    assert likes.stirred() == {"b", "c", "d"}
+    assert likes.stirred() == set(), "each time once"
+    likes.remove("a")
+    assert likes.stirred() == {"b"}
 
 
 def test_patterns_of_one_unit_are_one_to_others() -> None:

@@ -276,7 +276,7 @@ def test_patterns_that_are_equal_but_for_their_names_have_one_plan_on_one_host(w
     assert len({(moved[name].service, moved[name].shard, moved[name].plan.physical) for name in names}) == 1
 
 
-def test_whoever_follows_another_is_looked_at_again_when_that_one_has_another_plan(world: World) -> None:
+def test_what_is_asked_of_the_first_alone_is_not_asked_of_those_like_it(world: World) -> None:
     for name in "abc":
         world.register(like(name))
     world.settle()
