@@ -65,6 +65,9 @@ class Report(Enum):
     ALL = "all"
     """Every match, once, when it is complete: all there is under (edge) isomorphism."""
 
+    EXISTS = "exists"
+    """Of event patterns: for each event that completes matches one of them, with their number."""
+
     MAXIMAL = "maximal"
     """Under dual simulation: the match component of each edge that arrives, as it is then."""
 

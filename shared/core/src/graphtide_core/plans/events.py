@@ -1,0 +1,105 @@
+"""The plan of event patterns: one graph of sub-patterns for all of them.
+
+A sub-pattern is in *branch form*: slots, a partial order over them, predicates and a time. Every arrangement of SEQ and AND
+is a partial order: SEQ says that each slot of a part is no later than each of the next, AND says nothing. OR of events is a
+slot of several types; OR of more than events gives several branches, in their order. So one form serves all operators, and a
+common sub-pattern is one of common slots with an order that both imply.
+
+Reference: paper 002, Definition 1 and section 4.2.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphtide_core.event_pattern import Repeat
+    from graphtide_core.predicate import Expression
+    from graphtide_core.time import Duration
+
+SlotIndex = int
+"""Position of a slot in `SubPattern.slots`; a predicate calls slot 0 `s0`, and the event of absence 0 `n0`."""
+
+VertexIndex = int
+"""Position of a vertex in `AggregationPlan.vertices`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place of a match that one event fills, or with `repeat` a list of them; of any type where `types` is empty."""
+
+    types: tuple[str, ...]
+    repeat: Repeat | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Events that must not come between two bounds, closed both.
+
+    The interval begins at the latest of the slots in `after`, or, where there are none, T before the latest of `within`; it
+    ends at the earliest of `before`, or T after the earliest of `within`. That of an AND has both sides empty and `is_inner`:
+    then the interval is from the earliest to the latest of `within`.
+    """
+
+    types: tuple[str, ...]
+    after: tuple[SlotIndex, ...]
+    before: tuple[SlotIndex, ...]
+    within: tuple[SlotIndex, ...]
+    is_inner: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubPattern:
+    """What the instances of a vertex have in common.
+
+    Attributes:
+        slots: in a fixed order.
+        order: pairs of slots of which the first is no later than the second; closed under transitivity.
+        within: longest time from the first to the last event.
+        predicates: over the slots, all true; those that read `n<i>` say which events absence i speaks of.
+        absences: what must not come.
+        partition: attributes that all events share.
+    """
+
+    slots: tuple[Slot, ...]
+    order: frozenset[tuple[SlotIndex, SlotIndex]]
+    within: Duration
+    predicates: tuple[Expression, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    partition: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A vertex whose instances are parts of another's: slot i of the parent is slot `slots[i]` of the child."""
+
+    vertex: VertexIndex
+    slots: tuple[SlotIndex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """A sub-pattern whose instances are stored once, from those of all its parents; `instances` estimates how many live."""
+
+    sub_pattern: SubPattern
+    parents: tuple[Parent, ...] = ()
+    instances: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A way in which a pattern is matched: instances of a vertex; `events[i]` is the name of the event in slot i."""
+
+    vertex: VertexIndex
+    events: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationPlan:
+    """Vertices, each after its parents, and for each pattern of the unit, in their order, its branches, the first preferred."""
+
+    vertices: tuple[Vertex, ...]
+    branches: tuple[tuple[Branch, ...], ...]
+    builder: str = "none"
+    name: str = "event-pattern"
