@@ -182,8 +182,9 @@ preprocess: setup java  ## put streams in order on Spark; settings as in docs/re
 	@SPARK_LOCAL_IP=$${SPARK_LOCAL_IP:-127.0.0.1} $(BIN)/graphtide-preprocess
 
 .PHONY: preprocess-submit
-preprocess-submit: setup  ## print spark-submit for Kubernetes: make preprocess-submit MASTER=k8s://https://HOST:PORT
-	@$(BIN)/python k8s/preprocess/submit.py $(MASTER) .cache/preprocess
+preprocess-submit: setup $(HELM)  ## print spark-submit for Kubernetes: make preprocess-submit MASTER=k8s://https://HOST:PORT VALUES="FILE …"
+	@$(HELM) template graphtide charts/graphtide --namespace graphtide $(addprefix --values ,$(VALUES)) \
+	  --show-only templates/preprocess/sparkapplication.yaml | $(BIN)/python k8s/spark/submit.py $(MASTER) .cache/preprocess
 
 .PHONY: java
 java:

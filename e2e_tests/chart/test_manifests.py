@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import kubernetes_validate
 import pytest
-from graphtide_testing.charts import CHART, NAMESPACE, ROOT, SETS, Manifest, files, helm, rendered
+from graphtide_testing.charts import CHART, NAMESPACE, SETS, Manifest, files, helm, rendered
 
 VERSIONS = [f"1.{minor}" for minor in range(30, 38)]
 ENDS = {VERSIONS[0], VERSIONS[-1]}
@@ -20,22 +20,20 @@ CUSTOM = {
     "PrometheusRule": "prometheus-rule",
     "ScaledObject": "scaled-object",
     "ServiceMonitor": "service-monitor",
+    "SparkApplication": "spark-application",
 }
 """Kinds that are no part of Kubernetes, with the schemas of the fields that we use."""
 
 
 @cache
 def schema(kind: str) -> dict[str, Any]:
-    if kind == "SparkApplication":
-        path = ROOT / "k8s" / "preprocess" / "spark-application.schema.json"
-    else:
-        path = Path(__file__).parent / "schemas" / f"{CUSTOM[kind]}.json"
+    path = Path(__file__).parent / "schemas" / f"{CUSTOM[kind]}.json"
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return found
 
 
 def is_custom(manifest: Manifest) -> bool:
-    return manifest["kind"] in CUSTOM or manifest["kind"] == "SparkApplication"
+    return manifest["kind"] in CUSTOM
 
 
 def distinct() -> list[Manifest]:
@@ -62,7 +60,7 @@ def test_custom_resources_have_the_fields_that_their_operators_know() -> None:
         if is_custom(manifest):
             seen.add(manifest["kind"])
             jsonschema.validate(manifest, schema(manifest["kind"]))
-    assert seen == {*CUSTOM, "SparkApplication"}
+    assert seen == set(CUSTOM)
 
 
 def test_a_field_that_is_none_is_found() -> None:

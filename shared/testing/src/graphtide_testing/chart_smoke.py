@@ -5,7 +5,8 @@
 Helm renders; `graphtide_testing.cluster` runs what came of it: hooks before the installation, then all pods, whose probes are
 asked until each is ready, then `helm test`. A stream that Spark puts in order has its matches reported, and found again by a
 backfill. At last all are told to end. Exits with 1 if a pod does not become ready, is started again, fails, or does not end in
-good order. Brokers ask for certificates and SASL, Redis for certificates and an ACL.
+good order. Brokers ask for certificates and SASL, and allow what `k8s/kafka/user.yaml` says and nothing else; Redis asks for
+certificates and an ACL.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from graphtide_testing.images.building import Builder, Image, this_machine, this
 from graphtide_testing.images.context import Context
 from graphtide_testing.images.rooms import why_not
 from graphtide_testing.servers import KafkaServer, RedisServer
+from graphtide_testing.servers.allowances import allowances
 from graphtide_testing.servers.security import PASSWORD, USER, Security
 from graphtide_testing.waiting import wait_until
 
@@ -106,7 +108,7 @@ class Smoke:
     def run(self) -> list[str]:
         """Bring everything up, let it do its round trip, and end it; return what was wrong."""
         begun = time.monotonic()
-        security = Security(self.folder / "certificates", (KAFKA, REDIS))
+        security = Security(self.folder / "certificates", (KAFKA, REDIS), allowances(ROOT / "k8s/kafka/user.yaml", USER))
         kafka = KafkaServer(self.folder / "kafka", security, "0.0.0.0", KAFKA)  # noqa: S104 - in a network of its own
         redis = RedisServer(self.folder / "redis", security, "0.0.0.0")  # noqa: S104 - in a network of its own
         kubelet = None

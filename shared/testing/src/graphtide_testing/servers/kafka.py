@@ -15,8 +15,10 @@ from graphtide_testing.servers.process import Process, ServerError, free_ports
 from graphtide_testing.servers.tools import kafka_jars, program
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from graphtide_testing.servers.allowances import Allowance
     from graphtide_testing.servers.process import Usage
     from graphtide_testing.servers.security import Security
 
@@ -94,6 +96,8 @@ class KafkaServer:
         if not self._properties.exists():
             self._format(java, classpath)
         self._process.start([java, *_JVM, "-cp", classpath, "kafka.Kafka", str(self._properties)], self.answers)
+        if self._security and self._security.may:
+            self._allow(self._security.may)
 
     def answers(self) -> bool:
         """Return whether a broker stands ready behind the address."""
@@ -118,6 +122,16 @@ class KafkaServer:
     def stop(self) -> None:
         """End it in good order."""
         self._process.stop()
+
+    def _allow(self, rules: Sequence[Allowance]) -> None:
+        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        try:
+            for made in client.create_acls(list(rules)).values():
+                made.result()
+        except KafkaException as error:
+            self.kill()
+            message = f"Kafka does not take the rules of who may do what: {error}"
+            raise ServerError(message) from error
 
     @property
     def _properties(self) -> Path:

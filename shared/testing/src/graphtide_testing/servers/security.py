@@ -8,8 +8,10 @@ import trustme
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from graphtide_testing.servers.allowances import Allowance
 
 USER: Final = "graphtide"
 PASSWORD: Final = "hidden-word"  # noqa: S105 - of a server of the tests
@@ -31,6 +33,12 @@ listener.name.secure.ssl.truststore.type=PEM
 listener.name.secure.ssl.truststore.location={authorities}
 """
 
+_AUTHORIZER: Final = """\
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+"""
+"""Whoever comes by the other listener, without a login, may do everything."""
+
 _MODULES: Final = "org.apache.kafka.common.security"
 
 
@@ -38,13 +46,15 @@ class Security:
     """Certificates in a folder, and the one user who may log in; to Kafka by `PLAIN` or `SCRAM-SHA-512`.
 
     Attributes:
+        may: what the user may do in Kafka; everything if None.
         authorities: file in PEM of the authority that signed the servers' and the client's certificates.
         certificate: file in PEM of the client's certificate.
         key: file in PEM of its key.
     """
 
-    def __init__(self, folder: Path, names: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, names: tuple[str, ...] = (), may: Sequence[Allowance] | None = None) -> None:
         """Make what is needed in the folder; servers are called by `names` beside 127.0.0.1."""
+        self.may = may
         folder.mkdir(parents=True, exist_ok=True)
         authority = trustme.CA()
         server, client = authority.issue_cert("127.0.0.1", *names), authority.issue_cert("client@graphtide.test")
@@ -63,7 +73,8 @@ class Security:
     def properties(self) -> str:
         """Return Kafka's settings for its listener `SECURE`."""
         files = {"keystore": self._keystore, "authorities": self.authorities}
-        return _PROPERTIES.format(modules=_MODULES, user=USER, password=PASSWORD, **files)
+        listener = _PROPERTIES.format(modules=_MODULES, user=USER, password=PASSWORD, **files)
+        return listener if self.may is None else listener + _AUTHORIZER
 
     def of_storage(self) -> list[str]:
         """Return what Kafka's storage is formatted with, so that the user is known from the start."""

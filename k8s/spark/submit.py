@@ -1,7 +1,7 @@
-"""The job without the Spark operator: prints `spark-submit` with the settings of `spark-application.yaml`.
+"""The job of the chart without the Spark operator: prints `spark-submit` with the settings of its `SparkApplication`.
 
-`python k8s/preprocess/submit.py MASTER FOLDER` writes the templates of pods into the folder and prints the command. MASTER is
-`k8s://https://HOST:PORT`. The service account and the settings have to be there (`kubectl apply`).
+`python k8s/spark/submit.py MASTER FOLDER` reads the manifest from standard input, writes the templates of pods into the folder,
+and prints the command. MASTER is `k8s://https://HOST:PORT`. `make preprocess-submit` hands it what the chart makes of values.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-APPLICATION = Path(__file__).with_name("spark-application.yaml")
 
 
 def options(application: dict[str, Any], master: str, folder: Path) -> list[str]:
@@ -56,7 +54,11 @@ def main() -> None:
     """Write the templates, and print the command."""
     master, folder = sys.argv[1], Path(sys.argv[2]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    application = yaml.safe_load(APPLICATION.read_text("utf-8"))
+    application = yaml.safe_load(sys.stdin)
+    if not application:
+        sys.exit(
+            "no SparkApplication: write preprocess.enabled: true and preprocess.kind: SparkApplication among the chart's values"
+        )
     for name, pod in pods(application).items():
         (folder / name).write_text(yaml.safe_dump(pod, sort_keys=False), "utf-8")
     sys.stdout.write(shlex.join(options(application, master, folder)) + "\n")
