@@ -75,9 +75,9 @@ def test_a_stream_goes_with_its_topics(log: KafkaLog) -> None:
 
 
 def test_nothing_outside_the_prefix_is_allowed(log: KafkaLog) -> None:
-    with pytest.raises(GraphtideError, match="(?i)authoriz"):
+    with pytest.raises(GraphtideError, match=r"(?i)authoriz"):
         log.admin().ensure([TopicSpec("other.in.flows.v1")])
     transactor = log.transactor("other.sequencer.flows")
-    with pytest.raises(GraphtideError, match="(?i)authoriz"):
+    with pytest.raises(GraphtideError, match=r"(?i)authoriz"):
         transactor.open()
     transactor.close()
