@@ -18,6 +18,8 @@ from graphtide_ingestion.settings import Settings
 from graphtide_runtime.access.keys import hashed
 from graphtide_runtime.access.settings import KeySettings
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.raw_decoding import RawDecoder
+from graphtide_runtime.sequencing.raw_groups import grouped
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_figures, figures
 from graphtide_testing.waiting import wait_until
@@ -198,6 +200,34 @@ def test_csv_is_passed_on_with_its_columns_under_canonical_names(service: Servic
 def test_single_edges_and_cloud_events_are_edges(service: Service, headers: dict[str, str], body: str, accepted: int) -> None:
     assert service.post(body, headers).json() == {"accepted": accepted, "rejected": 0, "errors": []}
     assert [json.loads(line)["ts"] for line in service.text().splitlines()] == list(range(1, accepted + 1))
+
+
+EVENTS = "/api/v1/streams/flows/events"
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({"content-type": "application/x-ndjson"}, '{"ts":1,"type":"jam","speed":9}\n{"ts":2}\n'),
+        (CSV, "ts,type,speed\n1,jam,9\n2,,\n"),
+        ({"content-type": "application/json", "ce-specversion": "1.0", "ce-type": "jam"}, '{"ts":1,"speed":9}'),
+        (
+            {"content-type": "application/cloudevents-batch+json"},
+            '[{"specversion":"1.0","type":"jam","data":{"ts":1,"speed":9}},{"specversion":"1.0","type":"jam","data":{"speed":1}}]',
+        ),
+    ],
+)
+def test_events_are_taken_however_they_are_written(service: Service, headers: dict[str, str], body: str) -> None:
+    answer = service.post(body, headers, EVENTS).json()
+    assert (answer["accepted"], answer["rejected"]) == (1, len(service.letters()))
+    (event,) = [
+        record
+        for group in grouped(service.raw())
+        if (edges := RawDecoder().decode(group, 0).edges) is not None
+        for record in edges.to_records()
+    ]
+    assert (event["ts"], event["label"], event["src"], event["dst"]) == (1, "jam", "", "")
+    assert event["attributes"] == {"speed": 9}
 
 
 def test_an_event_without_an_edge_is_put_aside_alone(service: Service) -> None:

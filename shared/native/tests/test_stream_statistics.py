@@ -182,3 +182,25 @@ def test_of_a_batch_as_many_records_count_as_asked(most: int) -> None:
     native = Native()
     native.statistics.push(native.batch(edges), most=most)
     assert native.statistics.snapshot().edges == min(most, 3)
+
+
+EVENTS = b'{"ts":1,"type":"reading","id":"r"}\n{"ts":2,"src":"a","dst":"b","label":"x"}\n{"ts":4,"type":"reading"}\n'
+EVENT, OF_X = EdgeType(None, "reading", None), EdgeType(None, "x", None)
+
+
+@pytest.mark.parametrize("deletions", [False, True])
+def test_events_count_by_their_types_and_have_no_ends(*, deletions: bool) -> None:
+    native = Native(3, deletions=deletions)
+    found: list[dict[EdgeType, int]] = []
+    for line in (*EVENTS.splitlines(keepends=True), b'{"ts":5,"id":"r","op":"delete"}\n', b'{"ts":9,"type":"other"}\n'):
+        native.statistics.push(native._decoder.decode(line))
+        snapshot = native.statistics.snapshot()
+        found.append(dict(snapshot.types))
+        assert (snapshot.vertices, snapshot.out_degrees.total) == ((2, 1) if OF_X in snapshot.types else (0, 0))
+    assert found == [{EVENT: 1}, {EVENT: 1, OF_X: 1}, {EVENT: 1, OF_X: 1}, {EVENT: 1}, {EdgeType(None, "other", None): 1}]
+
+
+def test_a_tumbling_window_of_events_alone_leaves_a_snapshot() -> None:
+    native = Native(10, tumbling=True)
+    closed = native.statistics.push(native._decoder.decode(b'{"ts":1,"type":"reading"}\n{"ts":12,"type":"reading"}\n'))
+    assert [dict(each.types) for each in closed] == [{EVENT: 1}]

@@ -139,6 +139,27 @@ def test_a_list_in_an_event_becomes_lines() -> None:
     assert raw.decode(sent(event, ("content-type", b"application/cloudevents+json"))).body == EDGE + b'\n{"ts":2}'
 
 
+BINARY = (("content-type", b"application/json"), ("ce_specversion", b"1.0"), ("ce_type", b"reading"))
+STRUCTURED = ("content-type", b"application/cloudevents+json")
+
+
+@pytest.mark.parametrize(
+    ("record", "lines"),
+    [
+        (sent(b'{"ts":1,"v":1.50}', *BINARY), b'{"type":"reading","ts":1,"v":1.50}'),
+        (sent(b"{}", *BINARY), b'{"type":"reading"}'),
+        (sent(b'{"ts":1,"type":"own"}', *BINARY), b'{"ts":1,"type":"own"}'),
+        (sent(EDGE, *BINARY), EDGE),
+        (sent(b"[1]", *BINARY), b"[1]"),
+        (sent(b'{"specversion":"1.0","type":"t","data":[{"ts":1},%b]}' % EDGE, STRUCTURED), b'{"type":"t","ts":1}\n' + EDGE),
+        (sent(b'{"specversion":"1.0","data":{"ts":1}}', STRUCTURED), b'{"ts":1}'),
+        (sent(b'{"ts":1}', *BINARY[:2]), b'{"ts":1}'),
+    ],
+)
+def test_an_event_that_does_not_say_its_type_has_that_of_its_cloud_event(record: Record, lines: bytes) -> None:
+    assert raw.decode(record).body == lines
+
+
 def test_lines_declared_as_one_value_stay_lines() -> None:
     assert raw.decode(sent(EDGE + b"\n" + EDGE, ("content-type", b"application/json"))).body == EDGE + b"\n" + EDGE
 

@@ -43,7 +43,7 @@ class MatchOptions:
         max_pending: records held back at once to be put in order; beyond it the oldest are released early.
         adapt: under `auto`, whether plans change when the stream does; then edges are kept to warm new engines with.
         adaptation: how readily.
-        columns: what the stream calls `ts src dst label src_label dst_label id op`, where it has other names: columns of a
+        columns: what the stream calls `ts src dst label src_label dst_label id op type`, where it has other names: columns of a
             table or a file, keys of a dictionary.
         types: what is declared of attributes, `string`, `integer`, `number` or `boolean` each; see `ReaderOptions.types`.
     """

@@ -172,15 +172,15 @@ class EdgeBatch:
         """Event time of the last record; None if there is none."""
 
     @property
-    def insertions(self) -> int:
-        """How many records are no deletions."""
+    def edges(self) -> int:
+        """How many records add an edge: they are no deletions and no events."""
 
     @property
     def ordinals(self) -> list[int]:
         """0-based places of the records in their stream, copied."""
 
     def numbered(self, first: int) -> EdgeBatch:
-        """Return the records with how many edges came before each, deletions not counted, in place of ordinals."""
+        """Return the records with how many edges came before each, deletions and events not counted, in place of ordinals."""
 
     def later_than(self, ts: int) -> EdgeBatch:
         """Return the records with a greater `ts`: the same object if all have one."""

@@ -33,6 +33,7 @@ TRACES: Final = "graphtide-traces"
 """Which edges belong to traces that are sampled: `first+rows=traceparent`, with commas between them."""
 
 MADE: Final = "graphtide.made"
+EVENT: Final = "graphtide.event"
 """Column that says which ids were made of places in the stream, because the sender gave none."""
 
 MOST_TRACES: Final = 64

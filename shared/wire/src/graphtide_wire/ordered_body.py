@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from graphtide_core.errors import PoisonRecordError
 
-from graphtide_wire.ordered import MADE
+from graphtide_wire.ordered import EVENT, MADE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from graphtide_core.edge import Value
 
-__all__ = ["MADE", "NO_EDGES", "decode", "encode", "rows"]
+__all__ = ["EVENT", "MADE", "NO_EDGES", "decode", "encode", "rows"]
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
 _COLUMNS: Final = {
@@ -32,11 +32,12 @@ _COLUMNS: Final = {
     "id": pa.field("id", pa.utf8(), nullable=False),
     "op": pa.field("op", _LABEL),
     MADE: pa.field(MADE, pa.bool_(), nullable=False),
+    EVENT: pa.field(EVENT, pa.bool_(), nullable=False),
 }
 """The columns that mean something, in their order. Attributes follow."""
 
-_AT_TIMES: Final = frozenset({"op", MADE})
-"""Columns that are there only where something is deleted, and where an id was made."""
+_AT_TIMES: Final = frozenset({"op", MADE, EVENT})
+"""Columns that are there only where something is deleted, where an id was made, and where a record is an event."""
 
 
 def encode(columns: Mapping[str, Sequence[Value]]) -> bytes:

@@ -1,7 +1,8 @@
 """Raw edges: what producers send, one or more a record, before anybody has looked inside.
 
 A record says in `content-type` how its edges are written; one that does not is JSON, an edge a line. CloudEvents are understood
-in both modes: in binary mode the value is an edge, in structured mode `data` is one or a list of them.
+in both modes: in binary mode the value is an edge, in structured mode `data` is one or a list of them. Events come as edges do;
+one in a CloudEvent that does not say its type has that of the CloudEvent.
 
 A record may be a command in place of edges: a header names it, and it has no value. Bodies are never looked at for commands.
 """
@@ -55,6 +56,9 @@ DeclaredType = Literal["string", "integer", "number", "boolean"]
 
 _CLOUD_EVENTS: Final = "application/cloudevents+json"
 _BINARY_MODE: Final = "ce_specversion"
+_EVENT_TYPE: Final = "ce_type"
+_TELLING: Final = frozenset({"src", "dst", "label", "type"})
+"""Fields of which an edge or event has some by itself."""
 
 
 class RawFormat(Enum):
@@ -122,6 +126,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
     specversion: str
     data: msgspec.Raw
+    type: str | None = None
 
 
 def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
@@ -166,7 +171,7 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
     if value is None:
         reason = "a record without a value"
         raise PoisonRecordError(reason)
-    kind, is_event, origin = _remembered(headers) if _are_short(headers) else _declared(headers)
+    kind, event, origin = _remembered(headers) if _are_short(headers) else _declared(headers)
     if origin.reset is not None:
         if value:
             reason = "a command with a value: it must have none"
@@ -175,14 +180,14 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
     if kind == _CSV and origin.columns is None:
         reason = f"edges as {kind} without the header {COLUMNS}"
         raise PoisonRecordError(reason, value)
-    return origin, value if kind in _AS_IT_IS else _body(value, kind, is_event=is_event)
+    return origin, value if kind in _AS_IT_IS else _body(value, kind, event)
 
 
 class _Declared(NamedTuple):
-    """What headers say of a record."""
+    """What headers say of a record; `event` is the type of a CloudEvent in binary mode, empty if it has none."""
 
     kind: str
-    is_event: bool
+    event: str | None
     origin: RawOrigin
 
 
@@ -218,7 +223,8 @@ def _declared(given: Headers) -> _Declared:
         traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
         reset=_reset(headers),
     )
-    return _Declared(kind, names.text(headers, _BINARY_MODE) is not None, origin)
+    is_event = names.text(headers, _BINARY_MODE) is not None
+    return _Declared(kind, names.text(headers, _EVENT_TYPE) or "" if is_event else None, origin)
 
 
 @lru_cache(maxsize=256)
@@ -262,21 +268,34 @@ def _reset(headers: Mapping[str, bytes]) -> Reset | None:
     return Reset(ends, names.text(headers, REQUESTED_BY))
 
 
-def _body(value: bytes, kind: str, *, is_event: bool) -> bytes:
+def _body(value: bytes, kind: str, event: str | None) -> bytes:
     """Return the edges one a line."""
     if kind == _CLOUD_EVENTS:
         return _data(value)
-    if kind == "application/json" or (is_event and kind.endswith("+json")):
-        return _one_line(value)
+    if kind == "application/json" or (event is not None and kind.endswith("+json")):
+        return _one_line(_typed(value, event))
     reason = f"the content type {kind[:100]!r} is not one of edges"
     raise PoisonRecordError(reason, value)
 
 
 def _data(value: bytes) -> bytes:
-    data = bytes(decode_json(value, _Envelope, "CloudEvent in structured mode").data)
+    envelope = decode_json(value, _Envelope, "CloudEvent in structured mode")
+    data = bytes(envelope.data)
     if not data.startswith(b"["):
-        return _one_line(data)
-    return b"\n".join(_one_line(bytes(each)) for each in decode_json(data, list[msgspec.Raw], "list of edges"))
+        return _one_line(_typed(data, envelope.type))
+    listed = decode_json(data, list[msgspec.Raw], "list of edges")
+    return b"\n".join(_one_line(_typed(bytes(each), envelope.type)) for each in listed)
+
+
+def _typed(value: bytes, event: str | None) -> bytes:
+    """Return a JSON object with the type of its CloudEvent, unless it tells by itself what it is."""
+    if not event:
+        return value
+    try:
+        given = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return value
+    return value if _TELLING & given.keys() else msgspec.json.encode({"type": event, **given})
 
 
 def _one_line(value: bytes) -> bytes:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 1 << 16
 _PIECE_ROWS: Final = 1 << 20
-_NAMES: Final = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
-_LABELS: Final = ("label", "src_label", "dst_label", "op")
+_NAMES: Final = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", "type")
+_LABELS: Final = ("label", "src_label", "dst_label", "op", "type")
 
 
 @dataclass(slots=True)

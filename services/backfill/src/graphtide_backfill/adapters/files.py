@@ -35,7 +35,7 @@ class Files:
     Attributes:
         location: a file, a folder, or a pattern of names as a shell knows them.
         format: one of `FORMATS`.
-        columns: what the files call `ts src dst label src_label dst_label id op`, where they have other names.
+        columns: what the files call `ts src dst label src_label dst_label id op type`, where they have other names.
         delimiter: what separates the fields of CSV.
         types: what is declared of attributes.
         may_repeat: ids may come more than once.

@@ -276,13 +276,15 @@ def events_as_lines(body: bytes) -> tuple[bytes, list[Refused]]:
     return b"\n".join(lines), refused
 
 
-def event_as_lines(body: bytes, content_type: str = "application/cloudevents+json") -> bytes:
-    """Return the edges of one CloudEvent or of one JSON value, one a line.
+def event_as_lines(
+    body: bytes, content_type: str = "application/cloudevents+json", told: tuple[tuple[str, bytes], ...] = ()
+) -> bytes:
+    """Return the edges of one CloudEvent or of one JSON value, one a line; `told` are headers of a CloudEvent in binary mode.
 
     Raises:
         PoisonRecordError: there are none.
     """
-    record = Record("", 0, 0, 0, None, body, (("content-type", content_type.encode()),))
+    record = Record("", 0, 0, 0, None, body, (("content-type", content_type.encode()), *told))
     return raw.decode(record).body
 
 

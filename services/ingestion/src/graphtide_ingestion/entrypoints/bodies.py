@@ -114,9 +114,17 @@ async def whole(request: Request, kind: str, most: int) -> tuple[bytes, list[Ref
     except ClientDisconnect as error:
         raise broken_off(0) from error
     try:
-        return events_as_lines(bytes(body)) if kind == EVENTS else (event_as_lines(bytes(body), kind), [])
+        if kind == EVENTS:
+            return events_as_lines(bytes(body))
+        return event_as_lines(bytes(body), kind, _of_cloud_event(request)), []
     except PoisonRecordError as error:
         raise ProblemError(HTTPStatus.BAD_REQUEST, "unreadable-body", error.reason) from error
+
+
+def _of_cloud_event(request: Request) -> tuple[tuple[str, bytes], ...]:
+    """Return what headers say of a CloudEvent in binary mode, as records say it."""
+    given = ((name, request.headers.get(f"ce-{name}")) for name in ("specversion", "type"))
+    return tuple((f"ce_{name}", value.encode()) for name, value in given if value is not None)
 
 
 def broken_off(accepted: int) -> ProblemError:

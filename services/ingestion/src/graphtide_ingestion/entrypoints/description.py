@@ -126,6 +126,30 @@ EDGES: Final[dict[str, Any]] = {
 }
 """A body of edges, and who sends it; FastAPI adds what it knows itself."""
 
+_HAPPENED: Final = {"ts": 1704067200000, "type": "reading", "speed": 17.5}
+_IN_CLOUD_EVENT: Final = {**_HEAD, "type": "reading", "data": {"ts": 1704067200000, "speed": 17.5}}
+_OF_EVENTS: Final[dict[str, Any]] = {
+    "application/x-ndjson": {"schema": {}, "example": '{"ts":1,"type":"reading","speed":17.5}\n'},
+    "application/jsonl": {"schema": {}, "example": '{"ts":1,"type":"reading","speed":17.5}\n'},
+    "text/csv": {"schema": {"type": "string"}, "example": "ts,type,speed\n1,reading,17.5\n"},
+    JSON: {"schema": {}, "example": _HAPPENED},
+    bodies.EVENT: {"schema": _EVENT, "example": _IN_CLOUD_EVENT},
+    bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [_IN_CLOUD_EVENT]},
+}
+
+EVENTS: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "description": (
+            "Events, which have a type and no ends; edges may be among them, as events may be among edges that are sent. "
+            "All else is as with edges. One in a CloudEvent that does not say its type has that of the CloudEvent."
+        ),
+        "content": _OF_EVENTS,
+    },
+    "parameters": EDGES["parameters"],
+}
+"""A body of events, and who sends it."""
+
 RESET: Final[dict[str, Any]] = {
     "description": (
         "What waits goes out in order, and all that is known of times is forgotten: no edge is late for what came before the "

@@ -36,7 +36,16 @@ from graphtide_ingestion.application.streams import MadeStream, Streams
 from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_ingestion.entrypoints import bodies
-from graphtide_ingestion.entrypoints.description import EDGE, EDGES, PROBLEMS, Accepted, ColumnsQuery, PlacePath, StreamPath
+from graphtide_ingestion.entrypoints.description import (
+    EDGE,
+    EDGES,
+    EVENTS,
+    PROBLEMS,
+    Accepted,
+    ColumnsQuery,
+    PlacePath,
+    StreamPath,
+)
 from graphtide_ingestion.entrypoints.fingerprint import Fingerprint
 from graphtide_ingestion.entrypoints.known_streams import known_stream, no_stream
 from graphtide_ingestion.entrypoints.once import Once
@@ -328,6 +337,16 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         openapi_extra=EDGES,
     )
     async def send_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
+        return (await api.send(stream, columns, request)).response()
+
+    @router.post(
+        "/streams/{stream}/events",
+        status_code=HTTPStatus.ACCEPTED,
+        summary="Send events",
+        response_model=Accepted,
+        openapi_extra=EVENTS,
+    )
+    async def send_events(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
         return (await api.send(stream, columns, request)).response()
 
     @router.post(

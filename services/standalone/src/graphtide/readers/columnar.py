@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graphtide.readers.source import ByteSource
 
 _OLD_FEATHER_MAGIC = b"FEA1"
-_LABELS = ("label", "src_label", "dst_label", "op")
+_LABELS = ("label", "src_label", "dst_label", "op", "type")
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError, NotImplementedError, LookupError)
 """What pyarrow raises, by where the damage is."""
 

@@ -37,7 +37,7 @@ class ReaderOptions:
     Attributes:
         symbols: the table of labels that the matcher shares.
         attributes: names of the attributes to decode; the batches have no others.
-        columns: what the stream calls `ts src dst label src_label dst_label id op`, where it has other names.
+        columns: what the stream calls `ts src dst label src_label dst_label id op type`, where it has other names.
         time_unit: what `ts` counts; timestamps of columnar formats are converted to it.
         format: how the stream is written; None to tell by its name and first bytes.
         delimiter: what separates the fields of a CSV file.

@@ -48,6 +48,8 @@ class DegreeMoments:
 class StatisticsSnapshot:
     """The figures of one window. One without edges means that nothing is known.
 
+    Events count as edges of their type, without labels of ends; they have no vertices, paths and degrees.
+
     Attributes:
         version: number of the snapshot among those of its stream.
         window: the stretch of time looked at; None before the first record.

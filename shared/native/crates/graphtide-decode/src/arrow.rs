@@ -21,7 +21,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
 use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, integers, timestamps};
-use crate::arrow_writer::MADE;
+use crate::arrow_writer::{EVENT, MADE};
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
@@ -172,13 +172,14 @@ fn damaged(error: ArrowError) -> DecodeError {
 /// The wanted columns of one record batch.
 pub(crate) struct Columns<'a> {
     pub(crate) ts: Ticks,
-    pub(crate) source: Keys<'a>,
-    pub(crate) target: Keys<'a>,
+    /// Source and target; none where all records are events.
+    pub(crate) ends: Option<[Keys<'a>; 2]>,
     pub(crate) label: Labels<'a>,
     pub(crate) source_label: Option<Labels<'a>>,
     pub(crate) target_label: Option<Labels<'a>>,
     pub(crate) id: Option<Keys<'a>>,
     pub(crate) made: Option<&'a BooleanArray>,
+    pub(crate) events: Option<&'a BooleanArray>,
     pub(crate) operation: Option<Texts<'a>>,
     pub(crate) attributes: Vec<Option<Values<'a>>>,
 }
@@ -196,14 +197,18 @@ impl<'a> Columns<'a> {
         let texts = |(column, array): (Column, &'a ArrayRef)| {
             Texts::new(array).ok_or_else(|| wrong_type(column, names, array, "a text"))
         };
-        let made = |array: &'a ArrayRef| {
-            let wrong = || DecodeError::ColumnType {
-                name: MADE.to_owned(),
-                found: array.data_type().to_string(),
-                expected: "a boolean",
+        let truths = |name: &str| {
+            let truths = |array: &'a ArrayRef| {
+                let wrong = || DecodeError::ColumnType {
+                    name: name.to_owned(),
+                    found: array.data_type().to_string(),
+                    expected: "a boolean",
+                };
+                array.as_boolean_opt().ok_or_else(wrong)
             };
-            array.as_boolean_opt().ok_or_else(wrong)
+            rows.column_by_name(name).map(truths).transpose()
         };
+        let ends = |column: Column| keys(need(column)?);
         let attribute = |place: usize| {
             let field = rows.schema_ref().field(place);
             Values::of_field(field, rows.column(place)).ok_or_else(|| no_attribute(field))
@@ -212,13 +217,13 @@ impl<'a> Columns<'a> {
         Ok(Self {
             ts: Ticks::new(ts, ticks_per_second)
                 .ok_or_else(|| wrong_type(Column::Ts, names, ts, "an integer or a timestamp"))?,
-            source: keys(need(Column::Source)?)?,
-            target: keys(need(Column::Target)?)?,
+            ends: if layout.is_events { None } else { Some([ends(Column::Source)?, ends(Column::Target)?]) },
             label: labels(need(Column::Label)?)?,
             source_label: find(Column::SourceLabel).map(labels).transpose()?,
             target_label: find(Column::TargetLabel).map(labels).transpose()?,
             id: find(Column::Id).map(keys).transpose()?,
-            made: rows.column_by_name(MADE).map(made).transpose()?,
+            made: truths(MADE)?,
+            events: truths(EVENT)?,
             operation: find(Column::Operation).map(texts).transpose()?,
             attributes: layout.attributes.iter().map(|place| place.map(attribute).transpose()).collect::<Result<_, _>>()?,
         })
@@ -235,10 +240,12 @@ impl<'a> Columns<'a> {
     ) -> Result<(), RowError> {
         let mut buffers = [itoa::Buffer::new(); 3];
         let [source, destination, id] = &mut buffers;
+        let ends = self.ends.as_ref();
         let draft = Draft {
+            is_event: ends.is_none() || self.events.is_some_and(|events| events.is_valid(row) && events.value(row)),
             ts: self.ts.get(row)?,
-            source: key(&self.source, row, source),
-            target: key(&self.target, row, destination),
+            source: ends.and_then(|[keys, _]| key(keys, row, source)),
+            target: ends.and_then(|[_, keys]| key(keys, row, destination)),
             label: self.label.get(row, writer, target.symbols),
             source_label: self.source_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
             target_label: self.target_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),

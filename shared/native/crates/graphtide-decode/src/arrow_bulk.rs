@@ -28,7 +28,7 @@ impl Columns<'_> {
 
     fn bulk(&mut self, rows: usize, writer: &mut Writer, target: &mut Target<'_>) -> Option<Bulk> {
         let Ticks::Signed(ts) = &self.ts else { return None };
-        if rows == 0 || self.made.is_some() || self.operation.is_some() || ts.has_missing() {
+        if rows == 0 || self.made.is_some() || self.events.is_some() || self.operation.is_some() || ts.has_missing() {
             return None;
         }
         let ts = ts.values();
@@ -37,8 +37,14 @@ impl Columns<'_> {
         }
         let ordinal = writer.ordinal();
         let text = target.batch.text_mut();
-        let sources = present_keys(&self.source, rows, text)?;
-        let targets = present_keys(&self.target, rows, text)?;
+        let ends = match &self.ends {
+            Some([sources, targets]) => {
+                let sources = present_keys(sources, rows, text)?;
+                let targets = present_keys(targets, rows, text)?;
+                sources.into_iter().zip(targets).map(|(source, target)| [source, target]).collect()
+            }
+            None => vec![[Key::EMPTY; 2]; rows],
+        };
         let ids = match &self.id {
             None => (0..rows as u64).map(|row| text.insert_id(IdRef::Made(ordinal + row))).collect(),
             Some(_) => ids(self.id.as_ref()?, rows, ordinal, text)?,
@@ -67,7 +73,7 @@ impl Columns<'_> {
             ordinal,
             line: ordinal + 1,
             ts: ts.to_vec(),
-            ends: sources.into_iter().zip(targets).map(|(source, target)| [source, target]).collect(),
+            ends,
             labels: source_labels.into_iter().zip(labels).zip(target_labels).map(|((s, l), t)| [s, l, t]).collect(),
             ids,
             attributes,

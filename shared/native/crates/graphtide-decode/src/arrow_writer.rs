@@ -1,8 +1,9 @@
 //! Batches of records as Arrow IPC streams, which [`ArrowDecoder`](crate::ArrowDecoder) reads back as they were.
 //!
 //! Columns `ts`, `src`, `dst`, `id` and the three labels come first, `op` only where some record is a deletion, [`MADE`] only where
-//! some id was made: its text is the same as that of one that was given. Then come the attributes that some record has. A column of attributes has the type its values agree on; where they do not agree it holds
-//! texts of JSON, and the metadata of its field say so. An attribute whose name is a column's is left out: readers could not
+//! some id was made: its text is the same as that of one that was given; and [`EVENT`] only where some record is an event, whose ends
+//! are empty. Then come the attributes that some record has. A column of attributes has the type its values agree on; where they
+//! do not agree it holds texts of JSON, and the metadata of its field say so. An attribute whose name is a column's is left out: readers could not
 //! tell the two apart. Cost: one pass a column.
 
 use std::collections::HashMap;
@@ -24,6 +25,9 @@ pub const ENCODING: &str = "graphtide.encoding";
 
 /// Column that says which ids were made because the record had none.
 pub const MADE: &str = "graphtide.made";
+
+/// Column that says which records are events, where some are.
+pub const EVENT: &str = "graphtide.event";
 
 /// Values are texts of JSON.
 pub const JSON: &str = "json";
@@ -56,11 +60,14 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) ->
         let array = operations(batch)?;
         add(given(Column::Operation, &array), array);
     }
-    if let Some(array) = made(batch) {
-        add(field(MADE, &array).with_nullable(false), array);
+    for (name, is_so) in [(MADE, made(batch)), (EVENT, events(batch))] {
+        if let Some(array) = is_so {
+            add(field(name, &array).with_nullable(false), array);
+        }
     }
     for (place, name) in attributes.iter().enumerate() {
-        if name == MADE || Column::ALL.iter().any(|column| column.name() == name) {
+        let is_column = Column::ALL.iter().any(|column| *column != Column::Type && column.name() == name);
+        if is_column || [MADE, EVENT].contains(&name.as_str()) {
             continue;
         }
         match attribute(batch, place) {
@@ -122,6 +129,11 @@ fn operations(batch: &EdgeBatch) -> Result<ArrayRef, ArrowError> {
 fn made(batch: &EdgeBatch) -> Option<ArrayRef> {
     let made: BooleanArray = (0..batch.len()).map(|row| Some(batch.id(row).is_made())).collect();
     (made.true_count() > 0).then(|| Arc::new(made) as ArrayRef)
+}
+
+fn events(batch: &EdgeBatch) -> Option<ArrayRef> {
+    let events: BooleanArray = (0..batch.len()).map(|row| Some(batch.is_event(row))).collect();
+    (events.true_count() > 0).then(|| Arc::new(events) as ArrayRef)
 }
 
 /// What the values of an attribute are, as far as they were looked at.

@@ -1,6 +1,9 @@
-//! A column that every record has.
+//! A column that has a meaning in every stream.
 
 /// A column with a meaning; every other column of a stream is an attribute.
+///
+/// A record is an edge, with two ends and a label, or an event, with a type. Where there is any of the former, `type` is an
+/// attribute like others; where there is none, a record with a type is an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// Event time.
@@ -19,22 +22,36 @@ pub enum Column {
     Id,
     /// Insertion or deletion.
     Operation,
+    /// Type of the event.
+    Type,
 }
 
 impl Column {
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
+
+    /// What makes a record an edge.
+    pub(crate) const OF_EDGES: [Self; 3] = [Self::Source, Self::Target, Self::Label];
 
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::Ts, Self::Source, Self::Target, Self::Label, Self::SourceLabel, Self::TargetLabel, Self::Id, Self::Operation];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Ts,
+        Self::Source,
+        Self::Target,
+        Self::Label,
+        Self::SourceLabel,
+        Self::TargetLabel,
+        Self::Id,
+        Self::Operation,
+        Self::Type,
+    ];
 
     /// What a stream calls it unless a mapping says otherwise.
     pub fn name(self) -> &'static str {
-        ["ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"][self as usize]
+        ["ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", "type"][self as usize]
     }
 
-    /// Whether a stream cannot do without.
+    /// Whether an edge cannot do without.
     pub fn is_required(self) -> bool {
         matches!(self, Self::Ts | Self::Source | Self::Target | Self::Label)
     }

@@ -1,8 +1,8 @@
-//! What a stream calls the columns that every record has, and where in a header they are.
+//! What a stream calls the columns that have a meaning, and where in a header they are.
 
 use crate::column::Column;
 use crate::error::DecodeError;
-use crate::suggest::similar;
+use crate::suggest::{names_ends, similar};
 
 /// What a stream calls its columns.
 #[derive(Clone, Debug)]
@@ -24,6 +24,11 @@ impl ColumnNames {
                 return Err(DecodeError::UnknownColumn { name: canonical, known });
             };
             names.0[column as usize] = actual;
+        }
+        // Whatever else a stream calls `type` is that, and no type of events.
+        let of_events = Column::Type as usize;
+        if names.0[of_events] == Column::Type.name() && names.0[..of_events].contains(&names.0[of_events]) {
+            names.0[of_events].clear();
         }
         for (position, name) in names.0.iter().enumerate() {
             if let Some(first) = names.0[..position].iter().position(|other| other == name) {
@@ -48,8 +53,10 @@ impl ColumnNames {
 /// Where the wanted columns are in a header.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
-    /// Place of each [`Column`].
+    /// Place of each [`Column`]; that of a label is the type's where records are events.
     pub(crate) columns: [Option<usize>; Column::COUNT],
+    /// Whether records are events: they have no ends.
+    pub(crate) is_events: bool,
     /// Place of each attribute; an attribute that the stream does not have is missing in every record.
     pub(crate) attributes: Vec<Option<usize>>,
 }
@@ -58,9 +65,18 @@ impl Layout {
     /// Finds the wanted columns in a header.
     pub(crate) fn resolve(names: &ColumnNames, attributes: &[String], header: &[String]) -> Result<Self, DecodeError> {
         let mut layout = Self::default();
+        let kind = locate(names.get(Column::Type), header)?;
+        let is_edge = Column::OF_EDGES.iter().any(|column| header.iter().any(|name| name == names.get(*column)));
+        layout.is_events = kind.is_some() && !is_edge && !names_ends(header);
         for column in Column::ALL {
-            let place = locate(names.get(column), header)?;
-            if place.is_none() && column.is_required() {
+            let place = match column {
+                Column::Type => None,
+                Column::Label if layout.is_events => kind,
+                Column::SourceLabel | Column::TargetLabel if layout.is_events => None,
+                column => locate(names.get(column), header)?,
+            };
+            let is_needed = column.is_required() && !(layout.is_events && Column::OF_EDGES.contains(&column));
+            if place.is_none() && is_needed {
                 return Err(missing(column, names.get(column), header));
             }
             layout.columns[column as usize] = place;
@@ -118,6 +134,7 @@ mod tests {
     #[test]
     fn a_missing_column_is_named_with_those_there_are_and_the_likely_one() {
         let names = ColumnNames::default();
+        assert_eq!(refused(&names, "type,label,src"), "no column \"ts\"; the columns are \"type\", \"label\", \"src\"");
         assert_eq!(
             refused(&names, "ts,source,dst,label"),
             "no column \"src\"; the columns are \"ts\", \"source\", \"dst\", \"label\"; did you mean \"source\"?"
@@ -127,6 +144,27 @@ mod tests {
             "no column \"ts\"; the columns are \"ts;src;dst;label\"; the delimiter looks like a semicolon"
         );
         assert_eq!(refused(&names, "ts,src,dst,label,src"), "column \"src\" occurs twice");
+    }
+
+    #[test]
+    fn a_header_with_a_type_and_without_ends_and_label_is_one_of_events() {
+        let place = |names: &ColumnNames, columns: &str| {
+            let layout = Layout::resolve(names, &["type".to_owned()], &header(columns)).ok();
+            layout.map(|layout| (layout.is_events, layout.get(Column::Label), layout.get(Column::Source), layout.attributes))
+        };
+        let names = ColumnNames::default();
+        assert_eq!(place(&names, "ts,type,speed"), Some((true, Some(1), None, vec![Some(1)])));
+        assert_eq!(place(&names, "ts,src,dst,label,type"), Some((false, Some(3), Some(1), vec![Some(4)])));
+        assert_eq!(place(&names, "ts,src,type"), None);
+        assert_eq!(
+            refused(&names, "ts,source,target,type"),
+            "no column \"src\"; the columns are \"ts\", \"source\", \"target\", \"type\"; did you mean \"source\"?"
+        );
+        let map = |canonical: &str, actual: &str| ColumnNames::new([(canonical.to_owned(), actual.to_owned())]);
+        let events = map("type", "kind").ok().and_then(|names| place(&names, "kind,ts"));
+        assert_eq!(events, Some((true, Some(0), None, vec![None])));
+        let edges = map("label", "type").ok().and_then(|names| place(&names, "ts,src,dst,type"));
+        assert_eq!(edges, Some((false, Some(3), Some(1), vec![Some(3)])));
     }
 
     #[test]

@@ -258,6 +258,7 @@ fn write(
     let key = |column: Column| text(column).map(KeyRef::parse);
     let label = |column: Column| text(column).map(Label::Text);
     let draft = Draft {
+        is_event: layout.is_events,
         ts: parse_ts(text(Column::Ts).unwrap_or_default())?,
         source: key(Column::Source),
         target: key(Column::Target),

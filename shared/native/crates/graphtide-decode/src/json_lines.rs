@@ -1,7 +1,7 @@
 //! JSON Lines: one object a line, in any order of keys.
 //!
 //! `ts` is an integer; `src`, `dst` and `id` are texts or integers, so that `5` and `"5"` name one vertex; labels and `op` are
-//! texts. Every other key is an attribute, and so are the members of an object `attributes`; a list or an object as the value
+//! texts. A record with a `type`, a text, and without `src`, `dst` and `label` is an event. Every other key is an attribute, and so are the members of an object `attributes`; a list or an object as the value
 //! of an attribute is missing, and is counted as [`Unfit`]. null is missing everywhere. Cost: one pass over each line; no tree
 //! is built.
 
@@ -47,6 +47,14 @@ struct Seen {
     unfit: Vec<Unfit>,
 }
 
+impl Seen {
+    fn discover(&mut self, name: &str) {
+        if self.others.len() < MAX_DISCOVERED && !self.others.iter().any(|other| *other == name) {
+            self.others.push(name.to_owned());
+        }
+    }
+}
+
 /// Attributes that are discovered at most: a stream that invents names without end must not fill memory.
 const MAX_DISCOVERED: usize = 256;
 
@@ -85,7 +93,9 @@ impl JsonLinesDecoder {
                 Piece::Record { line, bytes, .. } => {
                     let result = parse(keys, bytes)
                         .and_then(|fields| judged(fields, declared, &attributes.names))
-                        .and_then(|fields| write(writer, &mut target, seen, attributes.wanted(), line, &fields, bytes))
+                        .and_then(|fields| {
+                            write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), line, &fields, bytes)
+                        })
                         .map_err(|error| as_written(error, ts, bytes));
                     (line, bytes, result)
                 }
@@ -211,7 +221,7 @@ fn refuse_json(error: &serde_json::Error) -> RowError {
 fn write(
     writer: &mut Writer,
     target: &mut Target<'_>,
-    seen: &mut Seen,
+    (seen, kind): (&mut Seen, Option<&str>),
     attributes: &[String],
     line: u64,
     fields: &Fields<'_>,
@@ -219,11 +229,14 @@ fn write(
 ) -> Result<(), RowError> {
     let mut buffers = [itoa::Buffer::new(); 3];
     let [source, destination, id] = &mut buffers;
+    let is_event = is_event(fields);
+    let label = if is_event { Column::Type } else { Column::Label };
     let draft = Draft {
+        is_event,
         ts: parse_ts(fields.get(Column::Ts))?,
         source: parse_key(fields.get(Column::Source), Column::Source, source)?,
         target: parse_key(fields.get(Column::Target), Column::Target, destination)?,
-        label: parse_text(fields.get(Column::Label), Column::Label)?.map(Label::Text),
+        label: parse_text(fields.get(label), label)?.map(Label::Text),
         source_label: parse_text(fields.get(Column::SourceLabel), Column::SourceLabel)?.map(Label::Text),
         target_label: parse_text(fields.get(Column::TargetLabel), Column::TargetLabel)?.map(Label::Text),
         id: parse_key(fields.get(Column::Id), Column::Id, id)?.map(IdRef::Given),
@@ -245,11 +258,19 @@ fn write(
         count_unfit(&mut seen.unfit, attributes, line, fields);
     }
     for name in &fields.others {
-        if seen.others.len() < MAX_DISCOVERED && !seen.others.iter().any(|other| **other == **name) {
-            seen.others.push(name.to_string());
-        }
+        seen.discover(name);
+    }
+    if let Some(kind) = kind.filter(|_| !is_event && !matches!(fields.get(Column::Type), Scalar::Null | Scalar::Nested)) {
+        seen.discover(kind);
     }
     Ok(())
+}
+
+/// Whether a record is an event: it has a type, and nothing that makes an edge.
+#[inline]
+fn is_event(fields: &Fields<'_>) -> bool {
+    let is_missing = |column: &Column| *fields.get(*column) == Scalar::Null;
+    !is_missing(&Column::Type) && Column::OF_EDGES.iter().all(is_missing)
 }
 
 #[cold]

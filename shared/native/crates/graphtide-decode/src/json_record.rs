@@ -93,13 +93,21 @@ pub(crate) struct Keys {
     attributes: usize,
     /// Whether names of other attributes are wanted.
     discover: bool,
+    /// What a type of events is called, where that is to be discovered as an attribute of edges.
+    kind: Option<Box<str>>,
 }
 
 impl Keys {
     pub(crate) fn new(names: &ColumnNames, attributes: &[String], discover: bool) -> Self {
-        let mut keys = Self { keys: Vec::new(), next: Vec::new(), attributes: attributes.len(), discover };
+        let kind = names.get(Column::Type);
+        let is_wanted = discover && !kind.is_empty() && !attributes.iter().any(|name| name == kind);
+        let kind = is_wanted.then(|| kind.into());
+        let mut keys = Self { keys: Vec::new(), next: Vec::new(), attributes: attributes.len(), discover, kind };
         for column in Column::ALL {
-            keys.meaning(names.get(column)).column = Some(column);
+            // A type of events that something else is called has no name.
+            if !names.get(column).is_empty() {
+                keys.meaning(names.get(column)).column = Some(column);
+            }
         }
         for (place, name) in attributes.iter().enumerate() {
             keys.meaning(name).attribute = Some(place);
@@ -115,6 +123,11 @@ impl Keys {
     pub(crate) fn no_fields<'t>(&self) -> Fields<'t> {
         let attributes = smallvec![Scalar::Null; self.attributes];
         Fields { columns: Default::default(), attributes, others: Vec::new(), attributes_fit: true }
+    }
+
+    /// The name that a type of events is discovered by, where a record that has one is an edge.
+    pub(crate) fn kind(&self) -> Option<&str> {
+        self.kind.as_deref()
     }
 
     fn meaning(&mut self, name: &str) -> &mut Meaning {
@@ -274,6 +287,9 @@ impl<'t> Visitor<'t> for NestedSeed<'_, '_, 't> {
                     self.fields.keep(Meaning { column: None, ..meaning }, value);
                 }
                 Key::Other(name) => self.fields.discover(name, &map.next_value_seed(ScalarSeed)?),
+                Key::Known(Meaning { column: Some(Column::Type), .. }) if let Some(kind) = &self.keys.kind => {
+                    self.fields.discover(kind.clone(), &map.next_value_seed(ScalarSeed)?);
+                }
                 Key::Known(_) | Key::Unwanted => _ = map.next_value::<IgnoredAny>()?,
             }
         }

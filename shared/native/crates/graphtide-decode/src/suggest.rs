@@ -15,6 +15,13 @@ pub(crate) fn similar<'a>(column: Column, wanted: &str, available: &'a [String])
     same.or_else(alias).or_else(close).map(String::as_str)
 }
 
+/// Whether columns look as if they were the ends of edges, under other names than those that are read.
+pub(crate) fn names_ends(available: &[String]) -> bool {
+    let begins =
+        |with: &[&str]| available.iter().any(|name| with.iter().any(|word| name.trim().to_lowercase().starts_with(word)));
+    begins(&["src", "source"]) && begins(&["dst", "dest", "target"])
+}
+
 fn aliases(column: Column) -> &'static [&'static str] {
     match column {
         Column::Ts => &["timestamp", "time", "event_time", "datetime", "date", "t"],
@@ -25,6 +32,7 @@ fn aliases(column: Column) -> &'static [&'static str] {
         Column::TargetLabel => &["dst_type", "target_label", "target_type"],
         Column::Id => &["edge_id", "uuid"],
         Column::Operation => &["operation", "action"],
+        Column::Type => &["event_type", "event", "kind"],
     }
 }
 

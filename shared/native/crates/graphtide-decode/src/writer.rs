@@ -1,7 +1,7 @@
 //! What all decoders do with a record once its fields are apart: check it, number it, put it into the batch or aside.
 //!
 //! Invariant: every record, good or bad, advances the ordinal by one; a record in the batch has a source, a target and a label,
-//! or is a deletion with an id; none of its texts is longer than a batch can hold.
+//! or is an event with a label alone, its type, or a deletion with an id; none of its texts is longer than a batch can hold.
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, Row};
@@ -26,6 +26,8 @@ pub(crate) enum Label<'a> {
 /// A record whose fields are apart but not judged; None is a missing field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft<'a> {
+    /// Whether it is an event, whose label is its type: then it has no ends.
+    pub(crate) is_event: bool,
     pub(crate) ts: Time,
     pub(crate) source: Option<KeyRef<'a>>,
     pub(crate) target: Option<KeyRef<'a>>,
@@ -111,15 +113,17 @@ impl Writer {
             return Err(RowError::future(draft.ts, self.latest));
         }
         let operation = parse_operation(draft.operation)?;
-        let id = draft.id.filter(|id| *id != IdRef::Given(KeyRef::Text("")));
+        let id = draft.id.filter(|id| *id != IdRef::Given(KeyRef::ABSENT));
         let (source, target_key, label) = match operation {
+            Operation::Insert if draft.is_event => (KeyRef::ABSENT, KeyRef::ABSENT, present_label(draft.label, Column::Type)?),
             Operation::Insert => {
-                (present(draft.source, Column::Source)?, present(draft.target, Column::Target)?, present_label(draft.label)?)
+                let label = |label| present_label(label, Column::Label);
+                (present(draft.source, Column::Source)?, present(draft.target, Column::Target)?, label(draft.label)?)
             }
             Operation::Delete if id.is_none_or(IdRef::is_made) => return Err(RowError::DeleteWithoutId),
             Operation::Delete => {
-                let empty = KeyRef::Text("");
-                (draft.source.unwrap_or(empty), draft.target.unwrap_or(empty), draft.label.unwrap_or(NO_LABEL))
+                let end = |key: Option<_>| key.unwrap_or(KeyRef::ABSENT);
+                (end(draft.source), end(draft.target), draft.label.unwrap_or(NO_LABEL))
             }
         };
         let (ordinal, keep_raw) = (self.ordinal, self.keep_raw);
@@ -141,8 +145,8 @@ impl Writer {
             source,
             target: target_key,
             label: symbol(label),
-            source_label: symbol(draft.source_label.unwrap_or(NO_LABEL)),
-            target_label: symbol(draft.target_label.unwrap_or(NO_LABEL)),
+            source_label: symbol(draft.source_label.filter(|_| !draft.is_event).unwrap_or(NO_LABEL)),
+            target_label: symbol(draft.target_label.filter(|_| !draft.is_event).unwrap_or(NO_LABEL)),
             id,
             raw: if keep_raw { raw } else { b"" },
         };
@@ -179,8 +183,8 @@ fn present(key: Option<KeyRef<'_>>, column: Column) -> Result<KeyRef<'_>, RowErr
 }
 
 #[inline]
-fn present_label(label: Option<Label<'_>>) -> Result<Label<'_>, RowError> {
-    let column = Column::Label.name();
+fn present_label(label: Option<Label<'_>>, column: Column) -> Result<Label<'_>, RowError> {
+    let column = column.name();
     match label {
         None => Err(RowError::Missing { column }),
         Some(Label::Text("") | Label::Known(Symbol::ABSENT)) => Err(RowError::Empty { column }),

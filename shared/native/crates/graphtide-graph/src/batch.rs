@@ -5,6 +5,8 @@
 
 pub mod block;
 
+use std::ops::Range;
+
 use crate::Time;
 use crate::key::{IdRef, Key, KeyRef, TextArena};
 use crate::symbol::Symbol;
@@ -13,9 +15,9 @@ use crate::value::{Value, ValueRef};
 /// What a record does to the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Adds an edge.
+    /// Adds an edge, or says that an event happened.
     Insert,
-    /// Retracts the edge of that id.
+    /// Retracts the edge, or the event, of that id.
     Delete,
 }
 
@@ -30,11 +32,11 @@ pub struct Row<'a> {
     pub ts: Time,
     /// Insertion or deletion.
     pub operation: Operation,
-    /// Source vertex; anything in a deletion.
+    /// Source vertex; anything in a deletion, [`KeyRef::ABSENT`] in an event.
     pub source: KeyRef<'a>,
-    /// Target vertex; anything in a deletion.
+    /// Target vertex; likewise.
     pub target: KeyRef<'a>,
-    /// Label of the edge.
+    /// Label of the edge, or type of the event.
     pub label: Symbol,
     /// Label of the source.
     pub source_label: Symbol,
@@ -269,6 +271,23 @@ impl EdgeBatch {
     #[inline]
     pub fn target(&self, index: usize) -> KeyRef<'_> {
         self.text.get(self.ends[index][1])
+    }
+
+    /// Whether a record adds an edge.
+    #[inline]
+    pub fn is_edge(&self, index: usize) -> bool {
+        self.operations[index] == Operation::Insert && !self.source(index).is_empty()
+    }
+
+    /// Whether a record is an event: it adds something that has no ends.
+    #[inline]
+    pub fn is_event(&self, index: usize) -> bool {
+        self.operations[index] == Operation::Insert && self.source(index).is_empty()
+    }
+
+    /// How many edges the records of a range add.
+    pub fn edges(&self, range: Range<usize>) -> u64 {
+        range.map(|index| u64::from(self.is_edge(index))).sum()
     }
 
     /// Id of a record.

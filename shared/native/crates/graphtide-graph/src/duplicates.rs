@@ -48,7 +48,7 @@ pub struct Duplicates<S = FxBuildHasher> {
     /// The window of edges; 0 is none.
     edges: u64,
     now: Time,
-    /// Insertions let through, with an id or without; those of `passed` by number, if a window counts edges.
+    /// Edges let through, with an id or without; those of `passed` by number, if a window counts edges.
     counted: u64,
     counted_with: VecDeque<u64>,
     /// The ids let through, in order of time; those released since are still there.
@@ -125,8 +125,8 @@ impl<S: BuildHasher> Duplicates<S> {
                 && !self.passes(id, tag, batch.operations()[row])
             {
                 repeated.push(row);
-            } else if batch.operations()[row] == Operation::Insert {
-                self.counted += 1;
+            } else {
+                self.counted += u64::from(batch.is_edge(row));
             }
         }
         self.expire();

@@ -29,6 +29,9 @@ pub enum IdRef<'a> {
 pub const MADE_LIMIT: u64 = 1 << 62;
 
 impl<'a> KeyRef<'a> {
+    /// The end of a record that has none: no vertex is called so.
+    pub const ABSENT: KeyRef<'static> = KeyRef::Text("");
+
     /// Reads a text as a key.
     #[inline]
     pub fn parse(text: &'a str) -> Self {

@@ -68,8 +68,8 @@ impl PyEdgeBatch {
     }
 
     #[getter]
-    fn insertions(&self) -> usize {
-        self.inner.operations().iter().filter(|&&operation| operation == Operation::Insert).count()
+    fn edges(&self) -> u64 {
+        self.inner.edges(0..self.inner.len())
     }
 
     #[getter]
@@ -115,7 +115,7 @@ impl PyEdgeBatch {
         let mut number = first;
         let numbered = |row: usize| {
             let own = number;
-            number += u64::from(inner.operations()[row] == Operation::Insert);
+            number += u64::from(inner.is_edge(row));
             (row, own)
         };
         self.with(py.detach(|| inner.renumbered((0..inner.len()).map(numbered))))

@@ -412,7 +412,7 @@ class StreamPass:
         self.position = position
         if len(batch):
             self.newest, self.passed = batch.last_ts, None
-            self.number = None if self.number is None else self.number + batch.insertions
+            self.number = None if self.number is None else self.number + batch.edges
 
 
 def _extended(attributes: Sequence[str], assignments: Sequence[Assignment]) -> tuple[str, ...]:

@@ -103,7 +103,7 @@ class Packing:
         packed, number = 0, stretch.number
         parts = [part for joined in _joined(stretch.batches) for part in self._parts(joined)]
         for left, (part, body) in zip(reversed(range(len(parts))), parts, strict=True):
-            first, number = number, number + part.insertions
+            first, number = number, number + part.edges
             if len(body) > self.most_bytes:
                 too_large.append(part.raw_text(1).strip(b"\n"))
                 continue

@@ -38,6 +38,8 @@ MAX_AHEAD_SECONDS: Final = 300.0
 """How far ahead of the clock an edge may be where nobody says otherwise: clocks of senders differ by less."""
 
 _COLUMNS: Final = frozenset({"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"})
+_OF_EDGES: Final = frozenset({"src", "dst", "label"})
+_TYPE: Final = "type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,9 @@ class RawDecoder:
         # A header has to be read to know its names; a decoder that is asked for none reads it.
         header = CsvDecoder(self._symbols, [], {})
         header.decode(_header(origin))
-        self._learn(header.columns() or [])
+        names = header.columns() or []
+        # Of events it is the type; of edges, an attribute.
+        self._learn(names if _OF_EDGES & set(names) else [name for name in names if name != _TYPE])
         decoder = CsvDecoder(self._symbols, self._attributes, {}, types=types, keep_raw=True, substitutes=True)
         decoder.decode(_header(origin))
         return decoder

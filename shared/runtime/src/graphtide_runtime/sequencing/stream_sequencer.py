@@ -490,7 +490,7 @@ class StreamSequencer:
             stretch = self._output.stretches[-1]
             stretch.number = stretch.number if stretch.batches else self._numbered
             stretch.batches.append(kept)
-            self._numbered += kept.insertions
+            self._numbered += kept.edges
             self._output.edges += len(kept)
 
 

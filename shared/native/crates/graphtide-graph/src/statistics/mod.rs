@@ -19,6 +19,7 @@ use std::ops::Range;
 
 use crate::Time;
 use crate::batch::{EdgeBatch, Operation};
+use crate::key::IdRef;
 use crate::store::StoredEdge;
 use crate::vertex::{Vertex, VertexTable};
 
@@ -217,7 +218,7 @@ impl Statistics {
 
     #[cold]
     fn close(&mut self, closed: &mut Vec<Snapshot>) {
-        if self.out_degrees.moments().sum == 0 {
+        if self.types.iter().next().is_none() {
             return;
         }
         closed.push(self.snapshot());
@@ -239,6 +240,10 @@ impl Statistics {
     fn insert(&mut self, batch: &EdgeBatch, row: usize, ts: Time, class: u32) {
         let [source_label, label, target_label] = batch.labels()[row];
         let code = self.types.add(EdgeType { source_label, label, target_label, class });
+        if batch.is_event(row) {
+            self.keep(ts, code, (Vertex::NONE, Vertex::NONE), batch.id(row));
+            return;
+        }
         let source = self.names.acquire(batch.source(row));
         let target = self.names.acquire(batch.target(row));
         let needed = source.0.max(target.0) as usize + 1;
@@ -261,8 +266,14 @@ impl Statistics {
                 paths.add(&mut self.vertices[target.0 as usize].ends, in_end);
             }
         }
+        self.keep(ts, code, (source, target), batch.id(row));
+    }
+
+    /// Remembers what is to leave the window again.
+    #[inline]
+    fn keep(&mut self, ts: Time, code: Code, ends: (Vertex, Vertex), id: IdRef<'_>) {
         if let Some(live) = &mut self.live {
-            live.push(ts, code, (source, target), batch.id(row));
+            live.push(ts, code, ends, id);
         } else {
             self.bounds = Some((self.bounds.map_or(ts, |(first, _)| first), ts));
         }
@@ -270,6 +281,10 @@ impl Statistics {
 
     #[inline]
     fn remove(&mut self, edge: &StoredEdge) {
+        if edge.source == Vertex::NONE {
+            self.types.remove(edge.class);
+            return;
+        }
         let (Vertex(source), Vertex(target)) = (edge.source, edge.target);
         let out_degree = &mut self.vertices[source as usize].out_degree;
         self.out_degrees.shrink(*out_degree);

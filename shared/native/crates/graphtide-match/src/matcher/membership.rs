@@ -495,7 +495,7 @@ fn recent(batches: &[&EdgeBatch], is_alive: impl Fn(&EdgeBatch, usize) -> bool) 
             if let Some(place) = places.remove(&id) {
                 recent[place].2 = false;
             }
-        } else if is_alive(batches[which], row) {
+        } else if batches[which].is_edge(row) && is_alive(batches[which], row) {
             if deletes && !id.is_made() {
                 places.insert(id, recent.len());
             }

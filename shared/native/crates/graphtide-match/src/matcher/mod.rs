@@ -148,8 +148,8 @@ pub struct Matcher {
     now: Time,
     /// No record before this time follows; the least time where nobody said so.
     passed: Time,
-    /// Records that were deletions.
-    deleting: u64,
+    /// Records that added no edge.
+    edgeless: u64,
     /// Edges of the stream that came before, or were left out, and are among the edges that windows count.
     elsewhere: i64,
     swept: Now,
@@ -202,7 +202,7 @@ impl Matcher {
             rows: Rows::default(),
             now: Time::MIN,
             passed: Time::MIN,
-            deleting: 0,
+            edgeless: 0,
             elsewhere: 0,
             swept: Now::uncounted(Time::MIN),
             live: 0,
@@ -344,9 +344,13 @@ impl Matcher {
             self.tell_expiry_before(batch, row, meter);
         }
         if batch.operations()[row] == Operation::Delete {
-            self.deleting += 1;
+            self.edgeless += 1;
             self.select(row);
             self.delete(batch.id(row), ts, out, meter);
+            return Next::Record;
+        }
+        if batch.is_event(row) {
+            self.edgeless += 1;
             return Next::Record;
         }
         if TRACED {
@@ -588,15 +592,14 @@ impl Matcher {
     /// What both clocks show, once a record is taken.
     #[inline]
     fn now(&self) -> Now {
-        Now { ts: self.now, edges: (self.totals.records - self.deleting).cast_signed().saturating_add(self.elsewhere) }
+        Now { ts: self.now, edges: (self.totals.records - self.edgeless).cast_signed().saturating_add(self.elsewhere) }
     }
 
     /// Lets patterns tell what follows from a record's place in the stream alone.
     #[cold]
     fn tell_expiry_before(&mut self, batch: &EdgeBatch, row: usize, meter: &mut Meter<'_>) {
         let Now { ts, edges } = self.now();
-        let is_deletion = batch.operations()[row] == Operation::Delete;
-        self.tell_expiry(Now { ts, edges: edges - i64::from(is_deletion) }, meter);
+        self.tell_expiry(Now { ts, edges: edges - i64::from(!batch.is_edge(row)) }, meter);
     }
 
     /// Lets patterns tell what follows from the time alone, or from how many edges came.

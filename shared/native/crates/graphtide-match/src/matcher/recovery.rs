@@ -9,7 +9,7 @@ use graphtide_engine::ids::{PatternId, UnitId};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::replay::Frontier;
 use graphtide_graph::Time;
-use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::Now;
 
 use super::allowances::{Bounded, SAVED};
@@ -19,12 +19,10 @@ impl Matcher {
     /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges that
     /// some query edge could be, and deletions. Their ordinals are how many edges had come before.
     pub fn selected(&self, batch: &EdgeBatch) -> EdgeBatch {
-        let insertions = batch.operations().iter().filter(|&&operation| operation == Operation::Insert).count();
-        let mut number = self.now().edges.cast_unsigned().wrapping_sub(insertions as u64);
+        let mut number = self.now().edges.cast_unsigned().wrapping_sub(batch.edges(0..batch.len()));
         let mut row = 0;
         batch.renumbered(self.selected.iter().map(|&place| {
-            let between = &batch.operations()[row..place as usize];
-            number = number.wrapping_add(between.iter().filter(|&&operation| operation == Operation::Insert).count() as u64);
+            number = number.wrapping_add(batch.edges(row..place as usize));
             row = place as usize;
             (row, number)
         }))
@@ -32,7 +30,7 @@ impl Matcher {
 
     /// Takes it that so many edges of the stream came before the next record, deletions not counted.
     pub fn count_from(&mut self, number: u64) {
-        self.elsewhere = number.cast_signed().saturating_sub((self.totals.records - self.deleting).cast_signed());
+        self.elsewhere = number.cast_signed().saturating_sub((self.totals.records - self.edgeless).cast_signed());
     }
 
     /// Lets a pattern wait for [`Self::begin`]: what it finds until then counts for nothing. Call it before it takes anything.
