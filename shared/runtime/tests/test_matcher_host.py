@@ -84,7 +84,7 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
 @pytest.mark.parametrize("family", ["isomorphism", "simulation"])
 @pytest.mark.parametrize("deletions", [True, False])
 @pytest.mark.parametrize("is_slow", [True, False])
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 5)
 @given(seed=st.integers(0, 2**32))
 def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
     *, family: str, deletions: bool, is_slow: bool, seed: int

@@ -165,7 +165,7 @@ def one_at_a_time() -> Iterator[None]:
 @pytest.mark.parametrize("family", ["isomorphism", "simulation"])
 @pytest.mark.parametrize("deletions", [True, False])
 @pytest.mark.parametrize("is_slow", [True, False])
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 5)
 @given(seed=st.integers(0, 2**32))
 def test_plans_move_to_and_fro_and_each_match_is_reported_once_whenever_a_host_is_killed(
     *, family: str, deletions: bool, is_slow: bool, seed: int
