@@ -41,6 +41,9 @@ class Native:
     def push(self, edges: Sequence[Edge], classes: Sequence[int] | None = None) -> list[StatisticsSnapshot]:
         return self.statistics.push(self.batch(edges), classes)
 
+    def push_lines(self, lines: bytes) -> list[StatisticsSnapshot]:
+        return self.statistics.push(self._decoder.decode(lines))
+
 
 def insert(ts: int, source: str, target: str, label: str, name: str = "") -> Edge:
     return Edge(EdgeId(name or f"e{ts}"), EventTime(ts), VertexId(source), VertexId(target), label)
@@ -193,7 +196,7 @@ def test_events_count_by_their_types_and_have_no_ends(*, deletions: bool) -> Non
     native = Native(3, deletions=deletions)
     found: list[dict[EdgeType, int]] = []
     for line in (*EVENTS.splitlines(keepends=True), b'{"ts":5,"id":"r","op":"delete"}\n', b'{"ts":9,"type":"other"}\n'):
-        native.statistics.push(native._decoder.decode(line))
+        native.push_lines(line)
         snapshot = native.statistics.snapshot()
         found.append(dict(snapshot.types))
         assert (snapshot.vertices, snapshot.out_degrees.total) == ((2, 1) if OF_X in snapshot.types else (0, 0))
@@ -202,5 +205,5 @@ def test_events_count_by_their_types_and_have_no_ends(*, deletions: bool) -> Non
 
 def test_a_tumbling_window_of_events_alone_leaves_a_snapshot() -> None:
     native = Native(10, tumbling=True)
-    closed = native.statistics.push(native._decoder.decode(b'{"ts":1,"type":"reading"}\n{"ts":12,"type":"reading"}\n'))
+    closed = native.push_lines(b'{"ts":1,"type":"reading"}\n{"ts":12,"type":"reading"}\n')
     assert [dict(each.types) for each in closed] == [{EVENT: 1}]

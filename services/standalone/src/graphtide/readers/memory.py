@@ -169,7 +169,8 @@ class Lines:
         except (TypeError, ValueError, OverflowError, RecursionError):
             built = None
         if not isinstance(built, dict):
-            message = f"a {type(item).__name__} is no record: give an Edge, or a dictionary with the keys ts, src, dst, label, or ts, type"
+            keys = "ts, src, dst, label, or ts, type"
+            message = f"a {type(item).__name__} is no record: give an Edge, or a dictionary with the keys {keys}"
             raise ValueError(message)  # noqa: TRY004 - caught as what is wrong with a record, not with the call
         return built
 
