@@ -7,90 +7,81 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from graphtide_core.errors import InvalidPatternError
+from graphtide_core.arrangement import (
+    MAX_EVENTS,
+    Absent,
+    All,
+    Any,
+    Part,
+    QueryEvent,
+    Repeat,
+    Seq,
+    absences,
+    events,
+    looks_beyond_its_span,
+    positive_events,
+)
+from graphtide_core.event_rules import OF_EVENTS, refuse_unmatchable
 from graphtide_core.pattern import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from graphtide_core.ids import PatternName, StreamName
+    from graphtide_core.one_per import OnePer
     from graphtide_core.predicate import Expression
+    from graphtide_core.returns import Returns
     from graphtide_core.time import Duration, TimeUnit
 
-MAX_EVENTS: Final = 64
-"""Events a pattern may name: engines keep sets of them as one machine word."""
-
-OF_EVENTS: Final = (Report.ALL, Report.EXISTS)
-"""What may be reported of an event pattern."""
+__all__ = [
+    "MAX_EVENTS",
+    "OF_EVENTS",
+    "Absent",
+    "All",
+    "Any",
+    "EventPattern",
+    "Part",
+    "QueryEvent",
+    "Repeat",
+    "Selection",
+    "Seq",
+    "absences",
+    "events",
+    "positive_events",
+]
 
 
 class Selection(Enum):
     """Which events an iteration takes of those that it could."""
 
     ANY = "any"
-    """Skip till any match: every non-empty subset of them, in the order of time."""
+    """Skip till any match: every subset of them of the right size."""
 
     NEXT = "next"
-    """Skip till next match: from each start, those that follow, as many as may be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """How often an event is repeated; `most` None for as often as there are events."""
-
-    least: int
-    most: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueryEvent:
-    """An event of a type, or of any where `type` is None; with `repeat` a list of them."""
-
-    name: str
-    type: str | None = None
-    repeat: Repeat | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Seq:
-    """Each event of a part is no later than any of the next part; a NOT stands between those on its sides."""
-
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """All parts, in whatever order (`AND` in the language)."""
-
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Any:
-    """One of the parts; the first where the same events fill several (`OR` in the language)."""
-
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """No event that is one of these, between the bounds that its place gives it (`NOT` in the language)."""
-
-    events: tuple[QueryEvent, ...]
-
-
-Part = QueryEvent | Seq | All | Any | Absent
-"""A pattern, or a part of one."""
+    """Skip till next match: from each start, those that follow, as many as may be when the match is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventPattern:
     """Events in a given arrangement, predicates (all must be true), and the longest time from the first to the last.
 
-    A predicate that reads an event of a branch of `Any` holds where another branch was taken; one that reads an event of an
-    `Absent` says which events must not be. `partition` names attributes that all events of a match share.
+    Attributes:
+        name: of the pattern.
+        root: the arrangement.
+        within: longest time from the first to the last event of a match; closed.
+        stream: whose events.
+        predicates: all true. One that reads an event of a branch of `Any` holds where another branch was taken; one that reads
+            an event of an `Absent` says which events must not be, and may read events to come beside it; one that reads an
+            iteration outside an aggregate is true if it is for each of its events.
+        report: all matches, or for each event that completes some, their number and one of them.
+        is_distinct: of the matches that are made of the same events, one is reported: the first; of several at once that whose
+            events, in the order of the text, are the earliest in the stream.
+        one_per: of those, the first for each key in each interval of time.
+        selection: what iterations take.
+        partition: attributes that all events of a match share, those of an `Absent` too; who lacks one takes no part.
+        tells_timeouts: whether a `Seq` that began and did not end is reported once no match can come of it.
+        returns: what is told of a match beside its ids.
+        version: of the pattern.
     """
 
     name: PatternName
@@ -103,48 +94,35 @@ class EventPattern:
     partition: tuple[str, ...] = ()
     tells_timeouts: bool = False
     version: int = 1
+    is_distinct: bool = False
+    one_per: OnePer | None = None
+    returns: Returns | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no engine could match.
 
         Raises:
-            InvalidPatternError: no events or too many, a name twice.
+            InvalidPatternError: no events, too many or nested too deeply; a name twice or unknown; a NOT inside OR or without
+                a part beside it that is to come; a predicate over two NOTs or over two branches of an OR; an aggregate over
+                what is no iteration; no time; timeouts of what is no plain sequence; what cannot be reported.
         """
-        names = [event.name for event in events(self.root)]
-        if not positive_events(self.root):
-            message = "an event pattern needs at least one event that is to come"
-            raise InvalidPatternError(message)
-        if len(names) > MAX_EVENTS:
-            message = f"a pattern may name {MAX_EVENTS} events, this one names {len(names)}"
-            raise InvalidPatternError(message)
-        for name in names:
-            if names.count(name) > 1:
-                message = f"{name!r} names two events of the pattern"
-                raise InvalidPatternError(message)
+        refuse_unmatchable(self)
+
+    @property
+    def events(self) -> tuple[QueryEvent, ...]:
+        """All events that the pattern names, in the order of the text."""
+        return tuple(events(self.root))
+
+    @property
+    def has_absences(self) -> bool:
+        """Whether a match is told only once time has passed its bounds, since something must not come."""
+        return next(absences(self.root), None) is not None
 
     def reach(self, unit: TimeUnit) -> int:
-        """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach."""
-        return self.within.ticks(unit) // 1 + 1
+        """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach.
 
-
-def events(part: Part) -> Iterator[QueryEvent]:
-    """Yield the events of a part, those that must not come included, in the order of the text."""
-    match part:
-        case QueryEvent():
-            yield part
-        case Absent(absent):
-            yield from absent
-        case Seq(parts) | All(parts) | Any(parts):  # pragma: no branch - mypy knows that no case is left
-            for each in parts:
-                yield from events(each)
-
-
-def positive_events(part: Part) -> tuple[QueryEvent, ...]:
-    """Return the events of a part that are to come, in the order of the text."""
-    match part:
-        case QueryEvent():
-            return (part,)
-        case Absent():
-            return ()
-        case Seq(parts) | All(parts) | Any(parts):  # pragma: no branch - mypy knows that no case is left
-            return tuple(event for each in parts for event in positive_events(each))
+        That is T + 1 tick, but 2 T + 1 where a SEQ inside another part begins or ends with a NOT: that looks T beyond the
+        events of its SEQ, which themselves lie as far as T from the last or the first of the match.
+        """
+        ticks = self.within.ticks(unit) // 1
+        return (2 * ticks if any(looks_beyond_its_span(part) for part in self.root.parts) else ticks) + 1

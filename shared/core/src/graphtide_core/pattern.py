@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.order import TimingOrder
-from graphtide_core.predicate import attributes, renamed, variables
+from graphtide_core.predicate import aggregates, attributes, renamed, variables
 from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ class SubgraphPattern:
 
         Raises:
             InvalidPatternError: no edges or too many, a name twice, an unknown name, a disconnected graph, an empty window, a
-                report that its morphism does not have, under dual simulation a predicate over more than an edge and its ends.
+                report that its morphism does not have, an aggregate, under dual simulation a predicate over more than an edge
+                and its ends.
         """
         if not self.edges:
             message = "a pattern needs at least one edge"
@@ -150,6 +151,9 @@ class SubgraphPattern:
         if self.report not in self.morphism.reports:
             message = f"REPORT {self.report.value.upper()} is not for patterns UNDER {self.morphism.value.upper()}"
             raise InvalidPatternError(message)
+        for aggregate in (each for predicate in self.predicates for each in aggregates(predicate)):
+            message = f"{aggregate.function.value} is over the events of an iteration, and edges are not repeated"
+            raise InvalidPatternError(message, aggregate.operand.location, hint="iterations are for event patterns: SEQ(a:A+)")
         if not self.morphism.is_mapping:
             self._refuse_far_predicates()
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 RECORD_FIELDS: Final = frozenset({"ts", "id", "src", "dst", "label", "src_label", "dst_label"})
 """What is read of an edge's record itself."""
 
+EVENT_FIELDS: Final = frozenset({"ts", "id", "type"})
+"""What is read of an event's record itself; the ends and labels of an edge are attributes of the event that it is."""
+
 
 class Comparison(Enum):
     """How two values are compared."""
@@ -45,6 +48,28 @@ class Arithmetic(Enum):
     REMAINDER = "%"
 
 
+class Aggregation(Enum):
+    """What is computed from a list of values: those of an attribute of each event of an iteration."""
+
+    COUNT = "count"
+    """How many are not missing."""
+
+    SUM = "sum"
+    """Their sum: of integers an integer, unknown where it leaves 64 bits; else in floating point, in the order of time."""
+
+    AVERAGE = "avg"
+    """Their sum through their number, in floating point."""
+
+    LEAST = "min"
+    GREATEST = "max"
+
+    FIRST = "first"
+    """That of the earliest event, missing where it is missing there."""
+
+    LAST = "last"
+    """That of the latest event, missing where it is missing there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A constant."""
@@ -54,15 +79,28 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """`variable.name`: an attribute of the edge, or of the vertex, bound to `variable`.
+    """`variable.name`: an attribute of the edge, the vertex or the event bound to `variable`.
 
-    A vertex has one attribute, `id`. Of an edge the names in `RECORD_FIELDS` are always the fields of its record, whatever
-    attributes it carries; every other name is an attribute. The record's operation cannot be read.
+    A vertex has one attribute, `id`. Of an edge the names in `RECORD_FIELDS`, of an event those in `EVENT_FIELDS`, are always
+    the fields of its record, whatever attributes it carries; every other name is an attribute. The record's operation cannot be
+    read. Of an iteration, outside an `Aggregate`, it reads one event after the other: a predicate is true if it is for each.
     """
 
     variable: str
     name: str
     location: Location | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`function(variable.name)` over the events of an iteration; `count(variable)` counts their times, which none is without.
+
+    Missing values are left out but by `first` and `last`; `sum`, `avg`, `min` and `max` of no values are missing, `count` is 0.
+    `sum` and `avg` are unknown if a value is no number; `min` and `max` if values are truth values, or numbers and texts mixed.
+    """
+
+    function: Aggregation
+    operand: Attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +172,7 @@ class IsNull:
     operand: Expression
 
 
-Expression = Literal | Attribute | Compare | Compute | Negate | And | Or | Not | In | StartsWith | IsNull
+Expression = Literal | Attribute | Aggregate | Compare | Compute | Negate | And | Or | Not | In | StartsWith | IsNull
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -147,7 +185,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
         case And(operands) | Or(operands):
             return operands
         case (  # pragma: no branch - mypy knows that no case is left
-            Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
+            Aggregate(_, operand) | Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
         ):
             return (operand,)
 
@@ -160,13 +198,34 @@ def attributes(expression: Expression) -> Iterator[Attribute]:
         yield from attributes(child)
 
 
+def aggregates(expression: Expression) -> Iterator[Aggregate]:
+    """Yield every aggregate in the expression, from left to right."""
+    if isinstance(expression, Aggregate):
+        yield expression
+    else:
+        for child in children(expression):
+            yield from aggregates(child)
+
+
+def plain_attributes(expression: Expression) -> Iterator[Attribute]:
+    """Yield every attribute the expression reads outside an aggregate, from left to right."""
+    match expression:
+        case Attribute():
+            yield expression
+        case Aggregate():
+            return
+        case _:
+            for child in children(expression):
+                yield from plain_attributes(child)
+
+
 def variables(expression: Expression) -> frozenset[str]:
-    """Return the edges and vertices the expression speaks of."""
+    """Return the edges, vertices and events the expression speaks of."""
     return frozenset(attribute.variable for attribute in attributes(expression))
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """Return the expression over other edges and vertices; those that `names` lacks keep theirs."""
+    """Return the expression over other edges, vertices and events; those that `names` lacks keep theirs."""
 
     def new(operand: Expression) -> Expression:
         return renamed(operand, names)
@@ -176,6 +235,8 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
             return expression
         case Attribute(variable, name, location):
             return Attribute(names.get(variable, variable), name, location)
+        case Aggregate(function, Attribute(variable, name, location)):
+            return Aggregate(function, Attribute(names.get(variable, variable), name, location))
         case Compare(comparison, left, right):
             return Compare(comparison, new(left), new(right))
         case Compute(operator, left, right):

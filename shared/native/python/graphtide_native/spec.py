@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core import predicate as p
+from graphtide_core.errors import InvalidPatternError
 from graphtide_core.pattern import Morphism, Report
 from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
 from graphtide_core.time import MAX_EVENT_TIME
@@ -162,6 +163,9 @@ class _ExpressionWriter:
                 return {"literal": value}
             case p.Attribute():
                 return self._attribute(expression)
+            case p.Aggregate():
+                message = "a pattern of edges has no iteration to compute over"
+                raise InvalidPatternError(message, expression.operand.location)
             case p.Compare(comparison, left, right):
                 return {"compare": [comparison.name.lower(), [self.write(left), self.write(right)]]}
             case p.Compute(operator, left, right):

@@ -61,7 +61,7 @@ def _taken_for_others(expression: p.Expression) -> Iterator[p.Attribute]:
     match expression:
         case p.Compare(_, left, right):
             operands = tuple(one for one, other in ((left, right), (right, left)) if _is_no_text(other))
-        case p.Compute() | p.Negate():
+        case p.Compute() | p.Negate() | p.Aggregate(p.Aggregation.SUM | p.Aggregation.AVERAGE):
             operands = p.children(expression)
         case p.In(operand, options) if not any(isinstance(option, str) for option in options):
             operands = (operand,)
@@ -91,6 +91,8 @@ def _outcomes(expression: p.Expression, missing: frozenset[p.Attribute]) -> Outc
             return frozenset({value}) if value is None or isinstance(value, bool) else _ANY
         case p.Attribute():
             return _MISSING if expression in missing else _ANY
+        case p.Aggregate(p.Aggregation.COUNT):
+            return _ANY
         case p.IsNull(operand):
             return frozenset({True}) if _outcomes(operand, missing) == _MISSING else frozenset({True, False})
         case p.Not(operand):

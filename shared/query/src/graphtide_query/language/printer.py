@@ -9,29 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.pattern import Morphism, Report
-from graphtide_core.predicate import (
-    And,
-    Arithmetic,
-    Attribute,
-    Compare,
-    Compute,
-    Expression,
-    In,
-    IsNull,
-    Literal,
-    Negate,
-    Not,
-    Or,
-    StartsWith,
-)
 
+from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.language.spelling import write_constant, write_name
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
-
-# How tightly an expression binds; an operand that binds less tightly than its place asks for is put in parentheses.
-_OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _PRIMARY = range(8)
 
 
 def print_pattern(pattern: SubgraphPattern) -> str:
@@ -42,9 +25,8 @@ def print_pattern(pattern: SubgraphPattern) -> str:
     Complexity: linear in vertices, edges and predicates; cubic in the edges that ORDER names.
     """
     lines = [f"PATTERN {write_name(pattern.name)}", f"MATCH {', '.join(_paths(pattern))}"]
-    least = _NOT if len(pattern.predicates) > 1 else _OR
     if pattern.predicates:
-        lines.append("WHERE " + " AND ".join(_expression(predicate, least) for predicate in pattern.predicates))
+        lines.append(f"WHERE {write_conditions(pattern.predicates)}")
     if pattern.order.before:
         lines.append("ORDER " + ", ".join(" < ".join(map(write_name, chain)) for chain in pattern.order.chains()))
     if pattern.morphism is not Morphism.ISOMORPHISM:
@@ -90,60 +72,3 @@ def _stated(vertex: QueryVertex) -> str:
 def _brackets(edge: QueryEdge) -> str:
     label = "" if edge.label is None else f":{write_name(edge.label)}"
     return f"[{write_name(edge.name)}{label}]"
-
-
-def _expression(expression: Expression, least: int) -> str:
-    """Spell an expression for a place that takes whatever binds at least as tightly as `least`."""
-    text, level = _spelled(expression)
-    return text if level >= least else f"({text})"
-
-
-def _spelled(expression: Expression) -> tuple[str, int]:
-    """Spell an expression; return how tightly the text binds, too."""
-    match expression:
-        case Literal(value):
-            return write_constant(value), _PRIMARY
-        case Attribute(variable, name):
-            return f"{write_name(variable)}.{write_name(name)}", _PRIMARY
-        case Negate(Literal(value)):
-            # A sign right before a number would become part of the number.
-            return f"-({write_constant(value)})", _SIGN
-        case Negate(operand):
-            return f"-{_expression(operand, _SIGN)}", _SIGN
-        case Compute(operator, left, right):
-            level = _SUM if operator in (Arithmetic.ADD, Arithmetic.SUBTRACT) else _PRODUCT
-            return f"{_expression(left, level)} {operator.value} {_expression(right, level + 1)}", level
-        case Compare(comparison, left, right):
-            return f"{_expression(left, _SUM)} {comparison.value} {_expression(right, _SUM)}", _COMPARISON
-        case In() | StartsWith() | IsNull():
-            return _tested(expression, ""), _COMPARISON
-        case Not(In() | IsNull() as operand):
-            return _tested(operand, "NOT "), _COMPARISON
-        case Not(operand):
-            return f"NOT {_expression(operand, _NOT)}", _NOT
-        case And(operands):
-            return _joined(operands, "AND", _AND)
-        case Or(operands):  # pragma: no branch - mypy knows that no case is left
-            return _joined(operands, "OR", _OR)
-
-
-def _tested(test: In | StartsWith | IsNull, negation: str) -> str:
-    operand = _expression(test.operand, _SUM)
-    match test:
-        case In(_, options):
-            return f"{operand} {negation}IN [{', '.join(map(write_constant, options))}]"
-        case StartsWith(_, prefix):
-            return f"{operand} STARTS WITH {write_constant(prefix)}"
-        case IsNull():  # pragma: no branch - mypy knows that no case is left
-            return f"{operand} IS {negation}NULL"
-
-
-def _joined(operands: tuple[Expression, ...], word: str, level: int) -> tuple[str, int]:
-    """Join conditions; one alone is itself, none is the word's neutral element."""
-    match operands:
-        case ():
-            return write_constant(word == "AND"), _PRIMARY
-        case (only,):
-            return _spelled(only)
-        case _:
-            return f" {word} ".join(_expression(operand, level + 1) for operand in operands), level

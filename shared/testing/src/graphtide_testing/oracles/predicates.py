@@ -10,6 +10,8 @@ import math
 from typing import TYPE_CHECKING, TypeGuard
 
 from graphtide_core.predicate import (
+    Aggregate,
+    Aggregation,
     And,
     Arithmetic,
     Attribute,
@@ -26,44 +28,90 @@ from graphtide_core.predicate import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from graphtide_core.edge import Edge, Value
     from graphtide_core.predicate import Expression
 
     Lookup = Callable[[Attribute], Value]
+    Computed = Callable[[Aggregate], Value]
 
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 
 
-def evaluate(expression: Expression, lookup: Lookup) -> Value:
-    """Return the value of `expression`; `lookup` gives the value of an attribute, None where it is missing."""
+def evaluate(expression: Expression, lookup: Lookup, computed: Computed | None = None) -> Value:
+    """Return the value of `expression`; `lookup` gives the value of an attribute, `computed` that of an aggregate.
+
+    None stands for what is missing; where nothing is repeated, there is nothing to compute over.
+    """
     match expression:
         case Literal(value):
             return _known(value)
         case Attribute():
             return _known(lookup(expression))
+        case Aggregate():
+            return None if computed is None else computed(expression)
         case Compare(comparison, left, right):
-            return compare(comparison, evaluate(left, lookup), evaluate(right, lookup))
+            return compare(comparison, evaluate(left, lookup, computed), evaluate(right, lookup, computed))
         case Compute(operator, left, right):
-            return compute(operator, evaluate(left, lookup), evaluate(right, lookup))
+            return compute(operator, evaluate(left, lookup, computed), evaluate(right, lookup, computed))
         case Negate(operand):
-            return _negate(evaluate(operand, lookup))
+            return _negate(evaluate(operand, lookup, computed))
         case And(operands):
-            return _all([_truth(evaluate(operand, lookup)) for operand in operands])
+            return _all([_truth(evaluate(operand, lookup, computed)) for operand in operands])
         case Or(operands):
-            return _any([_truth(evaluate(operand, lookup)) for operand in operands])
+            return _any([_truth(evaluate(operand, lookup, computed)) for operand in operands])
         case Not(operand):
-            truth = _truth(evaluate(operand, lookup))
+            truth = _truth(evaluate(operand, lookup, computed))
             return None if truth is None else not truth
         case In(operand, options):
-            value = evaluate(operand, lookup)
+            value = evaluate(operand, lookup, computed)
             return _any([compare(Comparison.EQUAL, value, _known(option)) for option in options])
         case StartsWith(operand, prefix):
-            value = evaluate(operand, lookup)
+            value = evaluate(operand, lookup, computed)
             return value.startswith(prefix) if isinstance(value, str) else None
         case IsNull(operand):
-            return evaluate(operand, lookup) is None
+            return evaluate(operand, lookup, computed) is None
+
+
+def aggregate(function: Aggregation, values: Sequence[Value]) -> Value:
+    """Return what `function` computes from the values of an attribute, in the order of (ts, arrival)."""
+    given = [_known(value) for value in values]
+    known = [value for value in given if value is not None]
+    match function:
+        case Aggregation.COUNT:
+            return len(known)
+        case Aggregation.SUM:
+            return _sum(known)
+        case Aggregation.AVERAGE:
+            return compute(Arithmetic.DIVIDE, _sum(known), len(known))
+        case Aggregation.LEAST:
+            return _extreme(Comparison.LESS, known)
+        case Aggregation.GREATEST:
+            return _extreme(Comparison.GREATER, known)
+        case Aggregation.FIRST:
+            return given[0]
+        case Aggregation.LAST:
+            return given[-1]
+
+
+def _sum(values: Sequence[Value]) -> int | float | None:
+    """Return the exact sum of integers, if it fits into 64 bits; with others among them, their sum in floating point."""
+    if not values or not all(_is_number(value) for value in values):
+        return None
+    if all(isinstance(value, int) for value in values):
+        return _in_64_bits(sum(value for value in values if isinstance(value, int)))
+    total = 0.0
+    for value in values:
+        total += value if isinstance(value, int | float) else 0.0
+    return total if math.isfinite(total) else None
+
+
+def _extreme(comparison: Comparison, values: Sequence[Value]) -> Value:
+    """Return the first value that no other beats; None where some cannot be compared."""
+    if not values or any(compare(comparison, one, other) is None for one in values for other in values):
+        return None
+    return next(one for one in values if not any(compare(comparison, other, one) for other in values))
 
 
 def edge_attribute(edge: Edge, name: str) -> Value:

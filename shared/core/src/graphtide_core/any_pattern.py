@@ -1,0 +1,31 @@
+"""A pattern of any family, and the way to those of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.pattern import SubgraphPattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Pattern = SubgraphPattern | EventPattern
+"""A pattern of any family."""
+
+
+def subgraphs_alone(patterns: Iterable[Pattern]) -> tuple[SubgraphPattern, ...]:
+    """Return the patterns, for what works on subgraphs alone.
+
+    Raises:
+        InvalidPatternError: one is an event pattern; with its place, if that is known.
+    """
+    found: list[SubgraphPattern] = []
+    for pattern in patterns:
+        if isinstance(pattern, EventPattern):
+            message = f"{pattern.name!r} is an event pattern: it can be checked and printed, but nothing matches it here"
+            place = next((event.location for event in pattern.events), None)
+            raise InvalidPatternError(message, place, hint="write a pattern of edges: PATTERN name MATCH (a)-[e]->(b)")
+        found.append(pattern)
+    return tuple(found)
