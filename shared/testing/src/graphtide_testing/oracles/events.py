@@ -1,0 +1,354 @@
+"""The oracle of event patterns: brute force over the events seen, once for every record.
+
+Whenever an event arrives, every assignment of live events to the places of every branch is tried that has it in some place; so
+each is tried once, when its last event arrives. What has no NOT is told then; what has one waits until time is past the end of
+all intervals in which its NOTs look, and is told if none of them was broken. Events are remembered for ever: a NOT may look at
+one that was deleted, since that undoes a NOT only before its interval is over.
+Cost: a record takes O(live ^ places), and O(2 ^ live) for an iteration. Reference: docs/reference/semantics.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import TYPE_CHECKING
+
+from graphtide_core.edge import Operation
+from graphtide_core.event_pattern import Seq, positive_events
+from graphtide_core.pattern import Report
+from graphtide_core.predicate import Attribute
+from graphtide_core.time import TimeUnit
+
+from graphtide_testing.oracles.event_conditions import Conditions, Seen, branches, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from graphtide_core.edge import Value
+    from graphtide_core.event import Event
+    from graphtide_core.event_pattern import EventPattern, Part, QueryEvent
+
+    from graphtide_testing.oracles.event_conditions import Assignment, Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One report.
+
+    Attributes:
+        kind: `match`, `retract` or `timeout`.
+        detected_at: when time brought it about.
+        events: ids by name, in the order of the text, in lists that have one id where nothing is repeated; none under
+            `REPORT EXISTS`, where the engine chooses the match that it shows.
+        count: under `REPORT EXISTS` how many matches `completed_by` completed, else 1.
+        completed_by: id of the event that completed it; of a timeout, of the event it began with.
+        fields: what RETURN asks for, in its order, under `REPORT ALL`; those of an iteration are tuples.
+    """
+
+    kind: str
+    detected_at: int
+    events: tuple[tuple[str, tuple[str, ...]], ...]
+    count: int
+    completed_by: str
+    fields: tuple[tuple[str, Value | tuple[Value, ...]], ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class _Candidate:
+    """An assignment that is complete but for what must not come."""
+
+    branch: int
+    chosen: Assignment
+    intervals: list[Interval]
+
+    @property
+    def taken(self) -> frozenset[Seen]:
+        """Its events."""
+        return frozenset(chain.from_iterable(self.chosen.values()))
+
+    @property
+    def first(self) -> Seen:
+        """The first event of a sequence: the earliest in its first place."""
+        return next(iter(self.chosen.values()))[0]
+
+    @property
+    def last(self) -> Seen:
+        """Its last event in the order of the stream: the one that completed it."""
+        return max(self.taken, key=_number)
+
+    @property
+    def bound(self) -> int | None:
+        """When the last of its intervals is over; None where there is none."""
+        return max((interval.end for interval in self.intervals), default=None)
+
+    @property
+    def rank(self) -> tuple[tuple[tuple[int, ...], ...], int]:
+        """Its place among those of one moment: by its events in the order of the text, the earliest first; then by branch."""
+        return tuple(tuple(map(_number, taken)) for taken in self.chosen.values()), self.branch
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """All that one event completed, for REPORT EXISTS: told once the greatest bound has passed, with those that are matches.
+
+    `counted` is None until then, and 0 where nothing is told or what was told is void.
+    """
+
+    completed_by: Seen
+    candidates: list[_Candidate]
+    bound: int | None
+    counted: int | None = None
+
+
+class EventOracle:
+    """Reports the matches of one pattern while records are pushed in the order of (ts, arrival)."""
+
+    def __init__(self, pattern: EventPattern, unit: TimeUnit = TimeUnit.MILLISECOND) -> None:
+        """Start with nothing seen; `unit` is what one tick of the stream counts."""
+        self._pattern = pattern
+        self._conditions = Conditions(pattern, unit)
+        self._reach = pattern.reach(unit)
+        self._branches = list(branches(pattern.root))
+        self._now: int | None = None
+        self._seen: list[Seen] = []
+        self._waiting: list[_Candidate] = []
+        self._matches: list[_Candidate] = []
+        self._groups: list[_Group] = []
+        self._begun: list[Seen] = []
+
+    def push(self, record: Event) -> tuple[Told, ...]:
+        """Take one record and return all that it brings about: what the time before it settles, then what it does itself.
+
+        Raises:
+            ValueError: the record is older than the time at hand.
+        """
+        told = [*self.advance(record.ts)]
+        if record.operation is Operation.DELETE:
+            return (*told, *self._delete(record))
+        if any(seen.event.shares_id(record) for seen in self._alive()):
+            return tuple(told)
+        return (*told, *self._insert(Seen(record, len(self._seen))))
+
+    def advance(self, now: int) -> tuple[Told, ...]:
+        """Let time be `now`: what comes later is no older. Return what that settles: whose bounds are less.
+
+        Raises:
+            ValueError: time went back.
+        """
+        if self._now is not None and now < self._now:
+            message = f"time cannot go back: {now} after {self._now}"
+            raise ValueError(message)
+        self._now = now
+        return self._settle(now)
+
+    def finish(self) -> tuple[Told, ...]:
+        """Let all bounds pass, as at the end of a file, and return what that settles."""
+        return self._settle(None)
+
+    def run(self, records: Iterable[Event]) -> tuple[Told, ...]:
+        """Push every record, finish, and return all that was told.
+
+        Raises:
+            ValueError: the records are not in order.
+        """
+        told = [each for record in records for each in self.push(record)]
+        return (*told, *self.finish())
+
+    # ---- what a record does
+
+    def _insert(self, arrived: Seen) -> tuple[Told, ...]:
+        self._seen.append(arrived)
+        if self._pattern.tells_timeouts:
+            self._begun.append(arrived)
+        found = [
+            _Candidate(number, chosen, self._conditions.intervals(branch, chosen))
+            for number, branch in enumerate(self._branches)
+            for chosen in self._assignments(branch, self._alive())
+            if arrived in chain.from_iterable(chosen.values())
+        ]
+        self._waiting += found
+        if found and self._pattern.report is Report.EXISTS:
+            bounds = [each.bound for each in found if each.bound is not None]
+            self._groups.append(_Group(arrived, found, max(bounds, default=None)))
+        return self._settle(arrived.ts)
+
+    def _delete(self, deletion: Event) -> tuple[Told, ...]:
+        gone = [seen for seen in self._alive() if seen.event.shares_id(deletion)]
+        for seen in gone:
+            seen.gone = deletion.ts
+        alive = set(self._alive())
+        withdrawn = [each for each in self._matches if each.taken & set(gone) and each.taken - set(gone) <= alive]
+        self._waiting = [each for each in self._waiting if not each.taken & set(gone)]
+        self._matches = [each for each in self._matches if each not in withdrawn]
+        if self._pattern.report is Report.EXISTS:
+            return self._retract_groups(withdrawn, deletion.ts, set(gone))
+        return tuple(self._told(each, "retract", deletion.ts) for each in sorted(withdrawn, key=_rank))
+
+    def _alive(self) -> list[Seen]:
+        """Return the events that were not deleted and are within reach."""
+        now = self._now
+        return [seen for seen in self._seen if seen.gone is None and now is not None and seen.ts > now - self._reach]
+
+    # ---- what is complete
+
+    def _assignments(self, branch: Part, known: Sequence[Seen]) -> Iterator[Assignment]:
+        """Yield every assignment of events to all places of a branch that satisfies all but its NOTs."""
+        for chosen in self._extensions(branch, positive_events(branch), known, {}):
+            if self._conditions.is_taken_whole(branch, chosen, known):
+                yield chosen
+
+    def _extensions(
+        self, branch: Part, places: Sequence[QueryEvent], known: Sequence[Seen], chosen: Assignment
+    ) -> Iterator[Assignment]:
+        """Yield what `chosen` becomes with events in `places`, too."""
+        if not places:
+            yield chosen
+            return
+        place, *others = places
+        for filled in _fillings(place, [seen for seen in known if self._conditions.fits_alone(place, seen.event)]):
+            extended = {**chosen, place.name: filled}
+            if self._conditions.is_arranged(branch, extended):
+                yield from self._extensions(branch, others, known, extended)
+
+    # ---- what time settles
+
+    def _settle(self, now: int | None) -> tuple[Told, ...]:
+        """Decide on all whose bounds are less than `now`, or on all; None is the end of time."""
+        decided = [each for each in self._waiting if each.bound is None or now is None or each.bound < now]
+        self._waiting = [each for each in self._waiting if each not in decided]
+        told: list[Told] = []
+        # Bounds pass one after the other, however far time moves at once; what has none is decided with the record at hand.
+        for bound in sorted({_moment(each) for each in decided}):
+            found = self._new([each for each in decided if _moment(each) == bound and self._is_unbroken(each)])
+            self._matches += found
+            if self._pattern.report is Report.ALL:
+                told += [self._told(each, "match", bound) for each in found]
+        return (*told, *self._settle_groups(now), *self._settle_begun(now))
+
+    def _is_unbroken(self, candidate: _Candidate) -> bool:
+        return not any(
+            self._conditions.blocks(interval, candidate.chosen, other)
+            for interval in candidate.intervals
+            for other in self._seen
+        )
+
+    def _new(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        """Return those of one moment that are matches of their own.
+
+        The same events through two branches are one match: that which was told before; of two at once, that of the first
+        branch. Under DISTINCT the same events are one match through one branch, too.
+        """
+        new: list[_Candidate] = []
+        for candidate in sorted(candidates, key=_branch_and_rank):
+            alike = [each for each in (*self._matches, *new) if each.taken == candidate.taken]
+            if not any(self._pattern.is_distinct or each.branch != candidate.branch for each in alike):
+                new.append(candidate)
+        return sorted(new, key=_rank)
+
+    def _settle_groups(self, now: int | None) -> list[Told]:
+        """Tell, for each event whose greatest bound has passed, how many matches it completed."""
+        told: list[Told] = []
+        for group in self._groups:
+            if group.counted is None and (group.bound is None or now is None or group.bound < now):
+                group.counted = sum(each in self._matches for each in group.candidates)
+                if group.counted:
+                    told.append(_count(group, "match", _later(group.completed_by.ts, group.bound)))
+        return told
+
+    def _retract_groups(self, withdrawn: list[_Candidate], at: int, gone: set[Seen]) -> tuple[Told, ...]:
+        """Tell which counts are void: of events that were deleted, and those of which no match is left."""
+        told: list[Told] = []
+        for group in self._groups:
+            lost = [each for each in group.candidates if each in withdrawn]
+            is_left = any(each in self._matches for each in group.candidates)
+            if group.counted and lost and (group.completed_by in gone or not is_left):
+                told.append(_count(group, "retract", at))
+                group.counted = 0
+        return tuple(told)
+
+    def _settle_begun(self, now: int | None) -> list[Told]:
+        """Tell of events with which a match could have begun, and none did, once T has passed since."""
+        over = [each for each in self._begun if now is None or each.ts + self._conditions.within < now]
+        self._begun = [each for each in self._begun if each not in over]
+        told: list[Told] = []
+        for first in over:
+            began = any(each.first is first for each in self._matches)
+            longest = None if began or first.gone is not None else self._longest_prefix(first)
+            if longest is not None:
+                bound = first.ts + self._conditions.within
+                told.append(Told("timeout", bound, _named(longest), 1, str(first.event.id)))
+        return told
+
+    def _longest_prefix(self, first: Seen) -> _Candidate | None:
+        """Return the parts of the sequence, as many as may be, that events from `first` on fill; the earliest of these."""
+        assert isinstance(self._pattern.root, Seq)
+        parts = self._pattern.root.parts
+        later = [each for each in self._seen if each.gone is None and each.ts >= first.ts]
+        for end in range(len(parts), 0, -1):
+            if not positive_events(parts[end - 1]):
+                continue
+            found = [
+                candidate
+                for number, branch in enumerate(branches(Seq(parts[:end])))
+                for chosen in self._assignments(branch, later)
+                if (candidate := _Candidate(number, chosen, self._conditions.intervals(branch, chosen))).first is first
+                and self._is_unbroken(candidate)
+            ]
+            if found:
+                return min(found, key=_rank)
+        return None
+
+    # ---- how it is told
+
+    def _told(self, candidate: _Candidate, kind: str, at: int) -> Told:
+        return Told(kind, at, _named(candidate), 1, str(candidate.last.event.id), tuple(self._fields(candidate)))
+
+    def _fields(self, candidate: _Candidate) -> Iterator[tuple[str, Value | tuple[Value, ...]]]:
+        returns = self._pattern.returns
+        repeated = {place.name for place in positive_events(self._pattern.root) if place.repeat is not None}
+        for each in () if returns is None else returns.fields:
+            if isinstance(each.value, Attribute) and each.value.variable in repeated & candidate.chosen.keys():
+                taken = candidate.chosen[each.value.variable]
+                yield each.name, tuple(read(seen.event, each.value.name) for seen in taken)
+            else:
+                yield each.name, self._conditions.value(each.value, candidate.chosen)
+
+
+def _fillings(place: QueryEvent, free: Sequence[Seen]) -> Iterator[tuple[Seen, ...]]:
+    """Yield what can stand in a place: each event, or each set of them of a size that the iteration may have."""
+    if place.repeat is None:
+        yield from ((seen,) for seen in free)
+        return
+    most = len(free) if place.repeat.most is None else min(place.repeat.most, len(free))
+    for size in range(place.repeat.least, most + 1):
+        yield from combinations(free, size)
+
+
+def _moment(candidate: _Candidate) -> int:
+    """Return when a candidate is decided: with its last event, or when its intervals are over."""
+    return _later(candidate.last.ts, candidate.bound)
+
+
+def _later(ts: int, bound: int | None) -> int:
+    return ts if bound is None else max(ts, bound)
+
+
+def _named(candidate: _Candidate) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((name, tuple(str(seen.event.id) for seen in taken)) for name, taken in candidate.chosen.items())
+
+
+def _count(group: _Group, kind: str, at: int) -> Told:
+    return Told(kind, at, (), group.counted or 0, str(group.completed_by.event.id))
+
+
+def _number(seen: Seen) -> int:
+    return seen.number
+
+
+def _rank(candidate: _Candidate) -> tuple[tuple[tuple[int, ...], ...], int]:
+    return candidate.rank
+
+
+def _branch_and_rank(candidate: _Candidate) -> tuple[int, tuple[tuple[int, ...], ...]]:
+    rank, branch = candidate.rank
+    return branch, rank
