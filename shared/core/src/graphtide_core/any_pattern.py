@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import SubgraphPattern
+from graphtide_core.suggestion import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ def subgraphs_alone(patterns: Iterable[Pattern]) -> tuple[SubgraphPattern, ...]:
     found: list[SubgraphPattern] = []
     for pattern in patterns:
         if isinstance(pattern, EventPattern):
-            message = f"{pattern.name!r} is an event pattern: it can be checked and printed, but nothing matches it here"
+            message = f"{show(pattern.name)} is an event pattern: it can be checked and printed, but nothing matches it here"
             place = next((event.location for event in pattern.events), None)
             raise InvalidPatternError(message, place, hint="write a pattern of edges: PATTERN name MATCH (a)-[e]->(b)")
         found.append(pattern)

@@ -23,7 +23,7 @@ from graphtide_core.arrangement import (
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, aggregates, attributes, plain_attributes, variables
-from graphtide_core.suggestion import did_you_mean
+from graphtide_core.suggestion import did_you_mean, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 OF_EVENTS: Final = (Report.ALL, Report.EXISTS)
 """What may be reported of an event pattern."""
+
+_LISTED: Final = 10
+"""Names that a hint lists."""
 
 
 def refuse_unmatchable(pattern: EventPattern) -> None:
@@ -82,7 +85,7 @@ def _refuse_names(pattern: EventPattern) -> None:
     seen: set[str] = set()
     for event in events(pattern.root):
         if event.name in seen:
-            message = f"{event.name!r} names two events of the pattern"
+            message = f"{show(event.name)} names two events of the pattern"
             raise InvalidPatternError(message, event.location, hint="every event is written once and has a name of its own")
         seen.add(event.name)
         if len(seen) > MAX_EVENTS:
@@ -122,7 +125,7 @@ def _refuse_absent(part: Absent, *, inside_or: bool) -> None:
         raise InvalidPatternError(message, part.location, hint=hint)
     for event in part.events:
         if event.repeat is not None:
-            message = f"{event.name!r} must not come, so it cannot be repeated"
+            message = f"{show(event.name)} must not come, so it cannot be repeated"
             raise InvalidPatternError(message, event.location, hint="a NOT forbids even one: leave the repetition out")
 
 
@@ -155,15 +158,15 @@ class _Names:
         if len(absent) > 1:
             one, other = absent[:2]
             if self._absent[one] == self._absent[other]:
-                message = f"no event is both {one!r} and {other!r}, of which each must not come"
+                message = f"no event is both {show(one)} and {show(other)}, of which each must not come"
             else:
-                message = f"a condition cannot relate {one!r} to {other!r}: both must not come"
+                message = f"a condition cannot relate {show(one)} to {show(other)}: both must not come"
             hint = "write a condition for each, which may read events that are to come"
             raise InvalidPatternError(message, _where(predicate, absent[1:]), hint=hint)
         for branches in self._branches:
             taken = [sorted(names & read)[0] for names in branches if names & read]
             if len(taken) > 1:
-                message = f"{taken[0]!r} and {taken[1]!r} are in two branches of an OR: a match has one of them"
+                message = f"{show(taken[0])} and {show(taken[1])} are in two branches of an OR: a match has one of them"
                 hint = "write a condition for each and join them by AND: one about a branch that was not taken holds"
                 raise InvalidPatternError(message, _where(predicate, taken[1:]), hint=hint)
 
@@ -172,7 +175,7 @@ class _Names:
         self._refuse_reads(value)
         for read in attributes(value):
             if read.variable in self._absent:
-                message = f"{read.variable!r} must not come: a match has none"
+                message = f"{show(read.variable)} must not come: a match has none"
                 raise InvalidPatternError(message, read.location)
 
     def refuse_value(self, value: Expression) -> None:
@@ -180,25 +183,30 @@ class _Names:
         self.refuse_absent(value)
         for read in plain_attributes(value):
             if self._events[read.variable].repeat is not None:
-                message = f"{read.variable!r} is an iteration: {read.variable}.{read.name} has a value for each of its events"
-                hint = f"take one of them, or compute one: first({read.variable}.{read.name}), sum({read.variable}.{read.name})"
+                message = f"{show(read.variable)} is an iteration, with a value for each of its events"
+                hint = "take one of them, or compute one: first(a.x), last(a.x), sum(a.x) and others"
                 raise InvalidPatternError(message, read.location, hint=hint)
 
     def _refuse_reads(self, expression: Expression) -> None:
         for read in attributes(expression):
             if read.variable not in self._events:
-                message = f"the pattern has no event {read.variable!r}"
-                hint = did_you_mean(read.variable, self._events) or f"it has {', '.join(self._events)}"
+                message = f"the pattern has no event {show(read.variable)}"
+                hint = did_you_mean(read.variable, self._events) or f"it has {_listed(self._events)}"
                 raise InvalidPatternError(message, read.location, hint=hint)
         for aggregate in aggregates(expression):
             read = aggregate.operand
             if read.variable in self._absent:
-                message = f"{read.variable!r} must not come: there is nothing to compute over"
+                message = f"{show(read.variable)} must not come: there is nothing to compute over"
                 raise InvalidPatternError(message, read.location)
             if self._events[read.variable].repeat is None:
-                message = f"{read.variable!r} is one event: {aggregate.function.value} is over the events of an iteration"
-                hint = f"read {read.variable}.{read.name}, or repeat the event: {read.variable}:type+"
+                message = f"{show(read.variable)} is one event: {aggregate.function.value} is over the events of an iteration"
+                hint = "read its attribute as it is, or repeat the event: a:A+"
                 raise InvalidPatternError(message, read.location, hint=hint)
+
+
+def _listed(names: Iterable[str]) -> str:
+    known = [show(name) for name in names]
+    return ", ".join(known[:_LISTED] + ["…"] * (len(known) > _LISTED))
 
 
 def _where(expression: Expression, names: Iterable[str]) -> Location | None:
@@ -212,7 +220,7 @@ def _refuse_options(pattern: EventPattern) -> None:
         raise InvalidPatternError(message, hint=hint)
     for number, name in enumerate(pattern.partition):
         if name in pattern.partition[:number]:
-            message = f"PARTITION BY names {name!r} twice"
+            message = f"PARTITION BY names {show(name)} twice"
             raise InvalidPatternError(message)
     if pattern.selection.value != "any" and all(event.repeat is None for event in events(pattern.root)):
         message = f"SKIP TILL {pattern.selection.value.upper()} is about iterations, and the pattern has none"
@@ -240,7 +248,7 @@ def _refuse_returns(pattern: EventPattern, names: _Names) -> None:
     for each in pattern.returns.fields:
         place = next((read.location for read in attributes(each.value)), None)
         if each.name in seen:
-            message = f"RETURN has two fields called {each.name!r}"
+            message = f"RETURN has two fields called {show(each.name)}"
             raise InvalidPatternError(message, place, hint="give one another name: … AS name")
         seen.add(each.name)
         if isinstance(each.value, Attribute):

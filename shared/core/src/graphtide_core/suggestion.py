@@ -1,6 +1,6 @@
-"""The known word that somebody may have meant by one that is not known.
+"""Words in messages: quoted, and the known one that somebody may have meant by one that is not known.
 
-Cost: quadratic in the lengths of the words, for each known one; words past 100 characters are left out.
+Cost of a suggestion: quadratic in the lengths of the words, for each known one; words past 100 characters are left out.
 """
 
 from __future__ import annotations
@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MOST_CHARACTERS: Final = 100
+_SHOWN: Final = 60
+
+
+def show(name: str) -> str:
+    """Quote a name for a message: one line, cut where it is long."""
+    return repr(name if len(name) <= _SHOWN else name[:_SHOWN] + "…")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,28 +1,30 @@
 """The pattern language: text to patterns and back.
 
 `parser` runs the grammar, `builder` makes the nodes of `ast`, `binder` turns those into patterns of `graphtide_core`, `printer`
-goes the other way, and `diagnostics` words the errors.
+goes the other way, and `diagnostics` words the errors. What is of event patterns alone is in modules called after them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.errors import InvalidPatternError
 
 from graphtide_query.language.printer import print_pattern
 
 if TYPE_CHECKING:
+    from graphtide_core.any_pattern import Pattern
     from graphtide_core.pattern import SubgraphPattern
 
-__all__ = ["parse", "print_pattern"]
+__all__ = ["parse", "parse_subgraphs", "print_pattern"]
 
 
-def parse(text: str) -> tuple[SubgraphPattern, ...]:
-    """Return the patterns of a text, in its order.
+def parse(text: str) -> tuple[Pattern, ...]:
+    """Return the patterns of a text, of whichever family, in its order.
 
-    Unnamed edges and vertices get the names e1, e2, … and v1, v2, …; the braces of an edge and the conjuncts of WHERE become
-    `predicates`, in the order of the text.
+    Unnamed edges and vertices get the names e1, e2, … and v1, v2, …, unnamed events e1, e2, …; the braces of an edge or event
+    and the conjuncts of WHERE become `predicates`, in the order of the text.
 
     Raises:
         InvalidPatternError: the text is not valid; with line, column, the line itself, what was expected and a hint.
@@ -32,5 +34,18 @@ def parse(text: str) -> tuple[SubgraphPattern, ...]:
 
     try:
         return parse_text(text)
+    except InvalidPatternError as error:
+        raise error.in_text(text) from None
+
+
+def parse_subgraphs(text: str) -> tuple[SubgraphPattern, ...]:
+    """Return the patterns of a text, as `parse`, for what works on subgraphs alone.
+
+    Raises:
+        InvalidPatternError: as `parse`, or one is an event pattern; with its place.
+    """
+    patterns = parse(text)
+    try:
+        return subgraphs_alone(patterns)
     except InvalidPatternError as error:
         raise error.in_text(text) from None

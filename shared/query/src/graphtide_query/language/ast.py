@@ -142,6 +142,16 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`function(variable.attribute)`, or without the attribute; with `takes_one`, `function(variable).attribute`."""
+
+    function: Name
+    variable: Name
+    attribute: Name | None
+    takes_one: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class BareName:
     """A name where a value is needed: always an error, worded by the binder, which knows the edges."""
 
@@ -224,13 +234,15 @@ class IsNull:
     operand: Expression
 
 
-Expression = Constant | Attribute | BareName | Group | Compare | Compute | Negate | And | Or | Not | In | StartsWith | IsNull
+Expression = (
+    Constant | Attribute | Aggregate | BareName | Group | Compare | Compute | Negate | And | Or | Not | In | StartsWith | IsNull
+)
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
     """Return the direct operands."""
     match expression:
-        case Constant() | Attribute() | BareName():
+        case Constant() | Attribute() | Aggregate() | BareName():
             return ()
         case Compare(_, left, right) | Compute(_, left, right):
             return (left, right)

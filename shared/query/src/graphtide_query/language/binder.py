@@ -6,29 +6,28 @@ What `SubgraphPattern` refuses without a place is refused here first, with one.
 from __future__ import annotations
 
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, Report, SubgraphPattern
 from graphtide_core.predicate import conjuncts
-from graphtide_core.suggestion import did_you_mean
-from graphtide_core.time import DURATION_UNITS, Duration
+from graphtide_core.suggestion import did_you_mean, show
 from graphtide_core.window import MOST_EDGES, EdgeCount
 
 from graphtide_query.language import ast
+from graphtide_query.language.clauses import bind_time, clause, require_text, required
+from graphtide_query.language.edge_names import EdgeNames
 from graphtide_query.language.expressions import bind_expression
 from graphtide_query.language.graph import Graph, bind_graph
-from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits, listed, show
+from graphtide_query.language.spelling import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from graphtide_core.errors import Location
     from graphtide_core.window import Window
-
-_C = TypeVar("_C", ast.Where, ast.Order, ast.Under, ast.Reporting, ast.On, ast.Window)
 
 
 def refuse_duplicates(names: Iterable[ast.Name]) -> None:
@@ -53,19 +52,22 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
             the order has a cycle, or a value is out of range; with its place.
     Complexity: linear in the nodes, but for a pattern's edges and order, which are bounded.
     """
-    _require_text(pattern.name)
-    where = _clause(pattern, ast.Where, "join the conditions by AND")
-    order = _clause(pattern, ast.Order, "separate chains by commas: ORDER a < b, a < c")
-    under = _clause(pattern, ast.Under, "keep one")
+    require_text(pattern.name)
+    clauses = pattern.clauses
+    where = clause(clauses, ast.Where, "WHERE", "join the conditions by AND")
+    order = clause(clauses, ast.Order, "ORDER", "separate chains by commas: ORDER a < b, a < c")
+    under = clause(clauses, ast.Under, "UNDER")
     morphism = Morphism.ISOMORPHISM if under is None else under.morphism
-    report = _bind_report(_clause(pattern, ast.Reporting, "keep one"), morphism)
-    stream = _required(
-        pattern, _clause(pattern, ast.On, "a pattern reads one stream"), "ON", "name the stream it reads: ON flows"
-    )
-    window = _required(pattern, _clause(pattern, ast.Window, "keep one"), "WINDOW", "say how long a match may last: WINDOW 10m")
-    _require_text(stream.stream)
+    report = _bind_report(clause(clauses, ast.Reporting, "REPORT"), morphism)
+    stream = clause(clauses, ast.On, "ON", "a pattern reads one stream")
+    stream = required(stream, pattern.name, "ON", "name the stream it reads: ON flows")
+    window = clause(clauses, ast.Window, "WINDOW")
+    window = required(window, pattern.name, "WINDOW", "say how long a match may last: WINDOW 10m")
+    require_text(stream.stream)
     graph = bind_graph(pattern)
-    condition = () if where is None else graph.each(conjuncts(bind_expression(where.condition, graph)), where.location)
+    condition = (
+        () if where is None else graph.each(conjuncts(bind_expression(where.condition, EdgeNames(graph))), where.location)
+    )
     return SubgraphPattern(
         name=PatternName(pattern.name.text),
         vertices=graph.vertices,
@@ -79,55 +81,14 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
     )
 
 
-def _clause(pattern: ast.Pattern, kind: type[_C], hint: str) -> _C | None:
-    """Return the clause of that kind, if the pattern has it; refuse a second one."""
-    found: _C | None = None
-    for clause in pattern.clauses:
-        if isinstance(clause, kind):
-            if found is not None:
-                keyword = "REPORT" if kind is ast.Reporting else kind.__name__.upper()
-                message = f"the pattern has a second {keyword} clause"
-                raise InvalidPatternError(message, clause.location, hint=hint)
-            found = clause
-    return found
-
-
-def _required(pattern: ast.Pattern, clause: _C | None, keyword: str, hint: str) -> _C:
-    if clause is None:
-        message = f"pattern {show(pattern.name.text)} has no {keyword} clause"
-        raise InvalidPatternError(message, pattern.name.location, hint=hint)
-    return clause
-
-
-def _require_text(name: ast.Name) -> None:
-    if not name.text:
-        message = "the name is empty"
-        raise InvalidPatternError(message, name.location)
-
-
 def _bind_window(window: ast.Window) -> Window:
     amount, location = window.amount.value, window.amount.location
     if window.unit is not None and window.unit.text.upper() in ("EDGE", "EDGES"):
         return _bind_edges(window.amount, window.unit)
-    if not isinstance(amount, int):
-        message = "a window is a whole number of some unit"
-        raise InvalidPatternError(message, location, hint="take a smaller unit: 90s for 1.5m")
-    if amount < 0:
-        message = "a window cannot be negative"
-        raise InvalidPatternError(message, location)
-    if amount == 0:
+    if isinstance(amount, int) and amount == 0:
         message = "the window is empty: it must be longer than 0"
         raise InvalidPatternError(message, location, hint="for example WINDOW 10m")
-    if amount > MAX_INTEGER:
-        raise beyond_64_bits(location)
-    unit = window.unit
-    if unit is None:
-        return Duration(amount)
-    if unit.text not in DURATION_UNITS:
-        message = f"unknown unit of time {show(unit.text)}"
-        hint = "one of " + ", ".join(DURATION_UNITS) + ", or EDGES; without a unit, the stream's own"
-        raise InvalidPatternError(message, unit.location, hint=hint)
-    return Duration(amount, unit.text)
+    return bind_time(window.amount, window.unit, "a window", ", or EDGES")
 
 
 def _bind_edges(amount: ast.Constant, unit: ast.Name) -> EdgeCount:

@@ -6,14 +6,21 @@ those of the next are made: a file of 10,000 patterns holds the nodes of one.
 
 from __future__ import annotations
 
-from graphtide_core.errors import Location
-from graphtide_core.pattern import Morphism, Report, SubgraphPattern
+from typing import TYPE_CHECKING
+
+from graphtide_core.pattern import Morphism, Report
 from graphtide_core.predicate import Arithmetic, Comparison
-from lark import Token, Transformer, v_args
+from lark import Token, v_args
 
 from graphtide_query.language import ast
 from graphtide_query.language.binder import bind_pattern, refuse_duplicates
-from graphtide_query.language.spelling import read_float, read_integer, read_name, read_string
+from graphtide_query.language.event_builder import EventRules
+from graphtide_query.language.spelling import read_string
+from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
+
+if TYPE_CHECKING:
+    from graphtide_core.any_pattern import Pattern
+    from graphtide_core.pattern import SubgraphPattern
 
 _COMPARISONS = {comparison.value: comparison for comparison in Comparison} | {"!=": Comparison.NOT_EQUAL}
 _OPERATORS = {operator.value: operator for operator in Arithmetic}
@@ -23,57 +30,27 @@ _Properties = tuple[ast.Property, ...] | None
 _Times = ast.Constant | None
 
 
-def locate(token: Token) -> Location:
-    """Return where a token stands."""
-    return Location(token.line or 1, token.column or 1, max(1, len(token)))
-
-
-def _span(first: Location, last: Location) -> Location:
-    """Cover both, which stand on one line; otherwise the first."""
-    if first.line != last.line:
-        return first
-    return Location(first.line, first.column, last.column + last.length - first.column)
-
-
-def _name(token: Token) -> ast.Name:
-    return ast.Name(read_name(token), locate(token))
-
-
-def _optional_name(token: Token | None) -> ast.Name | None:
-    return None if token is None else _name(token)
-
-
-def _number(token: Token) -> int | float:
-    return read_integer(token, locate(token)) if token.type == "INTEGER" else read_float(token, locate(token))
-
-
-def _constant(token: Token) -> ast.Constant:
-    return ast.Constant(_number(token), locate(token))
-
-
-def _negated(minus: Token, number: int | float, location: Location) -> ast.Constant:
-    return ast.Constant(-number, _span(locate(minus), location))
-
-
 def _edge(
     ends: tuple[Token, Token], name: _Token, label: _Token, times: _Times, properties: _Properties, *, forward: bool
 ) -> ast.Edge:
-    place = _span(locate(ends[0]), locate(ends[1]))
-    return ast.Edge(_optional_name(name), _optional_name(label), properties or (), forward, place, times)
+    place = span(locate(ends[0]), locate(ends[1]))
+    return ast.Edge(optional_name(name), optional_name(label), properties or (), forward, place, times)
 
 
 @v_args(inline=True)
-class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
+class Builder(EventRules):
     """Makes nodes, and a pattern of the nodes of one as soon as it is complete; holds no state."""
 
-    def start(self, *named: tuple[ast.Name, SubgraphPattern]) -> tuple[SubgraphPattern, ...]:
+    def start(self, *named: tuple[ast.Name, Pattern]) -> tuple[Pattern, ...]:
         """File."""
         refuse_duplicates(name for name, _ in named)
         return tuple(pattern for _, pattern in named)
 
-    def pattern(self, token: Token, paths: tuple[ast.Path, ...], *clauses: ast.Clause) -> tuple[ast.Name, SubgraphPattern]:
+    def subgraph_pattern(
+        self, token: Token, paths: tuple[ast.Path, ...], *clauses: ast.Clause
+    ) -> tuple[ast.Name, SubgraphPattern]:
         """`PATTERN name MATCH paths clauses`."""
-        name = _name(token)
+        name = name_of(token)
         return name, bind_pattern(ast.Pattern(name, paths, clauses))
 
     # ---- the graph
@@ -92,7 +69,7 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
 
     def vertex(self, bracket: Token, name: _Token, label: _Token, properties: _Properties) -> ast.Vertex:
         """`(name:label {properties})`."""
-        return ast.Vertex(_optional_name(name), _optional_name(label), properties or (), locate(name or bracket))
+        return ast.Vertex(optional_name(name), optional_name(label), properties or (), locate(name or bracket))
 
     def forward(  # noqa: PLR0917 - one for each place of the rule
         self, start: Token, name: _Token, label: _Token, times: _Times, properties: _Properties, end: Token
@@ -108,7 +85,7 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
 
     def times(self, _star: Token, number: Token) -> ast.Constant:
         """`*4`."""
-        return _constant(number)
+        return constant_of(number)
 
     def bare_forward(self, arrow: Token) -> ast.Edge:
         """`-->`."""
@@ -124,7 +101,7 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
 
     def property(self, name: Token, value: ast.Constant) -> ast.Property:
         """`name: value`."""
-        return ast.Property(_name(name), value)
+        return ast.Property(name_of(name), value)
 
     # ---- the clauses
 
@@ -138,7 +115,7 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
 
     def chain(self, *tokens: Token) -> tuple[ast.Name, ...]:
         """`a < b < c`."""
-        return tuple(_name(token) for token in tokens[::2])
+        return tuple(name_of(token) for token in tokens[::2])
 
     def under(self, keyword: Token, edge: Token | None) -> ast.Under:
         """`UNDER [EDGE] ISOMORPHISM`."""
@@ -150,26 +127,26 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
 
     def report(self, keyword: Token, what: Token) -> ast.Reporting:
         """`REPORT MAXIMAL` and the others."""
-        return ast.Reporting(Report(what.lower()), _span(locate(keyword), locate(what)))
+        return ast.Reporting(Report(what.lower()), span(locate(keyword), locate(what)))
 
     def on(self, keyword: Token, stream: Token) -> ast.On:
         """`ON stream`."""
-        return ast.On(_name(stream), locate(keyword))
+        return ast.On(name_of(stream), locate(keyword))
 
     def window(self, keyword: Token, minus: Token | None, amount: Token, unit: Token | None) -> ast.Window:
         """`WINDOW amount unit`."""
-        number = _constant(amount) if minus is None else self.negative(minus, amount)
-        return ast.Window(number, _optional_name(unit), locate(keyword))
+        number = constant_of(amount) if minus is None else self.negative(minus, amount)
+        return ast.Window(number, optional_name(unit), locate(keyword))
 
     # ---- expressions
 
-    def disjunction(self, *operands: ast.Expression) -> ast.Or:
+    def disjunction(self, *parts: ast.Expression | Token) -> ast.Or:
         """`a OR b`."""
-        return ast.Or(operands)
+        return ast.Or(tuple(part for part in parts if not isinstance(part, Token)))
 
-    def conjunction(self, *operands: ast.Expression) -> ast.And:
+    def conjunction(self, *parts: ast.Expression | Token) -> ast.And:
         """`a AND b`."""
-        return ast.And(operands)
+        return ast.And(tuple(part for part in parts if not isinstance(part, Token)))
 
     def inversion(self, _keyword: Token, operand: ast.Expression) -> ast.Not:
         """`NOT a`."""
@@ -209,17 +186,25 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
             case ast.Constant(bool()):
                 return ast.Negate(operand)
             case ast.Constant(int() | float() as value, location):
-                return _negated(minus, value, location)
+                return negated(minus, value, location)
             case _:
                 return ast.Negate(operand)
 
     def attribute(self, variable: Token, name: Token) -> ast.Attribute:
         """`variable.name`."""
-        return ast.Attribute(_name(variable), _name(name))
+        return ast.Attribute(name_of(variable), name_of(name))
+
+    def aggregate(self, function: Token, _bracket: Token, variable: Token, name: _Token) -> ast.Aggregate:
+        """`sum(variable.name)`, `count(variable)`."""
+        return ast.Aggregate(name_of(function), name_of(variable), optional_name(name))
+
+    def aggregate_before(self, function: Token, _bracket: Token, variable: Token, name: Token) -> ast.Aggregate:
+        """`first(variable).name`, which is `first(variable.name)`."""
+        return ast.Aggregate(name_of(function), name_of(variable), name_of(name), takes_one=True)
 
     def bare_name(self, name: Token) -> ast.BareName:
         """Name that no dot follows."""
-        return ast.BareName(_name(name))
+        return ast.BareName(name_of(name))
 
     def group(self, _bracket: Token, operand: ast.Expression) -> ast.Group:
         """`(a)`."""
@@ -233,15 +218,15 @@ class Builder(Transformer[Token, tuple[SubgraphPattern, ...]]):
 
     def negative(self, minus: Token, number: Token) -> ast.Constant:
         """`-1`."""
-        return _negated(minus, _number(number), locate(number))
+        return negated(minus, number_of(number), locate(number))
 
     def integer(self, token: Token) -> ast.Constant:
         """`10`."""
-        return _constant(token)
+        return constant_of(token)
 
     def float(self, token: Token) -> ast.Constant:
         """`1.5`."""
-        return _constant(token)
+        return constant_of(token)
 
     def string(self, token: Token) -> ast.Constant:
         """`"text"`."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from graphtide_core.errors import InvalidPatternError, Location
-from graphtide_core.suggestion import did_you_mean
+from graphtide_core.suggestion import did_you_mean, show
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from graphtide_query.language.spelling import KEYWORDS, show, write_name
+from graphtide_query.language.spelling import KEYWORDS, write_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,12 +24,16 @@ EXAMPLE = "PATTERN name MATCH (a)-[e]->(b) ON stream WINDOW 10m"
 _EDGE = "an edge such as -[e]-> or <-[e]-"
 _VALUE = "a value such as e.bytes, 10 or 'text'"
 _TIMES = "'*' and how many edges"
+_REPEATED = "a repetition (+ {3} {2,5} {2,})"
+_EVERYTHING = "'*'"
 _COMPARISON = "a comparison (= <> < <= > >=)"
 _OPERATOR = "an operator (+ - * / %)"
 _CLAUSE = "a clause (WHERE, ORDER, UNDER, REPORT, ON, WINDOW)"
+_EVENT_CLAUSE = "a clause (WHERE, PARTITION BY, SKIP TILL, REPORT, RETURN, ON, WITHIN)"
 
 _WORDS = {
     "_MATCH": "MATCH",
+    "SEQ": "SEQ",
     "NAME": "a name",
     "COLON": "':'",
     "LBRACE": "'{'",
@@ -64,8 +68,8 @@ _WORDS = {
     "_WITH": "WITH",
     "_IS": "IS NULL",
     "NOT": "NOT",
-    "_AND": "AND",
-    "_OR": "OR",
+    "AND": "AND",
+    "OR": "OR",
     "EDGE": "EDGE",
     "_ISOMORPHISM": "ISOMORPHISM",
     "_DUAL": "DUAL SIMULATION",
@@ -74,18 +78,40 @@ _WORDS = {
     "MAXIMAL": "MAXIMAL",
     "INSTANCES": "INSTANCES",
     "CHANGES": "CHANGES",
+    "DISTINCT": "DISTINCT",
+    "EXISTS": "EXISTS",
+    "_ONE": "ONE PER",
+    "_PER": "PER",
+    "_EVERY": "EVERY",
+    "_BY": "BY",
+    "_TILL": "TILL",
+    "NEXT": "NEXT",
+    "ANY": "ANY",
+    "_AS": "AS",
+    "_TIMEOUT": "TIMEOUT",
     "WHERE": _CLAUSE,
     "ORDER": _CLAUSE,
     "UNDER": _CLAUSE,
     "REPORT": _CLAUSE,
     "ON": _CLAUSE,
     "WINDOW": _CLAUSE,
+    "PARTITION": _EVENT_CLAUSE,
+    "SKIP": _EVENT_CLAUSE,
+    "RETURN": _EVENT_CLAUSE,
+    "WITHIN": _EVENT_CLAUSE,
     "_PATTERN": "PATTERN",
     "$END": "the end of the text",
 }
 """What to call each terminal, in the order of the answer."""
 
 _CONSTANTS = frozenset({"INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"})
+
+_OF_EVENTS = frozenset({"PARTITION", "SKIP", "RETURN", "WITHIN", "EXISTS", "DISTINCT", "ONE"})
+_OF_EDGES = {
+    "WINDOW": "of events it is WITHIN",
+    "ORDER": "events are put in order by SEQ",
+    "UNDER": "events of a match are always different events",
+}
 
 _INSTEAD = {
     "==": "values are compared by a single =",
@@ -137,15 +163,25 @@ def _expected(accepted: Collection[str]) -> tuple[str, ...]:
     if {"NAME", *_CONSTANTS} <= names:
         words.append(_VALUE)
         names -= {"NAME", "MINUS", *_CONSTANTS}
-    if "PLUS" in names:
+    if _is_behind_an_event(names):
+        words.append(_REPEATED)
+        names.discard("PLUS")
+    elif "PLUS" in names:
         names.discard("MINUS")
     elif "STAR" in names:
-        words.append(_TIMES)
+        words.append(_EVERYTHING if _VALUE in words else _TIMES)
         names.discard("STAR")
+    if "WITHIN" in names:
+        names -= {"WHERE", "REPORT", "ON"}
     if "COMPARISON" in names:
         names -= {"LESS", "NOT"}
     words += [word for terminal, word in _WORDS.items() if terminal in names]
     return tuple(dict.fromkeys(words))
+
+
+def _is_behind_an_event(accepted: Collection[str]) -> bool:
+    """Whether what may follow is how often an event comes."""
+    return "PLUS" in accepted and "STAR" not in accepted
 
 
 def _hint_by_text(text: str, start: int) -> str:
@@ -159,7 +195,7 @@ def _hint_by_text(text: str, start: int) -> str:
 
 def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token | None) -> str:
     """Return what to do about a word of the language at a place where it cannot stand."""
-    if kind in {"COMPARISON", "LESS", "_IN", "_IS", "_STARTS"} and "_AND" in accepted:
+    if kind in {"COMPARISON", "LESS", "_IN", "_IS", "_STARTS"} and "AND" in accepted:
         return "comparisons do not chain: join two by AND, as in 1 < e.bytes AND e.bytes < 3"
     if kind == "STRING" and "NAME" in accepted:
         return "a name is quoted by backticks, as in `my name`"
@@ -171,8 +207,15 @@ def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token 
         return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & KEYWORDS))
     if last is not None and last.type == "STAR" and "FORWARD_CLOSE" not in accepted and set(accepted) == {"INTEGER"}:
         return "-[e *4]-> is four edges between the same two vertices; a path of any length is not in the language"
-    if kind == "LPAR" and "DOT" in accepted:
-        return "the language has no functions"
+    return _hint_by_family(found.upper(), accepted)
+
+
+def _hint_by_family(word: str, accepted: Collection[str]) -> str:
+    """Return what to do about a clause of the other kind of patterns."""
+    if "WINDOW" in accepted and word in _OF_EVENTS:
+        return f"{word} is for patterns of events, PATTERN name SEQ(a:A, b:B) …; this is one of edges"
+    if "WITHIN" in accepted and word in _OF_EDGES:
+        return f"{word} is for patterns of edges, PATTERN name MATCH (a)-[e]->(b) …; {_OF_EDGES[word]}"
     return ""
 
 
@@ -182,8 +225,12 @@ def _hint_by_sign(found: str, start: int, accepted: Collection[str], last: Token
         return "an edge needs a direction: -[e]-> or <-[e]-"
     if found == ">" and last is not None and last.type in {"BACKWARD", "BACKWARD_CLOSE"}:
         return "an edge has one direction: -[e]-> or <-[e]-"
+    if found in {"*", "?"} and _is_behind_an_event(accepted):
+        return "an iteration has at least one event: a:A+, a:A{2,5}; where there may be none, write a pattern without it"
     if "FORWARD" in accepted and found[0] in "-<=":
         return "an edge is drawn -->, <--, -[e]-> or <-[e]-"
+    if found == "." and {"COMMA", "WITHIN"} <= set(accepted) and "DOT" not in accepted:
+        return "an attribute that all events share stands alone: PARTITION BY user"
     if found[0] in "-./:@" and last is not None and last.type == "NAME" and last.end_pos == start:
         return "a name with other characters than letters, digits and _ is quoted by backticks, as in `my-stream`"
     return _INSTEAD.get(found, "")

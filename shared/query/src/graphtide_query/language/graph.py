@@ -16,10 +16,10 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import VertexId
 from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, renamed, variables
+from graphtide_core.suggestion import show
 
 from graphtide_query.language import ast
 from graphtide_query.language.expressions import bind_constant
-from graphtide_query.language.spelling import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -113,7 +113,7 @@ def _bind_path(path: ast.Path, work: _Work) -> None:
         source, target = (left, right) if edge.forward else (right, left)
         for name in names:
             work.edges[name] = QueryEdge(name, source, target, None if edge.label is None else edge.label.text)
-            work.predicates += _equalities(name, edge.properties)
+            work.predicates += equalities(name, edge.properties)
         left = right
 
 
@@ -196,8 +196,12 @@ def _vertex_key(stated: ast.Property) -> VertexId:
     return VertexId(str(bind_constant(stated.value)))
 
 
-def _equalities(variable: str, properties: tuple[ast.Property, ...]) -> list[Expression]:
-    """Return what the braces of an edge say: each attribute equals its constant."""
+def equalities(variable: str, properties: tuple[ast.Property, ...]) -> list[Expression]:
+    """Return what the braces of an edge or event say: each attribute equals its constant.
+
+    Raises:
+        InvalidPatternError: an attribute is stated twice, or as NULL.
+    """
     seen: set[str] = set()
     equalities: list[Expression] = []
     for each in properties:

@@ -15,12 +15,14 @@ from graphtide_core.errors import InvalidPatternError, Location
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 
-from graphtide_query.language.builder import Builder, locate
+from graphtide_query.language.builder import Builder
 from graphtide_query.language.diagnostics import explain
+from graphtide_query.language.event_binder import nested_too_deep
 from graphtide_query.language.expressions import too_deep
+from graphtide_query.language.tokens import locate
 
 if TYPE_CHECKING:
-    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.any_pattern import Pattern
 
 MAX_BYTES = 64 * 2**20
 """Size of a text, in UTF-8: some 200,000 patterns."""
@@ -28,11 +30,13 @@ MAX_BYTES = 64 * 2**20
 MAX_TOKENS = 80_000
 """Words and signs of one pattern: a condition of 13,000 comparisons, or a list of 40,000 constants. They take some 0.8 s."""
 
+_WITH_EXPRESSIONS = frozenset({"WHERE", "REPORT", "RETURN"})
+
 MAX_OPEN = 4_000
 """Symbols the parser holds open: an expression needs fewer than 20 a level, so whoever needs more is nested too deeply."""
 
 
-def parse_text(text: str) -> tuple[SubgraphPattern, ...]:
+def parse_text(text: str) -> tuple[Pattern, ...]:
     """Return the patterns of a text.
 
     Raises:
@@ -44,17 +48,19 @@ def parse_text(text: str) -> tuple[SubgraphPattern, ...]:
     session = _grammar().parse_interactive(text)
     last: Token | None = None
     open_symbols = session.parser_state.value_stack
-    tokens = 0
+    tokens, in_parts = 0, False
     try:
         for token in session.iter_parse():
             last = token
             tokens = 0 if token.type == "_PATTERN" else tokens + 1
+            # What is opened behind the first SEQ, AND or OR is a part, until a clause begins that has expressions.
+            in_parts = tokens == 2 or (in_parts and token.type not in _WITH_EXPRESSIONS)
             if tokens > MAX_TOKENS:
                 raise _too_long(locate(token))
             if len(open_symbols) > MAX_OPEN:
-                raise too_deep(locate(token))
+                raise (nested_too_deep if in_parts else too_deep)(locate(token))
         # The builder's rule for `start` returns the patterns; lark cannot say so in types.
-        patterns: tuple[SubgraphPattern, ...] = session.feed_eof(last)  # type: ignore[no-untyped-call]  # lark has no types for it
+        patterns: tuple[Pattern, ...] = session.feed_eof(last)  # type: ignore[no-untyped-call]  # lark has no types for it
     except UnexpectedInput as error:
         accepted: set[str] = session.accepts()  # type: ignore[no-untyped-call]  # lark has no types for it
         raise explain(error, accepted, last, text) from None

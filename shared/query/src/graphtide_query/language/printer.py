@@ -8,22 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import Morphism, Report
 
+from graphtide_query.language.event_printer import print_event_pattern
 from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.language.spelling import write_constant, write_name
 
 if TYPE_CHECKING:
+    from graphtide_core.any_pattern import Pattern
     from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
 
 
-def print_pattern(pattern: SubgraphPattern) -> str:
+def print_pattern(pattern: Pattern) -> str:
     """Return the text of a pattern, without its version, which the language does not state.
 
     Raises:
         InvalidPatternError: a predicate holds an infinity or NaN.
-    Complexity: linear in vertices, edges and predicates; cubic in the edges that ORDER names.
+    Complexity: linear in vertices, edges, events and predicates; cubic in the edges that ORDER names.
     """
+    return print_event_pattern(pattern) if isinstance(pattern, EventPattern) else _print_subgraph_pattern(pattern)
+
+
+def _print_subgraph_pattern(pattern: SubgraphPattern) -> str:
     lines = [f"PATTERN {write_name(pattern.name)}", f"MATCH {', '.join(_paths(pattern))}"]
     if pattern.predicates:
         lines.append(f"WHERE {write_conditions(pattern.predicates)}")

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError, Location
+from graphtide_core.suggestion import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 KEYWORDS = frozenset(
     {"PATTERN", "MATCH", "WHERE", "ORDER", "UNDER", "EDGE", "ISOMORPHISM", "DUAL", "SIMULATION", "ON", "WINDOW"}
-    | {"REPORT", "ALL", "MAXIMAL", "INSTANCES", "CHANGES"}
+    | {"SEQ", "WITHIN", "PARTITION", "BY", "SKIP", "TILL", "NEXT", "ANY", "RETURN", "AS", "TIMEOUT"}
+    | {"REPORT", "ALL", "MAXIMAL", "INSTANCES", "CHANGES", "EXISTS", "DISTINCT", "ONE", "PER", "EVERY"}
     | {"OR", "AND", "NOT", "IN", "STARTS", "WITH", "IS", "NULL", "TRUE", "FALSE"}
 )
 """Words of the language; as names they are written in backticks, though most places do without."""
@@ -49,11 +51,6 @@ def write_name(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name) and name.upper() not in KEYWORDS:
         return name
     return "`" + name.replace("`", "``") + "`"
-
-
-def show(name: str) -> str:
-    """Quote a name for a message: one line, cut where it is long."""
-    return repr(name if len(name) <= _SHOWN else name[:_SHOWN] + "…")
 
 
 def brief(name: str) -> str:

@@ -1,0 +1,84 @@
+"""The clauses of a pattern: each at most once, some of them always, and times as they are stated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.suggestion import show
+from graphtide_core.time import DURATION_UNITS, Duration
+
+from graphtide_query.language import ast, event_ast
+from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_Clause = ast.Clause | event_ast.Clause
+_C = TypeVar("_C", bound=_Clause)
+
+
+def clause(clauses: Iterable[_Clause], kind: type[_C], keyword: str, hint: str = "keep one") -> _C | None:
+    """Return the clause of a kind, if the pattern has it.
+
+    Raises:
+        InvalidPatternError: it has two; at the second.
+    """
+    found: _C | None = None
+    for each in clauses:
+        if isinstance(each, kind):
+            if found is not None:
+                message = f"the pattern has a second {keyword} clause"
+                raise InvalidPatternError(message, each.location, hint=hint)
+            found = each
+    return found
+
+
+def required(found: _C | None, pattern: ast.Name, keyword: str, hint: str) -> _C:
+    """Return a clause that a pattern must have.
+
+    Raises:
+        InvalidPatternError: it does not; at the pattern's name.
+    """
+    if found is None:
+        message = f"pattern {show(pattern.text)} has no {keyword} clause"
+        raise InvalidPatternError(message, pattern.location, hint=hint)
+    return found
+
+
+def require_text(name: ast.Name) -> None:
+    """Do nothing if a name has characters.
+
+    Raises:
+        InvalidPatternError: it has none.
+    """
+    if not name.text:
+        message = "the name is empty"
+        raise InvalidPatternError(message, name.location)
+
+
+def bind_time(amount: ast.Constant, unit: ast.Name | None, what: str, others: str = "") -> Duration:
+    """Return a time; `what` it is and the units there are beside those of time are said in errors.
+
+    Raises:
+        InvalidPatternError: it is no whole number, negative, nothing, or of an unknown unit.
+    """
+    number, location = amount.value, amount.location
+    if not isinstance(number, int):
+        message = f"{what} is a whole number of some unit"
+        raise InvalidPatternError(message, location, hint="take a smaller unit: 90s for 1.5m")
+    if number < 0:
+        message = f"{what} cannot be negative"
+        raise InvalidPatternError(message, location)
+    if number == 0:
+        message = f"{what} must be longer than 0"
+        raise InvalidPatternError(message, location, hint="for example 10m")
+    if number > MAX_INTEGER:
+        raise beyond_64_bits(location)
+    if unit is None:
+        return Duration(number)
+    if unit.text not in DURATION_UNITS:
+        message = f"unknown unit of time {show(unit.text)}"
+        hint = "one of " + ", ".join(DURATION_UNITS) + f"{others}; without a unit, the stream's own"
+        raise InvalidPatternError(message, unit.location, hint=hint)
+    return Duration(number, unit.text)

@@ -1,0 +1,60 @@
+"""What expressions may speak of in a pattern of edges: its edges and vertices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core import predicate
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.suggestion import did_you_mean, show
+
+from graphtide_query.language.spelling import brief, listed
+
+if TYPE_CHECKING:
+    from graphtide_query.language import ast
+    from graphtide_query.language.graph import Graph
+
+
+class EdgeNames:
+    """The names of one graph; see `graphtide_query.language.expressions.Names`."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Take the names of edges, of several parallel ones, and of vertices."""
+        self._edges = {edge.name for edge in graph.edges} | graph.copies.keys()
+        self._vertices = {vertex.name for vertex in graph.vertices}
+
+    def read(self, attribute: ast.Attribute) -> predicate.Attribute:
+        """See `Names`."""
+        variable, name = attribute.variable, attribute.name
+        if variable.text in self._vertices and name.text != "id":
+            message = f"vertex {show(variable.text)} has no attribute {show(name.text)}"
+            hint = "a vertex has only `id`; attributes are of edges, and a label is stated in MATCH"
+            raise InvalidPatternError(message, name.location, hint=hint)
+        if variable.text not in self._vertices and variable.text not in self._edges:
+            known = self._edges | self._vertices
+            message = f"the pattern has no edge or vertex {show(variable.text)}"
+            hint = did_you_mean(variable.text, sorted(known)) or f"it has {listed(known)}"
+            raise InvalidPatternError(message, variable.location, hint=hint)
+        if variable.text in self._edges and name.text == "op":
+            message = "`op` cannot be read"
+            hint = "matches have inserted edges alone: a deletion retracts those that have its edge"
+            raise InvalidPatternError(message, name.location, hint=hint)
+        return predicate.Attribute(variable.text, name.text, variable.location)
+
+    def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
+        """See `Names`; edges are not repeated."""
+        message = f"{show(aggregate.function.text)} cannot be computed: a pattern of edges has no functions"
+        hint = "count, sum and others are over the events of an iteration, in a pattern of events: SEQ(a:A+)"
+        raise InvalidPatternError(message, aggregate.function.location, hint=hint)
+
+    def not_a_value(self, name: ast.Name) -> InvalidPatternError:
+        """See `Names`."""
+        spelled = brief(name.text)
+        if name.text in self._vertices:
+            return InvalidPatternError(f"{show(name.text)} is a vertex, not a value", name.location, hint=f"write {spelled}.id")
+        if name.text in self._edges:
+            message = f"{show(name.text)} is an edge, not a value"
+            return InvalidPatternError(message, name.location, hint=f"write {spelled}.bytes, or another of its attributes")
+        message = f"{show(name.text)} is not a value: an attribute is read from an edge or a vertex"
+        hint = f"write {brief(min(self._edges))}.{spelled} for an attribute, or put quotes around a string"
+        return InvalidPatternError(message, name.location, hint=hint)

@@ -1,0 +1,147 @@
+"""What the parser makes of the text of an event pattern: nodes that know where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_query.language import ast
+
+if TYPE_CHECKING:
+    from graphtide_core.errors import Location
+    from graphtide_core.event_pattern import All, Any, Selection, Seq
+    from graphtide_core.pattern import Report
+
+    from graphtide_query.language.ast import Constant, Expression, Name, Property
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`+`, `{2}`, `{2,}` or `{2,5}`; at the place of the first number."""
+
+    least: int
+    most: int | None
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`name:type`, with how often it is repeated and what its attributes equal."""
+
+    name: Name | None
+    type: Name | None
+    repeat: Repeat | None
+    properties: tuple[Property, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`SEQ(…)`, `AND(…)` or `OR(…)`."""
+
+    kind: type[Seq | All | Any]
+    parts: tuple[Part, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """`NOT part`."""
+
+    part: Part
+    location: Location
+
+
+Part = Event | Group | Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """`PARTITION BY attributes`."""
+
+    attributes: tuple[Name, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """An amount of time, in a unit or in the stream's ticks."""
+
+    amount: Constant
+    unit: Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """`WITHIN time`."""
+
+    time: Time
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """`SKIP TILL selection`."""
+
+    selection: Selection
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class OnePer:
+    """`ONE PER keys EVERY time`."""
+
+    keys: tuple[Expression, ...]
+    every: Time
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """`REPORT DISTINCT what ONE PER …`, of which any part may be missing."""
+
+    report: Report
+    is_distinct: bool
+    one_per: OnePer | None
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """`value AS name`."""
+
+    value: Expression
+    name: Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """`*`."""
+
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    """`RETURN items`."""
+
+    items: tuple[Returned | Everything, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class OnTimeout:
+    """`ON TIMEOUT`."""
+
+    location: Location
+
+
+Clause = ast.Where | Partition | Skip | Reporting | Returning | ast.On | Within | OnTimeout
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One event pattern of a file; the clauses stand as they were written."""
+
+    name: Name
+    root: Group
+    clauses: tuple[Clause, ...]

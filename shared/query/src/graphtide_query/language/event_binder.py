@@ -1,0 +1,213 @@
+"""Nodes of event patterns to event patterns: every name resolved, every rule of the language checked at its place.
+
+The rules of the family itself are the core's: its events and attributes know where they stand.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from graphtide_core.arrangement import MAX_NESTING
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.event_pattern import Absent, Any, EventPattern, QueryEvent, Repeat
+from graphtide_core.event_pattern import events as events_of
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.one_per import OnePer
+from graphtide_core.predicate import Aggregate, Attribute, conjuncts
+from graphtide_core.returns import Field, Returns
+
+from graphtide_query.language import ast, event_ast
+from graphtide_query.language.clauses import bind_time, clause, require_text, required
+from graphtide_query.language.event_names import EventNames
+from graphtide_query.language.expression_printer import write_value
+from graphtide_query.language.expressions import bind_expression, first_place
+from graphtide_query.language.graph import equalities
+from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.errors import Location
+    from graphtide_core.event_pattern import All, Part, Seq
+    from graphtide_core.predicate import Expression
+
+
+def bind_event_pattern(pattern: event_ast.Pattern) -> EventPattern:
+    """Return the pattern the nodes mean.
+
+    Raises:
+        InvalidPatternError: as `EventPattern`, and for clauses that are missing or stated twice and values out of range; with
+            its place.
+    Complexity: linear in the nodes, but for predicates over several events, which meet every OR.
+    """
+    require_text(pattern.name)
+    clauses = pattern.clauses
+    where = clause(clauses, ast.Where, "WHERE", "join the conditions by AND")
+    stream = clause(clauses, ast.On, "ON", "a pattern reads one stream")
+    stream = required(stream, pattern.name, "ON", "name the stream it reads: ON logins")
+    within = clause(clauses, event_ast.Within, "WITHIN")
+    within = required(within, pattern.name, "WITHIN", "say how long a match may last: WITHIN 10m")
+    require_text(stream.stream)
+    arrangement = _Arrangement(pattern.root)
+    root = arrangement.bind_group(pattern.root)
+    names = EventNames(event.name for event in events_of(root))
+    conditions = () if where is None else conjuncts(bind_expression(where.condition, names))
+    bound = EventPattern(
+        name=PatternName(pattern.name.text),
+        root=root,
+        within=bind_time(within.time.amount, within.time.unit, "the time of WITHIN"),
+        stream=StreamName(stream.stream.text),
+        predicates=(*arrangement.predicates, *conditions),
+    )
+    return _with_options(bound, clauses, names)
+
+
+def _with_options(pattern: EventPattern, clauses: tuple[event_ast.Clause, ...], names: EventNames) -> EventPattern:
+    """Return the pattern with what the clauses say beside; what is wrong with one is told at its place."""
+    partition = clause(clauses, event_ast.Partition, "PARTITION BY", "separate attributes by commas: PARTITION BY user, host")
+    if partition is not None:
+        for attribute in partition.attributes:
+            require_text(attribute)
+        with _at(partition.location):
+            pattern = replace(pattern, partition=tuple(attribute.text for attribute in partition.attributes))
+    skip = clause(clauses, event_ast.Skip, "SKIP")
+    if skip is not None:
+        with _at(skip.location):
+            pattern = replace(pattern, selection=skip.selection)
+    report = clause(clauses, event_ast.Reporting, "REPORT")
+    if report is not None:
+        one_per = None if report.one_per is None else _bind_one_per(report.one_per, names)
+        with _at(report.location):
+            pattern = replace(pattern, report=report.report, is_distinct=report.is_distinct, one_per=one_per)
+    returning = clause(clauses, event_ast.Returning, "RETURN", "separate fields by commas: RETURN a.user, b.ts")
+    if returning is not None:
+        with _at(returning.location):
+            pattern = replace(pattern, returns=_bind_returns(returning, names))
+    timeout = clause(clauses, event_ast.OnTimeout, "ON TIMEOUT")
+    if timeout is not None:
+        with _at(timeout.location):
+            pattern = replace(pattern, tells_timeouts=True)
+    return pattern
+
+
+@contextmanager
+def _at(place: Location) -> Iterator[None]:
+    """Give a place to an error that has none."""
+    try:
+        yield
+    except InvalidPatternError as error:
+        if error.location is not None:
+            raise
+        raise InvalidPatternError(error.reason, place, hint=error.hint) from None
+
+
+class _Arrangement:
+    """Binds the parts of a pattern; collects what their braces say.
+
+    Attributes:
+        predicates: of braces, in the order of the text.
+    """
+
+    def __init__(self, root: event_ast.Group) -> None:
+        """Look for the names that are given: those that are made differ from them."""
+        used = _names_given(root)
+        self._made = (name for number in count(1) if (name := f"e{number}") not in used)
+        self.predicates: list[Expression] = []
+
+    def bind_group(self, group: event_ast.Group) -> Seq | All | Any:
+        return group.kind(tuple(self._bind(part) for part in group.parts))
+
+    def _bind(self, part: event_ast.Part) -> Part:
+        match part:
+            case event_ast.Event():
+                return self._bind_event(part)
+            case event_ast.Group():
+                return self.bind_group(part)
+            case event_ast.Absent(absent, location):  # pragma: no branch - mypy knows that no case is left
+                return Absent(tuple(self._bind_absent(absent, location)), location)
+
+    def _bind_absent(self, part: event_ast.Part, place: Location) -> Iterator[QueryEvent]:
+        if isinstance(part, event_ast.Event):
+            yield self._bind_event(part)
+        elif isinstance(part, event_ast.Group) and part.kind is Any:
+            for each in part.parts:
+                yield from self._bind_absent(each, place)
+        else:
+            message = "a NOT is of an event, or of an OR of events"
+            raise InvalidPatternError(message, part.location, hint="for example NOT c:C, or NOT OR(c:C, d:D)")
+
+    def _bind_event(self, event: event_ast.Event) -> QueryEvent:
+        for stated in (event.name, event.type):
+            if stated is not None:
+                require_text(stated)
+        name = next(self._made) if event.name is None else event.name.text
+        self.predicates += equalities(name, event.properties)
+        kind = None if event.type is None else event.type.text
+        return QueryEvent(name, kind, None if event.repeat is None else _bind_repeat(event.repeat), event.location)
+
+
+def _names_given(root: event_ast.Group) -> frozenset[str]:
+    """Return the names of the text.
+
+    Raises:
+        InvalidPatternError: the parts are nested more than `MAX_NESTING` levels deep.
+    """
+    names: set[str] = set()
+    level: list[event_ast.Part] = [root]
+    for _ in range(MAX_NESTING + 1):
+        names |= {part.name.text for part in level if isinstance(part, event_ast.Event) and part.name is not None}
+        level = [inner for part in level for inner in _inner(part)]
+        if not level:
+            return frozenset(names)
+    raise nested_too_deep(level[0].location)
+
+
+def _inner(part: event_ast.Part) -> tuple[event_ast.Part, ...]:
+    match part:
+        case event_ast.Event():
+            return ()
+        case event_ast.Group():
+            return part.parts
+        case event_ast.Absent():  # pragma: no branch - mypy knows that no case is left
+            return (part.part,)
+
+
+def nested_too_deep(location: Location) -> InvalidPatternError:
+    """Word the error of parts nested past `MAX_NESTING`."""
+    message = f"the pattern is nested more than {MAX_NESTING} levels deep"
+    return InvalidPatternError(message, location, hint="remove parentheses that hold a single part")
+
+
+def _bind_repeat(repeat: event_ast.Repeat) -> Repeat:
+    if max(repeat.least, repeat.most or 0) > MAX_INTEGER:
+        raise beyond_64_bits(repeat.location)
+    return Repeat(repeat.least, repeat.most)
+
+
+def _bind_one_per(one_per: event_ast.OnePer, names: EventNames) -> OnePer:
+    keys = tuple(bind_expression(key, names) for key in one_per.keys)
+    return OnePer(keys, bind_time(one_per.every.amount, one_per.every.unit, "the time of EVERY"))
+
+
+def _bind_returns(returning: event_ast.Returning, names: EventNames) -> Returns:
+    stars = [item for item in returning.items if isinstance(item, event_ast.Everything)]
+    if len(stars) > 1:
+        message = "RETURN has a second *"
+        raise InvalidPatternError(message, stars[1].location)
+    fields = [_bind_field(item, names) for item in returning.items if isinstance(item, event_ast.Returned)]
+    return Returns(tuple(fields), everything=bool(stars))
+
+
+def _bind_field(item: event_ast.Returned, names: EventNames) -> Field:
+    value = bind_expression(item.value, names)
+    if item.name is not None:
+        require_text(item.name)
+        return Field(item.name.text, value)
+    if not isinstance(value, Attribute | Aggregate):
+        message = "a computed field needs a name"
+        raise InvalidPatternError(message, first_place(item.value), hint="write … AS name")
+    # It is called as it is written.
+    return Field(write_value(value), value)

@@ -1,0 +1,118 @@
+"""The grammar's reductions for event patterns, as `builder` has them for the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.event_pattern import All, Any, Selection, Seq
+from graphtide_core.pattern import Report
+from lark import Token, Transformer, v_args
+
+from graphtide_query.language import ast, event_ast
+from graphtide_query.language.event_binder import bind_event_pattern
+from graphtide_query.language.spelling import read_integer
+from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphtide_core.event_pattern import EventPattern
+
+_GROUPS: Final[Mapping[str, type[Seq | All | Any]]] = {"SEQ": Seq, "AND": All, "OR": Any}
+
+_Token = Token | None
+_Properties = tuple[ast.Property, ...] | None
+
+
+@v_args(inline=True)
+class EventRules(Transformer[Token, object]):
+    """Makes nodes of event patterns, and a pattern of the nodes of one; holds no state."""
+
+    def event_pattern(self, token: Token, root: event_ast.Group, *clauses: event_ast.Clause) -> tuple[ast.Name, EventPattern]:
+        """`PATTERN name SEQ(…) clauses`."""
+        name = name_of(token)
+        return name, bind_event_pattern(event_ast.Pattern(name, root, clauses))
+
+    # ---- the arrangement
+
+    def arrangement(self, word: Token, _bracket: Token, *parts: event_ast.Part) -> event_ast.Group:
+        """`SEQ(a, b)`."""
+        return event_ast.Group(_GROUPS[word.type], parts, locate(word))
+
+    def absent(self, keyword: Token, part: event_ast.Part) -> event_ast.Absent:
+        """`NOT a`."""
+        return event_ast.Absent(part, locate(keyword))
+
+    def event(self, name: Token, kind: _Token, repeat: event_ast.Repeat | None, properties: _Properties) -> event_ast.Event:
+        """`name:type{2,5} {…}`."""
+        return event_ast.Event(name_of(name), optional_name(kind), repeat, properties or (), locate(name))
+
+    def unnamed_event(
+        self, colon: Token, kind: Token, repeat: event_ast.Repeat | None, properties: _Properties
+    ) -> event_ast.Event:
+        """`:type`."""
+        return event_ast.Event(None, name_of(kind), repeat, properties or (), span(locate(colon), locate(kind)))
+
+    def at_least_once(self, plus: Token) -> event_ast.Repeat:
+        """`+`."""
+        return event_ast.Repeat(1, None, locate(plus))
+
+    def exactly(self, number: Token) -> event_ast.Repeat:
+        """`{3}`."""
+        count, place = read_integer(number, locate(number)), locate(number)
+        return event_ast.Repeat(count, count, place)
+
+    def between(self, least: Token, most: _Token) -> event_ast.Repeat:
+        """`{2,5}`, `{2,}`."""
+        place = locate(least)
+        return event_ast.Repeat(read_integer(least, place), None if most is None else read_integer(most, place), place)
+
+    # ---- the clauses
+
+    def partition(self, keyword: Token, *names: Token) -> event_ast.Partition:
+        """`PARTITION BY user, host`."""
+        return event_ast.Partition(tuple(map(name_of, names)), locate(keyword))
+
+    def within(self, keyword: Token, time: event_ast.Time) -> event_ast.Within:
+        """`WITHIN 10m`."""
+        return event_ast.Within(time, locate(keyword))
+
+    def time(self, minus: _Token, amount: Token, unit: _Token) -> event_ast.Time:
+        """`10m`."""
+        number = constant_of(amount) if minus is None else negated(minus, number_of(amount), locate(amount))
+        return event_ast.Time(number, optional_name(unit))
+
+    def skip(self, keyword: Token, what: Token) -> event_ast.Skip:
+        """`SKIP TILL NEXT`."""
+        return event_ast.Skip(Selection(what.lower()), span(locate(keyword), locate(what)))
+
+    def event_report(self, keyword: Token, *said: Token | event_ast.OnePer) -> event_ast.Reporting:
+        """`REPORT DISTINCT EXISTS ONE PER …`."""
+        words = {word.type for word in said if isinstance(word, Token)}
+        one_per = next((part for part in said if isinstance(part, event_ast.OnePer)), None)
+        report = Report.EXISTS if "EXISTS" in words else Report.ALL
+        return event_ast.Reporting(report, "DISTINCT" in words, one_per, locate(keyword))
+
+    def keys(self, *keys: ast.Expression) -> tuple[ast.Expression, ...]:
+        """`a.user, b.host`."""
+        return keys
+
+    def one_per(self, keys: tuple[ast.Expression, ...], every: event_ast.Time) -> event_ast.OnePer:
+        """`ONE PER a.user EVERY 10m`."""
+        return event_ast.OnePer(keys, every)
+
+    def returning(self, keyword: Token, *items: event_ast.Returned | event_ast.Everything) -> event_ast.Returning:
+        """`RETURN a.x, sum(b.y) AS total`."""
+        return event_ast.Returning(items, locate(keyword))
+
+    def returned(self, value: ast.Expression, name: _Token) -> event_ast.Returned:
+        """`sum(b.y) AS total`."""
+        return event_ast.Returned(value, optional_name(name))
+
+    def everything(self, star: Token) -> event_ast.Everything:
+        """`*`."""
+        return event_ast.Everything(locate(star))
+
+    def on_timeout(self, keyword: Token) -> event_ast.OnTimeout:
+        """`ON TIMEOUT`."""
+        return event_ast.OnTimeout(locate(keyword))

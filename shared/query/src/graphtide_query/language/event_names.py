@@ -1,0 +1,80 @@
+"""What expressions may speak of in a pattern of events: its events, and what is computed over iterations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core import predicate
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.predicate import Aggregation
+from graphtide_core.suggestion import did_you_mean, show
+
+from graphtide_query.language.spelling import brief, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_query.language import ast
+
+_FUNCTIONS: Final = {function.value: function for function in Aggregation}
+_OF_ONE: Final = (Aggregation.FIRST, Aggregation.LAST)
+"""What takes one of the events: `first(a).x` is `first(a.x)`."""
+
+
+class EventNames:
+    """The names of the events of a pattern; see `graphtide_query.language.expressions.Names`."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Take the names, of which there is one at least."""
+        self._names = frozenset(names)
+
+    def read(self, attribute: ast.Attribute) -> predicate.Attribute:
+        """See `Names`."""
+        self._refuse_unknown(attribute.variable)
+        return _attribute(attribute.variable, attribute.name)
+
+    def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
+        """See `Names`."""
+        stated, variable, name = aggregate.function, aggregate.variable, aggregate.attribute
+        function = _FUNCTIONS.get(stated.text.lower())
+        if function is None:
+            message = f"there is no function {show(stated.text)}"
+            hint = did_you_mean(stated.text, _FUNCTIONS) or f"the functions are {', '.join(_FUNCTIONS)}"
+            raise InvalidPatternError(message, stated.location, hint=hint)
+        self._refuse_unknown(variable)
+        if aggregate.takes_one and function not in _OF_ONE:
+            message = f"{function.value} is computed over an attribute"
+            raise InvalidPatternError(
+                message, stated.location, hint=f"write {function.value}(a.x) in place of {function.value}(a).x"
+            )
+        if name is not None:
+            return predicate.Aggregate(function, _attribute(variable, name))
+        if function is Aggregation.COUNT:
+            return predicate.Aggregate(function, predicate.Attribute(variable.text, "ts", variable.location))
+        message = f"{function.value} is computed over an attribute"
+        hint = f"write {function.value}({brief(variable.text)}.bytes), or another of its attributes"
+        raise InvalidPatternError(message, variable.location, hint=hint)
+
+    def not_a_value(self, name: ast.Name) -> InvalidPatternError:
+        """See `Names`."""
+        spelled = brief(name.text)
+        if name.text in self._names:
+            message = f"{show(name.text)} is an event, not a value"
+            return InvalidPatternError(message, name.location, hint=f"write {spelled}.ts, or another of its attributes")
+        message = f"{show(name.text)} is not a value: an attribute is read from an event"
+        hint = f"write {brief(min(self._names))}.{spelled} for an attribute, or put quotes around a string"
+        return InvalidPatternError(message, name.location, hint=hint)
+
+    def _refuse_unknown(self, variable: ast.Name) -> None:
+        if variable.text not in self._names:
+            message = f"the pattern has no event {show(variable.text)}"
+            hint = did_you_mean(variable.text, sorted(self._names)) or f"it has {listed(self._names)}"
+            raise InvalidPatternError(message, variable.location, hint=hint)
+
+
+def _attribute(variable: ast.Name, name: ast.Name) -> predicate.Attribute:
+    if name.text == "op":
+        message = "`op` cannot be read"
+        hint = "matches have inserted events alone: a deletion retracts those that have its event"
+        raise InvalidPatternError(message, name.location, hint=hint)
+    return predicate.Attribute(variable.text, name.text, variable.location)

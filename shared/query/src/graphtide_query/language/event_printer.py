@@ -1,0 +1,105 @@
+"""Event patterns to text: the canonical form.
+
+Parsing what is printed gives an equal pattern, for every pattern that parsing can give.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.event_pattern import Absent, All, Any, QueryEvent, Selection, Seq
+from graphtide_core.pattern import Report
+from graphtide_core.predicate import Aggregate, Attribute
+
+from graphtide_query.language.expression_printer import write_conditions, write_value
+from graphtide_query.language.spelling import write_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.event_pattern import EventPattern, Part, Repeat
+    from graphtide_core.one_per import OnePer
+    from graphtide_core.returns import Field, Returns
+
+
+def print_event_pattern(pattern: EventPattern) -> str:
+    """Return the text of a pattern, without its version, which the language does not state.
+
+    Raises:
+        InvalidPatternError: a predicate holds an infinity or NaN.
+    Complexity: linear in events and predicates.
+    """
+    return "\n".join([f"PATTERN {write_name(pattern.name)}", _part(pattern.root), *_clauses(pattern)]) + "\n"
+
+
+def _clauses(pattern: EventPattern) -> Iterator[str]:
+    if pattern.predicates:
+        yield f"WHERE {write_conditions(pattern.predicates)}"
+    if pattern.partition:
+        yield f"PARTITION BY {', '.join(map(write_name, pattern.partition))}"
+    if pattern.selection is not Selection.ANY:
+        yield f"SKIP TILL {pattern.selection.value.upper()}"
+    report = list(_report(pattern))
+    if report:
+        yield " ".join(["REPORT", *report])
+    if pattern.returns is not None:
+        yield f"RETURN {', '.join(_returned(pattern.returns))}"
+    yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.tells_timeouts else "")
+
+
+def _part(part: Part) -> str:
+    match part:
+        case QueryEvent():
+            return _event(part)
+        case Absent((event,)):
+            return f"NOT {_event(event)}"
+        case Absent(events):
+            return f"NOT OR({', '.join(map(_event, events))})"
+        case Seq(parts):
+            return f"SEQ({', '.join(map(_part, parts))})"
+        case All(parts):
+            return f"AND({', '.join(map(_part, parts))})"
+        case Any(parts):  # pragma: no branch - mypy knows that no case is left
+            return f"OR({', '.join(map(_part, parts))})"
+
+
+def _event(event: QueryEvent) -> str:
+    kind = "" if event.type is None else f":{write_name(event.type)}"
+    return write_name(event.name) + kind + ("" if event.repeat is None else _repeat(event.repeat))
+
+
+def _repeat(repeat: Repeat) -> str:
+    match repeat.least, repeat.most:
+        case 1, None:
+            return "+"
+        case least, None:
+            return f"{{{least},}}"
+        case least, most if least == most:
+            return f"{{{least}}}"
+        case least, most:  # pragma: no branch - mypy knows that no case is left
+            return f"{{{least},{most}}}"
+
+
+def _report(pattern: EventPattern) -> Iterator[str]:
+    if pattern.is_distinct:
+        yield "DISTINCT"
+    if pattern.report is not Report.ALL:
+        yield pattern.report.value.upper()
+    if pattern.one_per is not None:
+        yield _one_per(pattern.one_per)
+
+
+def _one_per(one_per: OnePer) -> str:
+    return f"ONE PER {', '.join(map(write_value, one_per.keys))} EVERY {one_per.every}"
+
+
+def _returned(returns: Returns) -> Iterator[str]:
+    if returns.everything:
+        yield "*"
+    yield from map(_field, returns.fields)
+
+
+def _field(field: Field) -> str:
+    value = write_value(field.value)
+    is_called_so = isinstance(field.value, Attribute | Aggregate) and field.name == value
+    return value if is_called_so else f"{value} AS {write_name(field.name)}"
