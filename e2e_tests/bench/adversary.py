@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
@@ -100,7 +100,7 @@ def measure(texts: Sequence[str], engine: str, policy: str, rate: int, seconds: 
 
 
 def _plan(text: str, engine: str, policy: str) -> Message:
-    (pattern,) = parse(text)
+    (pattern,) = parse_subgraphs(text)
     record = control.PlanRecord(
         name=pattern.name,
         version=1,

@@ -20,7 +20,7 @@ from graphtide_bench.cache import csv_file, statistics_of, texts
 from graphtide_bench.workload import WORKLOADS
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Concurrency, Limits, encode
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 
@@ -77,7 +77,7 @@ def _plans(patterns: dict[str, str], stream: Path) -> list[bytes]:
     known = statistics_of(stream)
     lines = []
     for name, text in patterns.items():
-        (pattern,) = parse(text)
+        (pattern,) = parse_subgraphs(text)
         for engine in FAMILIES["isomorphism"].names:
             made = plan(pattern, engine, statistics=known)
             spec = encode([made], TimeUnit.MILLISECOND, (), [Limits()], Concurrency())

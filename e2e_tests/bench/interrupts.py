@@ -23,7 +23,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.adversary import edges, star
@@ -48,7 +48,7 @@ def main() -> None:
 
 def _measured(engine: str, threads: int, chance: random.Random) -> float:
     """Return the seconds from a signal to the end of a search."""
-    (pattern,) = parse(star("adversary", "10m"))
+    (pattern,) = parse_subgraphs(star("adversary", "10m"))
     symbols = Symbols()
     made = plan(pattern, engine, unit=TimeUnit.MILLISECOND)
     matcher = Matcher([made], symbols, concurrency=Concurrency(threads))

@@ -25,7 +25,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.redis import RedisCheckpoints
 from graphtide_runtime.clock import SystemClock
@@ -102,7 +102,7 @@ class Moved:
         """Write the plan of a pattern, as the planner would."""
         self.epoch += 1
         text = _TEXT.format(name, self.edges)
-        (pattern,) = parse(text)
+        (pattern,) = parse_subgraphs(text)
         record = control.PlanRecord(
             name=name,
             version=1,

@@ -26,7 +26,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
@@ -94,7 +94,7 @@ class Measured:
     def register(self, number: int) -> None:
         """Write the plan of a pattern, as the planner would."""
         text = _TEXT.format(number, number if self.alike == "nothing" else 0, 1000 + number * (self.alike == "label"))
-        (pattern,) = parse(text)
+        (pattern,) = parse_subgraphs(text)
         record = control.PlanRecord(
             name=pattern.name,
             version=1,

@@ -27,7 +27,7 @@ from graphtide.options import MatchOptions
 from graphtide.readers import ReaderOptions
 from graphtide.run import prepare
 from graphtide_native.allocator import keep_pages
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +77,7 @@ def main() -> None:
 def once(path: Path) -> tuple[float, float]:
     """Return the wall and the processor time of a run."""
     wall, cpu = time.perf_counter(), time.process_time()
-    run = prepare(parse(PATTERN), str(path), MatchOptions(), reading=ReaderOptions(keep_raw=False), matches=Nowhere())
+    run = prepare(parse_subgraphs(PATTERN), str(path), MatchOptions(), reading=ReaderOptions(keep_raw=False), matches=Nowhere())
     summary = run.execute()
     assert summary.outcome == "done", summary
     return time.perf_counter() - wall, time.process_time() - cpu

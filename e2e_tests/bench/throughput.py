@@ -20,7 +20,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
-from graphtide_query import parse, print_pattern
+from graphtide_query import parse_subgraphs, print_pattern
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.planner import plan
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
@@ -65,7 +65,7 @@ def register(log: Log, deployment: Deployment, count: int) -> None:
         first, second = number % LABELS, (number + 1) % LABELS
         where = "" if number < LABELS else f' WHERE a.id = "{number}"'
         text = f"PATTERN p{number} MATCH (a)-[x:l{first}]->(b)-[y:l{second}]->(c){where} ORDER x < y ON s WINDOW 20000"
-        (pattern,) = parse(text)
+        (pattern,) = parse_subgraphs(text)
         made = plan(pattern, "auto", crowd=Crowd.of(count))
         record = control.PlanRecord(
             name=pattern.name,

@@ -18,7 +18,7 @@ from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
-from graphtide_query import parse, print_pattern
+from graphtide_query import parse_subgraphs, print_pattern
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
@@ -65,7 +65,7 @@ class Story:
         self.log.admin().ensure([*deployment.topics.of_deployment(), *deployment.topics.of_stream(STREAM)])
         self.writer = self.log.writer()
         self.symbols = Symbols()
-        self.patterns = parse(PATTERNS)
+        self.patterns = parse_subgraphs(PATTERNS)
         self.sent: list[Edge] = []
         self.matcher = deployment.service(
             "matcher_timing", {"CHECKPOINT_SECONDS": "0.2", "FIGURES_SECONDS": "0.2", "LINGER_SECONDS": "0.05"}

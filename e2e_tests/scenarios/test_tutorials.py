@@ -16,6 +16,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import ComponentMatch
 from graphtide_core.time import EventTime
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_testing.documents.blocks import blocks_of
 from graphtide_testing.oracles.simulation import SimulationOracle, fits
@@ -53,7 +54,7 @@ PIECES: Final = {
 def pattern_of(page: str) -> SubgraphPattern:
     """Return the pattern of a tutorial."""
     (text,) = (block.text for block in blocks_of(ROOT / "docs/tutorials" / page) if block.language == "graphtide")
-    (pattern,) = graphtide.parse(text)
+    (pattern,) = parse_subgraphs(text)
     return pattern
 
 

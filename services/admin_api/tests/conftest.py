@@ -13,7 +13,7 @@ from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_runtime.access.keys import hashed
 from graphtide_runtime.access.settings import KeySettings
@@ -64,7 +64,7 @@ class Deployment:
 
     def publish(self, version: int = 1) -> None:
         """Publish a plan of the pattern, as the planner would."""
-        (pattern,) = parse(TEXT)
+        (pattern,) = parse_subgraphs(TEXT)
         record = control.PlanRecord(
             "p", version, 1, "timing", "matcher_timing", 0, form_of(plan(pattern, "timing").physical),
             control.PatternText(TEXT), "running",

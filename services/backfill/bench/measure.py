@@ -26,7 +26,7 @@ from graphtide_backfill import bootstrap
 from graphtide_backfill.application.backfill import Asked
 from graphtide_backfill.domain.task import Task
 from graphtide_backfill.entrypoints.request import SparkRequest, size
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,7 +105,7 @@ def generate(path: Path, edges: int, seed: int = 1) -> None:
 
 def run(history: Path, cores: int, slice_length: int | None, memory: str) -> Figures:
     """Run one backfill and return its figures."""
-    task = Task(parse(PATTERN), "timing")
+    task = Task(parse_subgraphs(PATTERN), "timing")
     stop, peaks = Event(), {"python": 0, "jvm": 0}
     watcher = Thread(target=_watch, args=(stop, peaks), daemon=True)
     watcher.start()

@@ -18,7 +18,7 @@ from graphtide_backfill.domain.blocks import WHOLE, Block
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import Slice
 from graphtide_backfill.domain.task import Task
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 
 _EDGES = 1_000_000
@@ -60,7 +60,7 @@ def main() -> None:
         return
     engine, kind = sys.argv[1:]
     given = blocks(kind)
-    matching = SliceMatching(Task(parse(_PATTERN), engine), Slice(0, 0, _EDGES), deletions=False)
+    matching = SliceMatching(Task(parse_subgraphs(_PATTERN), engine), Slice(0, 0, _EDGES), deletions=False)
     before = resident()
     for _ in matching.matches(given):
         pass

@@ -21,7 +21,7 @@ from graphtide_backfill.domain.sizing import BASE_BYTES, BYTES_AN_EDGE, Machine,
 from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
@@ -98,12 +98,12 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-TASK = Task(parse(TEXT), "timing")
+TASK = Task(parse_subgraphs(TEXT), "timing")
 
 
 @pytest.mark.parametrize("engine", ["auto", "timing", "sj-tree", "re-search", "filtering"])
 def test_every_engine_finds_what_one_pass_finds(world: World, engine: str) -> None:
-    totals, found = world.run(Task(parse(TEXT), engine))
+    totals, found = world.run(Task(parse_subgraphs(TEXT), engine))
     assert found == world.in_one_pass(TASK)
     assert totals.matches + totals.retractions == len(found)
     assert totals.retractions > 0
@@ -143,9 +143,9 @@ def test_a_slice_that_was_not_finished_leaves_nothing(world: World) -> None:
 @pytest.mark.parametrize(
     ("task", "change", "named"),
     [
-        (Task(parse(TEXT.replace("WINDOW 9", "WINDOW 8")), "timing"), b"", "patterns"),
-        (Task(parse(TEXT), "sj-tree"), b"", "engine"),
-        (Task(parse(TEXT), "timing", limits=Limits(5)), b"", "limits"),
+        (Task(parse_subgraphs(TEXT.replace("WINDOW 9", "WINDOW 8")), "timing"), b"", "patterns"),
+        (Task(parse_subgraphs(TEXT), "sj-tree"), b"", "engine"),
+        (Task(parse_subgraphs(TEXT), "timing", limits=Limits(5)), b"", "limits"),
         (TASK, b'{"ts":99999,"src":"a","dst":"b","label":"x"}\n', "history"),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_window_that_does_not_fit_is_refused_with_what_it_needs(world: World) 
 
 
 def test_a_limit_that_was_reached_is_told(world: World) -> None:
-    totals, _ = world.run(Task(parse(TEXT), "timing", limits=Limits(1, None, "shed")))
+    totals, _ = world.run(Task(parse_subgraphs(TEXT), "timing", limits=Limits(1, None, "shed")))
     assert not totals.is_exact
 
 
@@ -203,7 +203,7 @@ def test_records_without_ids_are_called_by_their_place_in_all_files(tmp_path: Pa
         part = rows[2 * number : 2 * number + 2]
         lines = ["ts,src,dst,label", *(f"{ts},{source},{target},x" for ts, source, target in part)]
         (folder / f"{number}.csv").write_text("\n".join(lines) + "\n")
-    (pattern,) = parse("PATTERN chain MATCH (a)-[p]->(b)-[q]->(c) ORDER p < q ON s WINDOW 5")
+    (pattern,) = parse_subgraphs("PATTERN chain MATCH (a)-[p]->(b)-[q]->(c) ORDER p < q ON s WINDOW 5")
     results = ResultFolder(tmp_path / "run")
     made = Backfill(
         Task((pattern,)), Files(str(folder), "csv"), OneProcess(BIG), results, Asked(slice_length=1),
@@ -235,7 +235,7 @@ def test_every_format_gives_the_same(world: World, tmp_path: Path, format: str) 
     else:
         csv.write_csv(table, path)
     # The pattern asks for no labels of vertices and no attributes: that the file has none changes nothing.
-    task = Task(parse("PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9"))
+    task = Task(parse_subgraphs("PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9"))
     results = ResultFolder(tmp_path / "run")
     made = Backfill(
         task, Files(str(path), format), OneProcess(BIG), results, Asked(slice_length=20),
@@ -291,7 +291,7 @@ def write_history(folder: Path, format: str, *tables: pa.Table) -> Files:
 def matched(condition: str, history: Files, run: Path) -> Totals:
     text = f"PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) WHERE {condition} ON s WINDOW 9"
     made = Backfill(
-        Task(parse(text)), history, OneProcess(BIG), ResultFolder(run), Asked(),
+        Task(parse_subgraphs(text)), history, OneProcess(BIG), ResultFolder(run), Asked(),
         on_progress=lambda _: None, is_wanted=lambda: True,
     )  # fmt: skip
     return made.run(made.prepare())
@@ -316,7 +316,7 @@ def test_an_attribute_that_one_file_has_is_there(tmp_path: Path, format: str) ->
 
 def test_where_only_records_tell_the_totals_say_what_nothing_could_be(world: World) -> None:
     text = "PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) WHERE y.unheard_of = 1 ON s WINDOW 9"
-    totals, _ = world.run(Task(parse(text)))
+    totals, _ = world.run(Task(parse_subgraphs(text)))
     assert totals.unmatched == {"chain": ["y"]}
     assert world.run(TASK, run="other")[0].unmatched == {}
 

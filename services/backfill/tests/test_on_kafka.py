@@ -15,7 +15,7 @@ from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
 from graphtide_core.ids import StreamName
 from graphtide_core.time import TimeUnit
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.kafka import KafkaConnection
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TOPICS = Topics("backfill-on-kafka")
 EDGES = random_stream(random.Random(5), StreamShape(max_records=300, vertices=6, duplicates=False, negative_ts=False))
-TASK = Task(parse("PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9"))
+TASK = Task(parse_subgraphs("PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9"))
 
 
 @pytest.fixture

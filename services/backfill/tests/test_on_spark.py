@@ -21,7 +21,7 @@ from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_testing.found import keys_in_json_lines
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def wanted_for(
 def test_spark_finds_what_one_pass_finds(
     flows: Path, spark: SparkCluster, tmp_path: Path, engine: str, slice_length: int | None
 ) -> None:
-    task = Task(parse(PATTERNS), engine)
+    task = Task(parse_subgraphs(PATTERNS), engine)
     found = on(spark, task, Files(str(flows / "flows.parquet"), "parquet"), tmp_path, Asked(slice_length=slice_length))
     assert found == live(flows)
     assert found
@@ -105,14 +105,14 @@ def test_duplicates_are_found_across_pieces_and_slices(spark: SparkCluster, tmp_
     # Each insertion of e2 is within a window of the one before: the chain holds at 2 and again at 12, not at 7.
     (folder / "0.csv").write_text(head + "1,a,b,x,e1\n2,b,c,x,e2\n7,b,d,x,e2\n")
     (folder / "1.csv").write_text(head + "11,a,b,x,e3\n12,b,e,x,e2\n")
-    (pattern,) = parse("PATTERN chain MATCH (a)-[p]->(b)-[q]->(c) ORDER p < q ON s WINDOW 8")
+    (pattern,) = parse_subgraphs("PATTERN chain MATCH (a)-[p]->(b)-[q]->(c) ORDER p < q ON s WINDOW 8")
     asked = Asked(slice_length=3)
     found = on(spark, Task((pattern,)), Files(str(folder), "csv"), tmp_path / "run", asked)
     assert [dict(each.vertices)["c"] for each in found] == ["c", "e"]
 
 
 def test_a_limit_ends_the_run_with_its_name(flows: Path, spark: SparkCluster, tmp_path: Path) -> None:
-    task = Task(parse(PATTERNS), "timing", limits=Limits(1))
+    task = Task(parse_subgraphs(PATTERNS), "timing", limits=Limits(1))
     with pytest.raises(FatalError, match="reached its limit of 1 partial match"):
         on(spark, task, Files(str(flows / "flows.parquet"), "parquet"), tmp_path, Asked(unique_ids=True))
 
@@ -120,7 +120,7 @@ def test_a_limit_ends_the_run_with_its_name(flows: Path, spark: SparkCluster, tm
 def test_a_run_that_is_not_wanted_ends_and_spark_is_there_for_the_next(
     flows: Path, spark: SparkCluster, tmp_path: Path
 ) -> None:
-    task = Task(parse(PATTERNS), "timing")
+    task = Task(parse_subgraphs(PATTERNS), "timing")
     history = Files(str(flows / "flows.parquet"), "parquet")
     with pytest.raises(CancelledError):
         wanted_for(spark, task, history, tmp_path, Asked(unique_ids=True), is_wanted=lambda: False)
@@ -211,7 +211,7 @@ def test_a_real_stream_gives_what_one_pass_gives(spark: SparkCluster, tmp_path: 
     (tmp_path / "questions.gtp").write_text(QUESTIONS)
     output = tmp_path / "live.jsonl"
     run("match", str(tmp_path / "questions.gtp"), str(path), "--time-unit", "s", "--output", str(output))
-    task = Task(parse(QUESTIONS), "timing", TimeUnit.SECOND)
+    task = Task(parse_subgraphs(QUESTIONS), "timing", TimeUnit.SECOND)
     found = on(spark, task, Files(str(path), "csv"), tmp_path / "run", Asked())
     assert found == live(tmp_path)
     assert found

@@ -22,7 +22,7 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ids import EdgeId, StreamName
 from graphtide_core.ports.log import Message, TopicPartition, TopicSpec
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.feeding import Feed
@@ -43,7 +43,7 @@ TOPICS = Topics("t")
 S = TOPICS.ordered(StreamName("s"))
 UNIT = TimeUnit.MILLISECOND
 EDGES = random_stream(random.Random(5), StreamShape(max_records=300, vertices=6, duplicates=False, negative_ts=False))
-(CHAIN,) = parse("PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9")
+(CHAIN,) = parse_subgraphs("PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9")
 TASK = Task((CHAIN,), "timing")
 FOUND = [
     FoundRecord(1, b'{"match_id":"%032d","query":"chain","kind":"match","detected_at":%d}' % (number, number))

@@ -18,7 +18,7 @@ from graphtide_backfill.domain.sizing import Machine
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
@@ -184,7 +184,7 @@ def test_matches_of_history_reach_the_topic_of_matches_once_and_marked(world: Wo
     worker.close()
     assert world.said()[-1].state == "done", world.said()[-1].reason
     records = world.read(TOPICS.matches)
-    pattern = replace(parse(TEXT)[0], version=3)
+    pattern = replace(parse_subgraphs(TEXT)[0], version=3)
     live = Feed(plan(pattern, "timing")).push(*EDGES)
     assert keys_in_json_lines(b"\n".join(each.value or b"" for each in records)) == live
     assert {dict(each.headers)[BACKFILLED] for each in records} == {b"true"}

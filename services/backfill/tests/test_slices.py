@@ -18,7 +18,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.pattern import Report
 from graphtide_core.time import EventTime
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import AUTO, FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
@@ -107,20 +107,20 @@ def test_slices_report_the_components_that_one_pass_does(
 
 
 def test_a_window_of_edges_is_refused() -> None:
-    (pattern,) = parse("PATTERN p MATCH (a)-[x]->(b) ON s WINDOW 500 EDGES")
+    (pattern,) = parse_subgraphs("PATTERN p MATCH (a)-[x]->(b) ON s WINDOW 500 EDGES")
     with pytest.raises(InvalidQueryError, match="'p' has a window of edges, WINDOW 500 EDGES; match it on the command line"):
         Task((pattern,))
 
 
 @pytest.mark.parametrize("report", ["INSTANCES", "CHANGES"])
 def test_what_follows_from_slices_before_is_refused(report: str) -> None:
-    (pattern,) = parse(f"PATTERN p MATCH (a)-[x]->(b) UNDER DUAL SIMULATION REPORT {report} ON s WINDOW 10")
+    (pattern,) = parse_subgraphs(f"PATTERN p MATCH (a)-[x]->(b) UNDER DUAL SIMULATION REPORT {report} ON s WINDOW 10")
     with pytest.raises(InvalidQueryError, match=f"what 'p' reports under REPORT {report}"):
         Task((pattern,))
 
 
 def test_an_engine_of_another_family_is_refused() -> None:
-    (pattern,) = parse("PATTERN p MATCH (a)-[x]->(b) UNDER DUAL SIMULATION ON s WINDOW 10")
+    (pattern,) = parse_subgraphs("PATTERN p MATCH (a)-[x]->(b) UNDER DUAL SIMULATION ON s WINDOW 10")
     with pytest.raises(InvalidQueryError, match="the engine timing is not for patterns under dual simulation"):
         Task((pattern,), "timing")
 
@@ -153,7 +153,7 @@ def test_duplicates_are_those_that_the_stream_drops(edges: tuple[Edge, ...], win
 
 
 def test_times_before_the_first_slice_are_looked_at_and_not_reported() -> None:
-    (pattern,) = parse("PATTERN chain MATCH (a)-[x]->(b)-[y]->(c) ORDER x < y ON s WINDOW 10")
+    (pattern,) = parse_subgraphs("PATTERN chain MATCH (a)-[x]->(b)-[y]->(c) ORDER x < y ON s WINDOW 10")
     edges = [edge(1, "a", "b"), edge(5, "b", "c"), edge(9, "c", "d"), edge(12, "d", "e")]
     found = by_slices(edges, Task((pattern,)), slices_at([9, 12]))
     assert [each.detected_at for each in found] == [9]

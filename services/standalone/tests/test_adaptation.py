@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import graphtide
 from graphtide import MatchOptions, Session
 from graphtide.adaptation import AdaptationPolicy, Watch
 from graphtide.readers import ReaderOptions
@@ -14,6 +13,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import EventTime
 from graphtide_native.sampling import sample
+from graphtide_query import parse_subgraphs
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 
@@ -38,7 +38,7 @@ def swapping_stream(records: int, seed: int = 3) -> list[Edge]:
 
 def test_plans_follow_a_swap_of_label_frequencies_and_no_match_changes() -> None:
     edges = swapping_stream(4_000)
-    (pattern,) = graphtide.parse(CHAIN)
+    (pattern,) = parse_subgraphs(CHAIN)
     session = Session(pattern, MatchOptions(adaptation=EAGER))
     found = [match for start in range(0, len(edges), 100) for match in session.push(edges[start : start + 100])]
     found += session.finish()

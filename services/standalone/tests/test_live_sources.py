@@ -13,6 +13,7 @@ from graphtide import LimitExceededError, Limits, MatchOptions, Session
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
+from graphtide_query import parse_subgraphs
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from hypothesis import HealthCheck, given, settings
@@ -108,7 +109,7 @@ def streams(draw: st.DrawFn) -> list[Edge]:
 @given(edges=streams())
 def test_plans_that_are_made_again_change_no_match(monkeypatch: pytest.MonkeyPatch, engine: str, edges: list[Edge]) -> None:
     monkeypatch.setattr("graphtide.pipeline.LOOKED_AT", (3, 10, 25, 60))
-    (pattern,) = graphtide.parse(CHAIN)
+    (pattern,) = parse_subgraphs(CHAIN)
     matches = graphtide.match(pattern, (edge for edge in edges), MatchOptions(engine=engine))
     assert keys(list(matches)) == sorted(SubgraphOracle(pattern).run(edges))
 

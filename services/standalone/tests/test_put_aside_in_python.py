@@ -19,6 +19,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
+from graphtide_query import parse_subgraphs
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from hypothesis import given
@@ -224,7 +225,7 @@ def test_a_table_is_put_in_order_and_ids_stay_those_of_its_rows(rows: list[tuple
         Edge(EdgeId(str(number)), EventTime(ts), VertexId(source), VertexId(target), "pays", made=True)
         for number, (ts, source, target) in enumerate(rows)
     ]
-    (pattern,) = graphtide.parse(chain)
+    (pattern,) = parse_subgraphs(chain)
     expected = sorted(SubgraphOracle(pattern).run(sorted(edges, key=lambda each: each.ts)))
     assert keys(list(graphtide.match(chain, given_as))) == expected
 

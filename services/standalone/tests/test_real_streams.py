@@ -14,6 +14,7 @@ from graphtide.readers import ReaderOptions, open_stream
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -100,7 +101,7 @@ def test_engines_agree_and_a_prefix_equals_the_oracle(
     assert len(timing) >= at_least
     assert all(other == timing for other in others)
     edges = prefix(path, text, records)
-    patterns = graphtide.parse(text)
+    patterns = parse_subgraphs(text)
     expected = sorted(found for pattern in patterns for found in SubgraphOracle(pattern, unit).run(edges))
     assert expected, "the prefix must have matches"
     assert keys(graphtide.match(text, edges, options("timing", unit))) == expected

@@ -18,7 +18,7 @@ from graphtide_bench.simulation.measure import SimulationRun
 from graphtide_bench.simulation.weights import fit
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import BaselinePlan, ColoringPlan, SignaturePlan
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families.simulation.baseline import TAKE
 from graphtide_query.families.simulation.coloring import COLOR
 from graphtide_query.families.simulation.costs import LOOK
@@ -72,13 +72,13 @@ RUN = SimulationRun(
     ],
 )
 def test_queries_have_the_sizes_of_the_paper(text: str, edges: int, vertices: int) -> None:
-    (pattern,) = parse(text)
+    (pattern,) = parse_subgraphs(text)
     assert (len(pattern.edges), len(pattern.vertices)) == (edges, vertices)
     assert pattern.morphism.family == "simulation"
 
 
 def test_the_road_has_the_order_of_figure_1() -> None:
-    (pattern,) = parse(queries.road(5, "5m"))
+    (pattern,) = parse_subgraphs(queries.road(5, "5m"))
     assert set(pattern.order.before) >= {("ab", "l_0"), ("l_0", "l_1"), ("ab", "r_0"), ("r_0", "r_1")}
 
 
@@ -87,7 +87,7 @@ def test_figures_9_to_20_are_there_and_each_value_has_its_query() -> None:
     for each in EXPERIMENTS:
         assert each.stream in STREAMS
         assert len({case.at for case in each.cases}) == len(each.cases) > 1
-        assert all(parse(case.text) for case in each.cases)
+        assert all(parse_subgraphs(case.text) for case in each.cases)
 
 
 def test_every_way_finds_the_same_and_what_it_did_adds_up(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_the_matches_are_the_oracles() -> None:
     chosen = replace(BY_NAME["rush"], cases=BY_NAME["rush"].cases[:1])
     (first, *_) = chosen.cases
     runs = measure.run([chosen], records=700, repeats=1, patience=9.0)
-    (pattern,) = parse(first.text)
+    (pattern,) = parse_subgraphs(first.text)
     oracle = SimulationOracle(pattern)
     # What the pattern does not ask for would only take the oracle's time.
     told = [len(oracle.push(edge)) if edge.label == "bad" else 0 for edge in edges_of("rush", 700)]
@@ -169,7 +169,7 @@ def test_the_planner_chooses_what_is_least_work_in_clear_cases(experiment: str, 
     assert min(work, key=work.__getitem__) == best
     options = ReaderOptions()
     batches = tuple(from_edges(edges, options).batches())
-    (pattern,) = parse(case.text)
+    (pattern,) = parse_subgraphs(case.text)
     assert plan(pattern, "auto", statistics=counted(batches, options.symbols)).engine == best
 
 
@@ -182,7 +182,7 @@ def _work(run: SimulationRun) -> float:
 def test_no_engine_is_estimated_cheaper_than_taking_its_edges() -> None:
     options = ReaderOptions()
     batches = tuple(from_edges(edges_of("calls", 5_000), options).batches())
-    (pattern,) = parse(queries.community(8, "48h"))
+    (pattern,) = parse_subgraphs(queries.community(8, "48h"))
     considered = plan(pattern, "auto", statistics=counted(batches, options.symbols)).considered
     assert {type(each.physical) for each in considered} == {BaselinePlan, SignaturePlan, ColoringPlan}
     assert all(each.nanoseconds > 0 for each in considered)

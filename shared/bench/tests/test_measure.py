@@ -19,7 +19,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.plans import Storage
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, to_json
 from graphtide_native.spec import Concurrency
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 
@@ -145,7 +145,7 @@ def test_a_process_of_its_own_says_what_memory_it_took(tmp_path: Path) -> None:
     assert len(ballast) > answer.before > 10_000_000, "the memory of the process that asks does not count"
     assert answer.after >= answer.before
     stream = load(SMALL, tmp_path)
-    (pattern,) = parse(drawn["path4_empty"])
+    (pattern,) = parse_subgraphs(drawn["path4_empty"])
     (run,) = run_repeatedly([plan(pattern, "timing", statistics=StatisticsSnapshot())], stream, 1)
     assert (answer.edges, answer.matches) == (4_000, run.matches)
     with pytest.raises(FatalError, match="no-such-file"):

@@ -15,7 +15,7 @@ from graphtide_bench.report import read
 from graphtide_bench.typed import draw_group, template
 from graphtide_bench.workload import FLOWS, TYPED, WORKLOADS
 from graphtide_core.errors import FatalError
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from typer.testing import CliRunner
 
@@ -53,7 +53,7 @@ def test_rates_of_a_stretch_come_from_the_median_and_compare_with_the_best_fixed
 
 
 def test_plans_are_described_by_what_they_join() -> None:
-    (pattern,) = parse(adaptation.path("p", (0, 1, 2), 10))
+    (pattern,) = parse_subgraphs(adaptation.path("p", (0, 1, 2), 10))
     assert adaptation.described(plan(pattern, "timing")).startswith("timing e")
     assert adaptation.described(plan(pattern, "sj-tree")).split()[0] in {"single-lazy", "path-lazy"}
     assert adaptation.described(plan(pattern, "filtering")) == "filtering"

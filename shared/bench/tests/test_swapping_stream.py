@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import graphtide
 from graphtide import MatchOptions, Session
 from graphtide.adaptation import AdaptationPolicy
 from graphtide_bench.stream import StreamRecipe, generate
@@ -10,6 +9,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import EventTime
+from graphtide_query import parse_subgraphs
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 
@@ -32,7 +32,7 @@ def test_plans_follow_the_swap_and_no_match_changes() -> None:
         Edge(EdgeId(f"e{number}"), EventTime(edge.ts), VertexId(str(edge.source)), VertexId(str(edge.target)), f"E{edge.label}")
         for number, edge in enumerate(generate(recipe))
     ]
-    (pattern,) = graphtide.parse("PATTERN p MATCH (u)-[x:E0]->(v)-[y:E0]->(w)-[z:E3]->(t) ON s WINDOW 60")
+    (pattern,) = parse_subgraphs("PATTERN p MATCH (u)-[x:E0]->(v)-[y:E0]->(w)-[z:E3]->(t) ON s WINDOW 60")
     session = Session(pattern, MatchOptions(adaptation=EAGER))
     found = [match for start in range(0, len(edges), 100) for match in session.push(edges[start : start + 100])]
     found += session.finish()

@@ -18,7 +18,7 @@ from graphtide_bench.measure import load
 from graphtide_bench.queries import ORDERS, SHAPES
 from graphtide_bench.stream import generate
 from graphtide_bench.workload import FLOWS, MANY_LABELS, SWAPPING, TYPED, WORKLOADS
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -128,7 +128,7 @@ def test_many_patterns_are_named_in_order_and_fewer_are_a_prefix() -> None:
 
 def test_the_texts_of_drawn_patterns_are_patterns() -> None:
     for pattern in WORKLOADS["T"].patterns(1_000):
-        (parsed,) = parse(pattern.text(1_000))
+        (parsed,) = parse_subgraphs(pattern.text(1_000))
         assert parsed.name == pattern.name
         assert [(e.source, e.target, e.label) for e in parsed.edges] == [
             (f"v{s}", f"v{t}", f"E{x}") for s, t, x in pattern.edges

@@ -9,7 +9,7 @@ import pytest
 from graphtide_generate import GENERATORS, network, payments, social, traffic
 from graphtide_generate.schedule import DAY, HOUR
 from graphtide_generate.stream import Recipe
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_testing.found import named
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 
@@ -40,7 +40,7 @@ def reduced(kind: str, seed: int, *, swap_labels: bool = False) -> GeneratedStre
 
 
 def found_by_the_oracle(patterns: str, edges: Iterable[Edge]) -> list[tuple[Named, Named]]:
-    (pattern,) = parse(patterns)
+    (pattern,) = parse_subgraphs(patterns)
     return sorted((one.edges, one.vertices) for one in SubgraphOracle(pattern).run(edges))
 
 

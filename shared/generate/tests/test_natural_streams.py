@@ -11,7 +11,7 @@ import pytest
 from graphtide_generate import GENERATORS, NATURAL, calls, citations, retweets, roads
 from graphtide_generate.schedule import DAY, HOUR, MINUTE
 from graphtide_generate.stream import Recipe
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.simulation import SimulationOracle
@@ -49,7 +49,7 @@ def test_nothing_gives_nothing(kind: str) -> None:
 @pytest.mark.parametrize("kind", NATURAL)
 def test_the_pattern_finds_components(kind: str) -> None:
     stream = NATURAL[kind](Recipe.of_nature(1, 20_000))
-    (pattern,) = parse(stream.patterns)
+    (pattern,) = parse_subgraphs(stream.patterns)
     feed = Feed(plan(pattern, "auto"))
     assert sum(len(feed.push(edge)) for edge in stream.edges) >= 3
 
@@ -57,7 +57,7 @@ def test_the_pattern_finds_components(kind: str) -> None:
 def test_the_oracle_finds_the_same_on_a_small_town() -> None:
     options = roads.RoadOptions(Recipe.of_nature(3, 250), rows=4, columns=4, downtown=4, rush=0.5)
     stream = roads.generate(options)
-    (pattern,) = parse(stream.patterns)
+    (pattern,) = parse_subgraphs(stream.patterns)
     oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, "ddst-coloring"))
     found = 0
     for edge in stream.edges:

@@ -10,7 +10,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
@@ -59,7 +59,7 @@ def edge(number: int, label: str) -> Edge:
 
 
 def two_edges(name: str, label: str) -> SubgraphPattern:
-    (pattern,) = parse(f"PATTERN {name} MATCH (a)-[x:{label}]->(b)-[y:{label}]->(c) ORDER x < y ON s WINDOW 10")
+    (pattern,) = parse_subgraphs(f"PATTERN {name} MATCH (a)-[x:{label}]->(b)-[y:{label}]->(c) ORDER x < y ON s WINDOW 10")
     return pattern
 
 

@@ -14,7 +14,7 @@ from graphtide_core.time import EventTime, TimeUnit
 from graphtide_core.window import longest
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
@@ -205,7 +205,7 @@ CHAIN = "PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 
 
 
 def chain(window: str, name: str = "p") -> SubgraphPattern:
-    (pattern,) = parse(CHAIN.format(name=name, window=window))
+    (pattern,) = parse_subgraphs(CHAIN.format(name=name, window=window))
     return pattern
 
 
@@ -229,7 +229,7 @@ def test_edges_that_no_pattern_wants_push_others_out() -> None:
 
 
 def test_changes_are_told_with_the_record_that_pushes_an_edge_out_even_if_no_pattern_wants_it() -> None:
-    (pattern,) = parse("PATTERN p MATCH (a)-[x:k]->(b) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 2 EDGES")
+    (pattern,) = parse_subgraphs("PATTERN p MATCH (a)-[x:k]->(b) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 2 EDGES")
     beside = chain("5")
     feed = Feed(plan(pattern, "ddst-coloring"), plan(replace(beside, name=PatternName("q")), "timing"))
     assert [found.kind for found in feed.push(edge(1, "a", "b"))] == ["match"]

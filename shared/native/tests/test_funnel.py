@@ -11,7 +11,7 @@ from graphtide_core.funnel import Part, Reason, Step, Store
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.plans import Plan, SearchPlan, SjTreePlan, TimingPlan
 from graphtide_core.time import EventTime
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES, Wish
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
@@ -42,7 +42,7 @@ def deletion(ts: int, of: str) -> Edge:
 
 
 def told(text: str, wish: Wish, *records: Edge, misses: int = 3) -> Funnel:
-    (pattern,) = parse(text)
+    (pattern,) = parse_subgraphs(text)
     feed = Feed(plan(pattern, wish), traced=misses)
     feed.push(*records)
     (funnel,) = feed.matcher.funnels()
@@ -148,7 +148,7 @@ def test_near_misses_are_those_that_came_furthest(edges: tuple[Edge, ...]) -> No
     found = []
     for length in range(1, len(path) + 1):
         order = f"ORDER {' < '.join(f'e{number}' for number in range(length))}" if length > 1 else ""
-        (prefix,) = parse(f"PATTERN p MATCH {', '.join(path[:length])} {order} ON s WINDOW 4")
+        (prefix,) = parse_subgraphs(f"PATTERN p MATCH {', '.join(path[:length])} {order} ON s WINDOW 4")
         found.append([set(match.edges) for match in SubgraphOracle(prefix).run(edges)])
     *partial, whole_matches = found
     times = {record.id: record.ts for record in edges}
@@ -164,7 +164,7 @@ def test_near_misses_are_those_that_came_furthest(edges: tuple[Edge, ...]) -> No
     def rank(names: set[EdgeId]) -> tuple[int, int, int]:
         return len(names), max(times[name] for name in names), min(times[name] for name in names)
 
-    (pattern,) = parse(f"PATTERN p MATCH {', '.join(path)} ORDER e0 < e1 < e2 ON s WINDOW 4")
+    (pattern,) = parse_subgraphs(f"PATTERN p MATCH {', '.join(path)} ORDER e0 < e1 < e2 ON s WINDOW 4")
     feed = Feed(Plan(pattern, TimingPlan(((0, 1, 2),))), traced=3)
     feed.push(*edges)
     (funnel,) = feed.matcher.funnels()
@@ -174,7 +174,7 @@ def test_near_misses_are_those_that_came_furthest(edges: tuple[Edge, ...]) -> No
 
 
 def test_an_untraced_matcher_has_no_funnel() -> None:
-    (pattern,) = parse("PATTERN p MATCH (a)-[x]->(b) ON s WINDOW 10")
+    (pattern,) = parse_subgraphs("PATTERN p MATCH (a)-[x]->(b) ON s WINDOW 10")
     assert Feed(plan(pattern, "timing")).matcher.funnels() == ()
 
 
@@ -213,7 +213,7 @@ def test_what_each_step_of_timing_refused() -> None:
 
 
 def test_what_each_step_of_a_join_tree_refused() -> None:
-    (pattern,) = parse(PATH)
+    (pattern,) = parse_subgraphs(PATH)
     feed = Feed(Plan(pattern, SjTreePlan(((0,), (1,), (2,)))), traced=3)
     feed.push(*RECORDS)
     (funnel,) = feed.matcher.funnels()
@@ -224,7 +224,7 @@ def test_what_each_step_of_a_join_tree_refused() -> None:
 
 
 def test_what_each_step_of_the_searches_refused() -> None:
-    (pattern,) = parse(PATH)
+    (pattern,) = parse_subgraphs(PATH)
     order = ((0, 1, 2), (1, 0, 2), (2, 1, 0))
     feed = Feed(Plan(pattern, SearchPlan(order)), traced=3)
     feed.push(*RECORDS)

@@ -13,7 +13,7 @@ from graphtide_core.time import EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
@@ -29,7 +29,7 @@ def edge(number: int, source: object, target: object, label: str = "k", **attrib
 
 
 def test_an_edge_that_no_prefix_waits_for_is_discarded_and_counted() -> None:
-    (pattern,) = parse(TRIANGLE)
+    (pattern,) = parse_subgraphs(TRIANGLE)
     feed = Feed(plan(pattern, "timing"))
     feed.push(edge(1, "a", "b"), edge(2, "b", "c"))
     (report,) = feed.matcher.patterns()
@@ -40,7 +40,7 @@ def test_an_edge_that_no_prefix_waits_for_is_discarded_and_counted() -> None:
 
 
 def test_what_left_the_window_is_given_back() -> None:
-    (pattern,) = parse(TRIANGLE)
+    (pattern,) = parse_subgraphs(TRIANGLE)
     for engine in ("timing", "re-search"):
         feed = Feed(plan(pattern, engine), deletions=False)
         sizes = []
@@ -57,7 +57,7 @@ def test_what_left_the_window_is_given_back() -> None:
 @pytest.mark.parametrize("storage", list(Storage))
 def test_a_partial_match_takes_less_room_in_the_dag(storage: Storage) -> None:
     text = "PATTERN s MATCH (c)-[w:k]->(p), (c)-[x:k]->(q), (c)-[y:k]->(r), (c)-[z:k]->(t) ON s WINDOW 1000"
-    (pattern,) = parse(text)
+    (pattern,) = parse_subgraphs(text)
     sizes = {}
     for kind in (storage, Storage.MS_DAG):
         feed = Feed(plan(pattern, Wish.of("timing", kind.value)), deletions=False)
@@ -67,7 +67,7 @@ def test_a_partial_match_takes_less_room_in_the_dag(storage: Storage) -> None:
 
 
 def test_at_a_bound_on_bytes_the_run_fails_and_names_the_pattern() -> None:
-    (pattern,) = parse(TRIANGLE)
+    (pattern,) = parse_subgraphs(TRIANGLE)
     for engine in ("timing", "re-search"):
         feed = Feed(plan(pattern, engine), limits=Limits(state_bytes=400))
         with pytest.raises(LimitExceededError, match=r"'t' reached its limit of .*400 bytes"):
@@ -76,7 +76,7 @@ def test_at_a_bound_on_bytes_the_run_fails_and_names_the_pattern() -> None:
 
 @pytest.mark.parametrize("engine", ["timing", "re-search"])
 def test_a_pattern_that_sheds_says_so_from_then_on(engine: str) -> None:
-    (pattern,) = parse("PATTERN p MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 10000")
+    (pattern,) = parse_subgraphs("PATTERN p MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 10000")
     feed = Feed(plan(pattern, engine), limits=Limits(state_bytes=1_000, policy="shed"), deletions=False)
     feed.push(edge(0, "a", "b"), edge(1, "b", "c"))
     feed.push(*(edge(number, f"s{number}", f"t{number}") for number in range(2, 300)))
@@ -84,14 +84,14 @@ def test_a_pattern_that_sheds_says_so_from_then_on(engine: str) -> None:
 
 
 def test_limits_hold_for_several_threads() -> None:
-    (pattern,) = parse(TRIANGLE)
+    (pattern,) = parse_subgraphs(TRIANGLE)
     feed = Feed(plan(pattern, "timing"), limits=Limits(partial_matches=5), concurrency=Concurrency(2))
     with pytest.raises(LimitExceededError):
         feed.push(*(edge(number, number, number + 1) for number in range(200)))
 
 
 def test_a_deletion_of_what_no_pattern_wanted_changes_nothing() -> None:
-    (pattern,) = parse(TRIANGLE)
+    (pattern,) = parse_subgraphs(TRIANGLE)
     feed = Feed(plan(pattern, "timing"))
     feed.push(edge(1, "a", "b", "unwanted"))
     gone = Edge(EdgeId("e1"), EventTime(2), VertexId(""), VertexId(""), "", operation=Operation.DELETE)
@@ -101,7 +101,8 @@ def test_a_deletion_of_what_no_pattern_wanted_changes_nothing() -> None:
 
 def test_vertex_constants_of_many_patterns_cost_one_look_up() -> None:
     patterns = [
-        parse(f'PATTERN p{number} MATCH (a {{id: "host{number}"}})-[x:k]->(b) ON s WINDOW 10')[0] for number in range(500)
+        parse_subgraphs(f'PATTERN p{number} MATCH (a {{id: "host{number}"}})-[x:k]->(b) ON s WINDOW 10')[0]
+        for number in range(500)
     ]
     feed = Feed(*(plan(pattern, "timing") for pattern in patterns), deletions=False)
     (found,) = feed.push(edge(1, "host123", "other"))
@@ -110,7 +111,7 @@ def test_vertex_constants_of_many_patterns_cost_one_look_up() -> None:
 
 
 def test_edges_of_no_pattern_leave_no_state() -> None:
-    (pattern,) = parse(TRIANGLE)
+    (pattern,) = parse_subgraphs(TRIANGLE)
     feed = Feed(plan(pattern, "re-search"))
     feed.push(*(edge(number, number, number + 1, f"label{number}") for number in range(1, 5_000)))
     totals = feed.matcher.totals()
@@ -118,7 +119,7 @@ def test_edges_of_no_pattern_leave_no_state() -> None:
 
 
 def test_match_records_come_one_by_one_as_they_are_written() -> None:
-    (pattern,) = parse("PATTERN two MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 100")
+    (pattern,) = parse_subgraphs("PATTERN two MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 100")
     symbols = Symbols()
     deletion = Edge(EdgeId("e1"), EventTime(3), VertexId(""), VertexId(""), "", operation=Operation.DELETE)
     lines = to_json_lines([edge(1, "a", "b"), edge(2, "b", "c"), deletion])

@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.time import EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.spec import Limits, columns
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
@@ -56,7 +56,7 @@ OTHER = "PATTERN other MATCH (a)-[x:l]->(b)-[y:l]->(c) ORDER x < y ON s WINDOW 1
 
 
 def planned(text: str, engine: str = "timing") -> Plan:
-    (pattern,) = parse(text)
+    (pattern,) = parse_subgraphs(text)
     return plan(pattern, engine)
 
 

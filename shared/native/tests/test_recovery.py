@@ -10,7 +10,7 @@ from graphtide_core.time import EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
 from graphtide_native.spec import columns
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.found import keys
@@ -72,7 +72,9 @@ def test_a_new_matcher_goes_on_where_the_old_one_was_stopped(
 
 
 def test_a_match_that_nobody_was_told_of_is_not_retracted() -> None:
-    asked = parse("PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 100  PATTERN two MATCH (a)-[x:k]->(b) ON s WINDOW 100")
+    asked = parse_subgraphs(
+        "PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 100  PATTERN two MATCH (a)-[x:k]->(b) ON s WINDOW 100"
+    )
     life = Life(asked, "timing")
     life.push(life.decoded([edge(1)]))
     life.matcher.begin(0)
@@ -82,7 +84,7 @@ def test_a_match_that_nobody_was_told_of_is_not_retracted() -> None:
 
 
 def test_what_was_incomplete_stays_so() -> None:
-    asked = parse("PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 100")
+    asked = parse_subgraphs("PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 100")
     life = Life(asked, "timing")
     life.matcher.mark_shed(0)
     (matches,) = life.matcher.push(life.decoded([edge(1)]))

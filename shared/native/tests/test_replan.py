@@ -10,7 +10,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -60,7 +60,7 @@ CHAIN = "PATTERN p MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 1000"
 
 @pytest.mark.parametrize("engine", ["re-search", "filtering"])
 def test_a_plan_that_would_reach_a_limit_is_refused_and_the_old_one_goes_on(engine: str) -> None:
-    (pattern,) = parse(CHAIN)
+    (pattern,) = parse_subgraphs(CHAIN)
     feed = Feed(plan(pattern, engine), limits=Limits(partial_matches=3), adaptive=True)
     feed.push(*(edge(number, f"s{number}", "hub") for number in range(10)))
     assert not feed.matcher.replan(0, plan(pattern, "timing"))
@@ -68,13 +68,13 @@ def test_a_plan_that_would_reach_a_limit_is_refused_and_the_old_one_goes_on(engi
 
 
 def test_a_matcher_that_is_not_adaptive_says_so() -> None:
-    (pattern,) = parse(CHAIN)
+    (pattern,) = parse_subgraphs(CHAIN)
     with pytest.raises(ValueError, match="keeps no edges to replay"):
         Feed(plan(pattern, "timing")).matcher.replan(0, plan(pattern, "re-search"))
 
 
 def test_a_plan_may_move_to_several_threads() -> None:
-    (pattern,) = parse(CHAIN)
+    (pattern,) = parse_subgraphs(CHAIN)
     feed = Feed(plan(pattern, "re-search"), concurrency=Concurrency(2), adaptive=True)
     feed.push(edge(1, "a", "b"))
     assert feed.matcher.replan(0, plan(pattern, "timing"))
@@ -82,7 +82,7 @@ def test_a_plan_may_move_to_several_threads() -> None:
 
 
 def test_counts_go_on_over_a_change() -> None:
-    (pattern,) = parse(CHAIN)
+    (pattern,) = parse_subgraphs(CHAIN)
     feed = Feed(plan(pattern, "timing"), adaptive=True)
     feed.push(edge(1, "a", "b"), edge(2, "b", "c"))
     feed.matcher.replan(0, plan(pattern, "sj-tree"))

@@ -12,7 +12,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import match_id
 from graphtide_core.pattern import OF_SIMULATION, Report
 from graphtide_core.time import EventTime
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.components import by_text, expected, reported
@@ -64,7 +64,7 @@ def test_many_random_streams(report: Report) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_edge_of_the_query_from_a_vertex_to_itself_has_two_ends_in_the_data(engine: str) -> None:
-    (pattern,) = parse("PATTERN p MATCH (q)-[e]->(q) WHERE e.src <= e.dst UNDER DUAL SIMULATION ON s WINDOW 12")
+    (pattern,) = parse_subgraphs("PATTERN p MATCH (q)-[e]->(q) WHERE e.src <= e.dst UNDER DUAL SIMULATION ON s WINDOW 12")
     there, back, loop = (
         Edge(EdgeId(name), EventTime(ts), VertexId(name[0]), VertexId(name[1]), "k")
         for ts, name in enumerate(("ab", "ba", "aa"))
@@ -128,7 +128,7 @@ def test_what_time_brings_about_is_told_when_it_is_known_to_have_passed_and_is_t
 
 
 def test_a_component_of_very_many_edges_is_told_in_part_and_its_identity_covers_all() -> None:
-    (pattern,) = parse("PATTERN fan MATCH (a)-[e:x]->(b), (a)-[f:y]->(c) UNDER DUAL SIMULATION ON s WINDOW 1000000")
+    (pattern,) = parse_subgraphs("PATTERN fan MATCH (a)-[e:x]->(b), (a)-[f:y]->(c) UNDER DUAL SIMULATION ON s WINDOW 1000000")
     many = [
         Edge(EdgeId(f"e{number}"), EventTime(number), VertexId("hub"), VertexId(f"v{number}"), "x") for number in range(12_000)
     ]

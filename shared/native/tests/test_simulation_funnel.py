@@ -12,7 +12,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.pattern import OF_SIMULATION, Report
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.explain import explain
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
@@ -55,7 +55,7 @@ RECORDS = (
 
 
 def told(engine: str, *records: Edge, report: str = "", limits: Limits | None = None) -> Funnel:
-    (pattern,) = parse(CALLS.format(report=report))
+    (pattern,) = parse_subgraphs(CALLS.format(report=report))
     feed = Feed(plan(pattern, engine), traced=3, limits=limits)
     feed.push(*records)
     (funnel,) = feed.matcher.funnels()

@@ -11,7 +11,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.components import by_text, expected, reported
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
     from graphtide_testing.components import Told
 
-(OTHER,) = parse("PATTERN other MATCH (v)-[e]->(w) ON s WINDOW 2")
+(OTHER,) = parse_subgraphs("PATTERN other MATCH (v)-[e]->(w) ON s WINDOW 2")
 STREAM = StreamShape(duplicates=False)
 
 

@@ -11,7 +11,7 @@ import pytest
 from graphtide_core.ids import PatternName
 from graphtide_core.pattern import renamed_pattern
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
@@ -35,7 +35,7 @@ def like(pattern: SubgraphPattern, number: int) -> SubgraphPattern:
 
 
 def chain(number: int = 0, engine: str = "timing") -> Plan:
-    (pattern,) = parse(CHAIN)
+    (pattern,) = parse_subgraphs(CHAIN)
     return plan(like(pattern, number), engine)
 
 

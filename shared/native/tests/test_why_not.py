@@ -15,7 +15,7 @@ from graphtide_core.pattern import OF_SIMULATION, Report
 from graphtide_core.time import EventTime
 from graphtide_core.window import EdgeCount
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
@@ -186,7 +186,9 @@ def test_what_is_said_of_the_edges_of_many_random_streams_is_true(report: Report
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_too_few_different_edges_are_said_in_random_streams_of_parallel_edges(engine: str) -> None:
-    (pattern,) = parse("PATTERN p MATCH (a)-[x *3]->(b), (b)-[y]->(c) ORDER x < y UNDER DUAL SIMULATION ON s WINDOW 9")
+    (pattern,) = parse_subgraphs(
+        "PATTERN p MATCH (a)-[x *3]->(b), (b)-[y]->(c) ORDER x < y UNDER DUAL SIMULATION ON s WINDOW 9"
+    )
     shape = replace(STREAM, vertices=3)
     kinds = [kind for seed in range(30) for kind in check(pattern, random_stream(random.Random(seed), shape), engine)]
     assert kinds.count("distinct") > 20
@@ -202,7 +204,7 @@ PATH = "PATTERN p MATCH (a)-[x:k]->(b)-[y:l]->(c)-[z:m]->(d) ORDER x < y < z UND
 
 @pytest.mark.parametrize("engine", ENGINES[:2])
 def test_edges_that_nobody_asked_about_are_told_of_if_they_came_near(engine: str) -> None:
-    (pattern,) = parse(PATH)
+    (pattern,) = parse_subgraphs(PATH)
     records = [
         edge(1, "a", "k", "b"),
         edge(2, "b", "l", "c"),
@@ -224,7 +226,7 @@ def test_edges_that_nobody_asked_about_are_told_of_if_they_came_near(engine: str
 
 
 def test_of_more_edges_than_are_shown_those_are_kept_that_came_furthest() -> None:
-    (pattern,) = parse(PATH)
+    (pattern,) = parse_subgraphs(PATH)
     # The middle of a way has all at both ends, and is no last edge.
     early = [each for at in (0, 3) for each in (edge(at, f"a{at}", "k", f"b{at}"), edge(at + 2, f"c{at}", "m", f"d{at}"))]
     middle = [edge(6, "b0", "l", "c0"), edge(7, "b3", "l", "c3")]
@@ -240,7 +242,7 @@ def test_of_more_edges_than_are_shown_those_are_kept_that_came_furthest() -> Non
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_id_that_no_record_has_and_an_edge_beyond_a_limit(engine: str) -> None:
-    (pattern,) = parse(PATH)
+    (pattern,) = parse_subgraphs(PATH)
     feed = Feed(plan(pattern, engine), traced=0, asked=["e2", "e9"], limits=Limits(partial_matches=1, policy="pause"))
     feed.push(edge(1, "a", "k", "b"), edge(2, "b", "l", "c"))
     (funnel,) = feed.matcher.funnels()
@@ -250,7 +252,7 @@ def test_an_id_that_no_record_has_and_an_edge_beyond_a_limit(engine: str) -> Non
 
 
 def test_a_pattern_under_isomorphism_has_no_answers() -> None:
-    (pattern,) = parse("PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 10")
+    (pattern,) = parse_subgraphs("PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 10")
     feed = Feed(plan(pattern, "timing"), traced=0, asked=["e1"])
     feed.push(edge(1, "a", "k", "b"))
     (funnel,) = feed.matcher.funnels()

@@ -17,7 +17,7 @@ from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.matcher import Matcher, Totals
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits, columns
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 from graphtide_testing.found import key
@@ -55,7 +55,7 @@ CHAIN: Final = "PATTERN chain MATCH (a)-[f:x]->(b)-[g:y]->(c) ON s WINDOW 10m"
 
 
 def parsed(text: str) -> SubgraphPattern:
-    (pattern,) = parse(text)
+    (pattern,) = parse_subgraphs(text)
     return pattern
 
 

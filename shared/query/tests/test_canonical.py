@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.canonical import canonical_edges
 from graphtide_testing.strategies import patterns
 from hypothesis import given
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def forms(text: str) -> frozenset[str]:
-    (pattern,) = parse(f"PATTERN p MATCH {text} ON s WINDOW 10")
+    (pattern,) = parse_subgraphs(f"PATTERN p MATCH {text} ON s WINDOW 10")
     return canonical_edges(pattern)
 
 

@@ -17,8 +17,8 @@ from graphtide_query.planner import plan
 from graphtide_query.worth import cost
 
 TEXT = "MATCH (x)-[a:pays]->(y)-[b:pays]->(z) ORDER a < b ON s WINDOW 10m"
-(CHAIN,) = graphtide_query.parse(f"PATTERN chain {TEXT}")
-(SIMULATED,) = graphtide_query.parse(f"PATTERN simulated {TEXT} UNDER DUAL SIMULATION")
+(CHAIN,) = graphtide_query.parse_subgraphs(f"PATTERN chain {TEXT}")
+(SIMULATED,) = graphtide_query.parse_subgraphs(f"PATTERN simulated {TEXT} UNDER DUAL SIMULATION")
 PATTERNS = {"isomorphism": CHAIN, "simulation": SIMULATED}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import EventTime
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.explain import explain, to_dot, to_json, to_text
 from graphtide_query.families.isomorphism.candidates import candidates, plan_filtering
@@ -30,7 +30,7 @@ KNOWN = StatisticsSnapshot(
 
 
 def pattern(text: str) -> SubgraphPattern:
-    (parsed,) = parse(f"PATTERN p MATCH {text} ON s WINDOW 100")
+    (parsed,) = parse_subgraphs(f"PATTERN p MATCH {text} ON s WINDOW 100")
     return parsed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from graphtide_core.errors import InvalidPatternError
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.known_attributes import refuse_unknown_attributes
 
 KNOWN = ("ts", "src", "dst", "label", "amount")
@@ -12,7 +12,7 @@ KNOWN = ("ts", "src", "dst", "label", "amount")
 
 def refuse(condition: str) -> None:
     text = f"PATTERN p MATCH (a)-[x]->(b)-[y]->(c)\nWHERE {condition}\nON s WINDOW 10"
-    refuse_unknown_attributes(parse(text), KNOWN)
+    refuse_unknown_attributes(parse_subgraphs(text), KNOWN)
 
 
 @pytest.mark.parametrize(

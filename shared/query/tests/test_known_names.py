@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 
 
@@ -12,7 +12,7 @@ def seen(*types: tuple[str | None, str, str | None]) -> SeenNames:
 
 
 def asked(match: str) -> AskedNames:
-    (pattern,) = parse(f"PATTERN p MATCH {match} ON s WINDOW 1m")
+    (pattern,) = parse_subgraphs(f"PATTERN p MATCH {match} ON s WINDOW 1m")
     return AskedNames.of(pattern)
 
 

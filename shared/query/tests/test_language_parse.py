@@ -17,7 +17,7 @@ VALID = Path(__file__).parent / "fixtures" / "valid"
 
 
 def parse_one(text: str) -> SubgraphPattern:
-    (pattern,) = graphtide_query.parse(text)
+    (pattern,) = graphtide_query.parse_subgraphs(text)
     return pattern
 
 

@@ -42,7 +42,7 @@ def texts(first: int, number: int) -> list[str]:
 
 def calls(patterns: list[str], known: StatisticsSnapshot) -> int:
     """Return how many functions are called to plan the patterns."""
-    parsed = graphtide_query.parse("\n".join(patterns))
+    parsed = graphtide_query.parse_subgraphs("\n".join(patterns))
     counted = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:
@@ -73,7 +73,7 @@ def test_planning_does_not_grow_with_the_labels_of_the_stream() -> None:
 
 @pytest.mark.parametrize("patterns", [1_000, 10_000])
 def test_auto_chooses_what_shares_most_where_patterns_are_many(patterns: int) -> None:
-    (pattern,) = graphtide_query.parse(texts(5, 1)[0])
+    (pattern,) = graphtide_query.parse_subgraphs(texts(5, 1)[0])
     known = stream(400)
     alone, in_crowd = (plan(pattern, AUTO, statistics=known, crowd=Crowd.of(number)) for number in (1, patterns))
     assert in_crowd.engine in {"re-search", "filtering"}
@@ -84,7 +84,7 @@ def test_auto_chooses_what_shares_most_where_patterns_are_many(patterns: int) ->
 
 
 def test_lists_are_out_of_cache_among_patterns_of_one_engine_alone() -> None:
-    (pattern,) = graphtide_query.parse(texts(5, 1)[0])
+    (pattern,) = graphtide_query.parse_subgraphs(texts(5, 1)[0])
     known = stream(400)
     beside_others, alike = (
         {each.physical.name: each.nanoseconds for each in plan(pattern, AUTO, statistics=known, crowd=crowd).considered}
@@ -95,7 +95,7 @@ def test_lists_are_out_of_cache_among_patterns_of_one_engine_alone() -> None:
 
 
 def test_what_an_edge_costs_that_nobody_wants_is_shared() -> None:
-    (pattern,) = graphtide_query.parse(texts(5, 1)[0])
+    (pattern,) = graphtide_query.parse_subgraphs(texts(5, 1)[0])
     known = stream(400)
     # What a lone pattern costs is hardly more than that: few edges are of its labels.
     assert plan(pattern, AUTO, statistics=known).considered[0].nanoseconds > 5
@@ -103,7 +103,7 @@ def test_what_an_edge_costs_that_nobody_wants_is_shared() -> None:
 
 
 def test_a_plan_is_worth_a_change_among_many_that_is_not_alone() -> None:
-    (pattern,) = graphtide_query.parse(texts(5, 1)[0])
+    (pattern,) = graphtide_query.parse_subgraphs(texts(5, 1)[0])
     known = stream(400)
     old, new = (Plan(pattern, plan(pattern, engine, statistics=known).physical) for engine in ("sj-tree", "filtering"))
     assert not is_worth_it(old, new, known, WINDOW, 0.8)

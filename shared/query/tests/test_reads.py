@@ -12,7 +12,7 @@ FLOWS = StreamName("flows")
 
 
 def reads(text: str) -> Reads:
-    (pattern,) = graphtide_query.parse(f"PATTERN p MATCH {text}")
+    (pattern,) = graphtide_query.parse_subgraphs(f"PATTERN p MATCH {text}")
     return reads_of(pattern)
 
 
@@ -35,7 +35,7 @@ def test_ends_and_fields_of_records_are_no_attributes() -> None:
 @pytest.mark.parametrize("window", ["10m", "1500ms", "7"])
 @pytest.mark.parametrize("unit", TimeUnit)
 def test_a_reach_is_the_pattern_s_own_in_every_unit(window: str, under: str, unit: TimeUnit) -> None:
-    (pattern,) = graphtide_query.parse(f"PATTERN p MATCH (a)-[x:k]->(b) {under} ON flows WINDOW {window}")
+    (pattern,) = graphtide_query.parse_subgraphs(f"PATTERN p MATCH (a)-[x:k]->(b) {under} ON flows WINDOW {window}")
     assert reads_of(pattern).reach.ticks(unit) == pattern.reach(unit)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
@@ -47,7 +47,7 @@ class Shard:
         self.host = MatcherHost(self.log, MemoryCheckpoints(), records, self.clock, settings)
 
     def register(self, text: str, engine: str, limits: control.LimitsForm | None = None) -> None:
-        (pattern,) = parse(text)
+        (pattern,) = parse_subgraphs(text)
         record = control.PlanRecord(
             name=pattern.name,
             version=1,
@@ -90,7 +90,7 @@ def expected(texts: Sequence[str]) -> list[Found]:
     """Return what is to be found of patterns; the oracle is slow, so each has the edges of its own labels alone."""
     found: list[Found] = []
     for text in texts:
-        (pattern,) = parse(text)
+        (pattern,) = parse_subgraphs(text)
         labels = {part.label for part in pattern.edges}
         found += SubgraphOracle(pattern).run([each for each in EDGES if each.label in labels])
     return sorted(found)

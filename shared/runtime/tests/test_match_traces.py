@@ -10,7 +10,7 @@ from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import Record
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.matcher import MatchRecord
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_runtime.matcher_host.tracing import MOST_SPANS, matching, traceparents
 from graphtide_testing.telemetry import spans_in_memory
 from graphtide_wire import ordered, ordered_body
@@ -18,7 +18,7 @@ from graphtide_wire import ordered, ordered_body
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-(PATTERN,) = parse("PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10")
+(PATTERN,) = parse_subgraphs("PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10")
 BATCH = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 OTHER = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 

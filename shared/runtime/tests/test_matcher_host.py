@@ -16,7 +16,7 @@ from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.time import EventTime
-from graphtide_query import parse, print_pattern
+from graphtide_query import parse_subgraphs, print_pattern
 from graphtide_query.families import FAMILIES
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.doubts import MOST_DOUBTS
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def is_in_the_language(pattern: SubgraphPattern) -> bool:
     """Engines take some patterns that no text says; plans carry texts."""
     try:
-        parse(print_pattern(pattern))
+        parse_subgraphs(print_pattern(pattern))
     except InvalidPatternError:
         return False
     return True
@@ -230,7 +230,7 @@ def stopped_at(world: World) -> int:
 
 
 def edge_pattern() -> SubgraphPattern:
-    (pattern,) = parse("PATTERN one MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 100")
+    (pattern,) = parse_subgraphs("PATTERN one MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 100")
     return pattern
 
 
@@ -286,7 +286,9 @@ def test_a_host_that_is_restarted_after_times_went_back_goes_on_in_the_new_epoch
 
 
 def changes(name: str = "one") -> SubgraphPattern:
-    (pattern,) = parse(f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 10")
+    (pattern,) = parse_subgraphs(
+        f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 10"
+    )
     return pattern
 
 
@@ -606,7 +608,7 @@ def test_a_plan_of_a_format_to_come_fails_and_others_run() -> None:
 
 def test_a_plan_of_a_stream_that_nobody_made_keeps_no_other_waiting() -> None:
     world = World(edge_pattern().stream)
-    (strange,) = parse("PATTERN strange MATCH (a)-[x:k]->(b) ON nowhere WINDOW 5")
+    (strange,) = parse_subgraphs("PATTERN strange MATCH (a)-[x:k]->(b) ON nowhere WINDOW 5")
     world.plan(strange, "timing", start=0)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([path(0), path(1)])

@@ -16,7 +16,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import TransientError
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.time import EventTime
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES, family_of
 from graphtide_runtime.matcher_host import checkpoint_form, checkpointing, host, joining, stream_work
 from graphtide_runtime.matcher_host.handover import Handover
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 
 TIMING, SJ_TREE = "matcher_timing", "matcher_sjtree"
-(PATTERN,) = parse("PATTERN one MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 100")
-(LATER,) = parse("PATTERN later MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 50")
-(READER,) = parse("PATTERN reader MATCH (a)-[x:k]->(b)-[y:k]->(c) WHERE y.n > x.n ON s WINDOW 100")
+(PATTERN,) = parse_subgraphs("PATTERN one MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 100")
+(LATER,) = parse_subgraphs("PATTERN later MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 50")
+(READER,) = parse_subgraphs("PATTERN reader MATCH (a)-[x:k]->(b)-[y:k]->(c) WHERE y.n > x.n ON s WINDOW 100")
 OTHERS = {
-    TIMING: parse("PATTERN other_here MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:k]->(d) ON s WINDOW 60")[0],
-    SJ_TREE: parse(
+    TIMING: parse_subgraphs("PATTERN other_here MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:k]->(d) ON s WINDOW 60")[0],
+    SJ_TREE: parse_subgraphs(
         "PATTERN other_there MATCH (a)-[x:k]->(b)-[y:k]->(c) WHERE x.label = y.label AND NOT y.n > 5 ON s WINDOW 40"
     )[0],
 }

@@ -10,7 +10,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import MatchKind
 from graphtide_core.time import EventTime
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_testing.oracles.simulation import Component, SimulationOracle, components, has_distinct, match_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ def query(
 ) -> SubgraphPattern:
     clauses = [f"PATTERN q MATCH {match}", where and f"WHERE {where}", order and f"ORDER {order}"]
     clauses += [f"UNDER DUAL SIMULATION REPORT {report}", f"ON s WINDOW {window}"]
-    (parsed,) = parse(" ".join(filter(None, clauses)))
+    (parsed,) = parse_subgraphs(" ".join(filter(None, clauses)))
     return parsed
 
 

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from graphtide_core.pattern import SubgraphPattern
+from graphtide_core.any_pattern import AnyPattern
 from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 
@@ -101,7 +101,7 @@ class Client:
 
     def register(
         self,
-        pattern: str | SubgraphPattern,
+        pattern: str | AnyPattern,
         *,
         engine: str | None = None,
         limits: Limits | None = None,
@@ -125,7 +125,7 @@ class Client:
         self,
         pattern: str | Pattern,
         *,
-        text: str | SubgraphPattern | None = None,
+        text: str | AnyPattern | None = None,
         engine: str | None = None,
         limits: Limits | None = None,
         state: str | None = None,
@@ -318,10 +318,10 @@ def _by_name(schema: StreamSchema) -> dict[str, AttributeSchema]:
     return {attribute.name: attribute for attribute in schema.attributes}
 
 
-def _body(text: str | SubgraphPattern | None, engine: str | None, limits: Limits | None, state: str | None) -> dict[str, Json]:
+def _body(text: str | AnyPattern | None, engine: str | None, limits: Limits | None, state: str | None) -> dict[str, Json]:
     body: dict[str, Json] = {}
     if text is not None:
-        body["text"] = print_pattern(text) if isinstance(text, SubgraphPattern) else text
+        body["text"] = print_pattern(text) if isinstance(text, AnyPattern) else text
     if engine is not None:
         body["engine"] = engine
     if limits is not None:

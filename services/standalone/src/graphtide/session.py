@@ -10,9 +10,10 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, TypeGuard
 
+from graphtide_core.any_pattern import AnyPattern, subgraphs_alone
 from graphtide_core.edge import Edge
 from graphtide_core.pattern import SubgraphPattern
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 
 from graphtide.matches import MatchList, columns_of_patterns, to_arrow
 from graphtide.one_at_a_time import OneAtATime
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from graphtide.readers import Reader, Settled, Unfit
 
-Patterns = str | SubgraphPattern | list[SubgraphPattern] | tuple[SubgraphPattern, ...]
+Patterns = str | AnyPattern | list[SubgraphPattern] | list[AnyPattern] | tuple[AnyPattern, ...]
 """One pattern or several, as text or parsed."""
 
 Records = object
@@ -284,16 +285,16 @@ def parsed(pattern: Patterns) -> tuple[SubgraphPattern, ...]:
     """Return the patterns, parsed if they are text.
 
     Raises:
-        InvalidPatternError: the text is wrong.
+        InvalidPatternError: the text is wrong, or one is an event pattern.
         TypeError: it is neither a text nor patterns.
     """
     given: object = pattern
     if isinstance(given, str):
-        return parse(given)
-    if isinstance(given, SubgraphPattern):
-        return (given,)
-    if isinstance(given, list | tuple) and given and all(isinstance(each, SubgraphPattern) for each in given):
-        return tuple(given)
+        return parse_subgraphs(given)
+    if isinstance(given, AnyPattern):
+        return subgraphs_alone([given])
+    if isinstance(given, list | tuple) and given and all(isinstance(each, AnyPattern) for each in given):
+        return subgraphs_alone(given)
     message = f"a pattern is a text, a parsed pattern or a list of parsed patterns, not {_kind(given)}"
     raise TypeError(message)
 
@@ -301,6 +302,6 @@ def parsed(pattern: Patterns) -> tuple[SubgraphPattern, ...]:
 def _kind(value: object) -> str:
     """Return what a value is, of a list what is in it."""
     if isinstance(value, list | tuple):
-        odd = next((each for each in value if not isinstance(each, SubgraphPattern)), None)
+        odd = next((each for each in value if not isinstance(each, AnyPattern)), None)
         return f"a {type(value).__name__} with a {type(odd).__name__} in it" if value else f"an empty {type(value).__name__}"
     return f"a {type(value).__name__}"

@@ -16,7 +16,7 @@ from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_runtime.access.keys import hashed
 from graphtide_runtime.access.settings import KeySettings
@@ -71,7 +71,7 @@ class There:
 
     def answer(self, state: State, reason: str | None = None) -> None:
         """Plan the pattern and say how it stands, as planner and host would."""
-        (pattern,) = parse(TEXT)
+        (pattern,) = parse_subgraphs(TEXT)
         record = control.PlanRecord(
             "p", 1, 1, "timing", "matcher_timing", 0, form_of(plan(pattern, "timing").physical),
             control.PatternText(TEXT), "running",

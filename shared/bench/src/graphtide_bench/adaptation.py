@@ -21,7 +21,7 @@ from graphtide.run import tuned
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import SjTreePlan, TimingPlan
 from graphtide_native.statistics import StreamStatistics
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 
 from graphtide_bench.cache import arrow_file
@@ -229,7 +229,7 @@ class _Stream:
         return _Timed(tuple((at, described(plan)) for at, plan in plans), ends, seconds, wall, self.swap)
 
     def _opened(self, text: str, options: MatchOptions) -> tuple[Pipeline, Reader, list[EdgeBatch]]:
-        pipeline = Pipeline(parse(text), options)
+        pipeline = Pipeline(parse_subgraphs(text), options)
         reader = open_stream(self.file, tuned(ReaderOptions(block_rows=self._batch), pipeline, options))
         return pipeline, reader, list(reader.batches())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import SjTreeStrategy
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 
@@ -83,7 +83,7 @@ def run(
         progress(case.name)
         stream = load(case.workload, cache)
         known = counted(stream.batches, stream.symbols)
-        (pattern,) = parse(case.text)
+        (pattern,) = parse_subgraphs(case.text)
         plans = {s.value: plan(pattern, Wish.of("sj-tree", s.value), statistics=known) for s in SjTreeStrategy}
         plans |= {way: plan(pattern, way, statistics=known) for way in WAYS if way not in plans}
         turns = [{way: run_once([made], stream) for way, made in plans.items()} for _ in range(repeats)]

@@ -14,7 +14,7 @@ from time import process_time
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import FatalError
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.planner import plan
 
@@ -76,7 +76,7 @@ def run(
     progress("stream and patterns")
     stream = load(MANY_LABELS, cache)
     texts = many_patterns(MANY_LABELS, window, max(numbers), cache)
-    patterns = parse("\n".join(texts))
+    patterns = parse_subgraphs("\n".join(texts))
     runs = []
     for engine in engines:
         for number in sorted(numbers):

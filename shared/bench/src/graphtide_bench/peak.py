@@ -15,7 +15,7 @@ from graphtide.readers import ReaderOptions, open_stream
 from graphtide_core.plans import Storage
 from graphtide_core.statistics import from_json
 from graphtide_native.matcher import Matcher
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 
@@ -56,7 +56,7 @@ def answer(request: PeakRequest) -> PeakAnswer:
     """Match the stream."""
     known = from_json(request.statistics)
     wish = Wish(request.engine, {"timing": request.storage.value})
-    plans = [plan(pattern, wish, statistics=known) for pattern in parse(request.patterns)]
+    plans = [plan(pattern, wish, statistics=known) for pattern in parse_subgraphs(request.patterns)]
     options = ReaderOptions()
     matcher = Matcher(plans, options.symbols)
     before = peak_resident_bytes()

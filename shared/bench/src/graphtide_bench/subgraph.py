@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_native.spec import Concurrency
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import AUTO, FAMILIES, Wish, engine_of
 from graphtide_query.planner import plan
 
@@ -98,7 +98,7 @@ def _cases(settings: Settings, progress: Callable[[str], None]) -> Iterator[Case
             for name, text in texts(workload.patterns(drawn_from), window).items():
                 if not settings.pattern or any(part in name for part in settings.pattern):
                     progress(f"stream {workload.name}, window {window:,}: {name}")
-                    (pattern,) = parse(text)
+                    (pattern,) = parse_subgraphs(text)
                     yield Case(workload, stream, drawn_from, pattern)
 
 

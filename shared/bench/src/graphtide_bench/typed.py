@@ -16,7 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.plans import SjTreeStrategy
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.families.isomorphism.selectivity import expected_selectivity, frequencies_of, relative_selectivity
 from graphtide_query.families.isomorphism.sj_decomposition import decompose
@@ -58,7 +58,7 @@ def draw_group(
     """
     rng = Random(seed)  # noqa: S311 - a workload, not a secret
     texts = (_text(statistics, f"{shape}{size}_{number}", template(shape, size), window, rng) for number in range(drawn))
-    patterns = [pattern for text in texts if text for pattern in parse(text) if _can_match(statistics, pattern)]
+    patterns = [pattern for text in texts if text for pattern in parse_subgraphs(text) if _can_match(statistics, pattern)]
     return _spread([_measured(pattern, statistics, window) for pattern in patterns], taken)
 
 

@@ -12,11 +12,11 @@ from graphtide_core.suggestion import show
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Pattern = SubgraphPattern | EventPattern
+AnyPattern = SubgraphPattern | EventPattern
 """A pattern of any family."""
 
 
-def subgraphs_alone(patterns: Iterable[Pattern]) -> tuple[SubgraphPattern, ...]:
+def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ...]:
     """Return the patterns, for what works on subgraphs alone.
 
     Raises:

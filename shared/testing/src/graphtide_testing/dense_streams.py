@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 
 if TYPE_CHECKING:
     from random import Random
@@ -46,7 +46,7 @@ PATTERN any MATCH (a)-[x:l]->(b) UNDER DUAL SIMULATION REPORT INSTANCES ON s WIN
 
 def dense_patterns(family: str = "isomorphism") -> list[SubgraphPattern]:
     """Return patterns of a family that share some of their edges, and differ in windows, attributes, vertices and labels."""
-    return list(parse({"isomorphism": _PATTERNS, "simulation": _SIMULATIONS}[family]))
+    return list(parse_subgraphs({"isomorphism": _PATTERNS, "simulation": _SIMULATIONS}[family]))
 
 
 def dense_edges(rng: Random, count: int, *, deletions: bool) -> tuple[Edge, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.reads import reads_of
 from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
@@ -91,7 +91,7 @@ def read_all(text: str) -> tuple[SubgraphPattern, ...]:
     if len(text) > MOST_TEXT:
         raise ProblemError(422, "invalid-pattern", f"the text has {len(text)} characters, it may have {MOST_TEXT}")
     try:
-        return parse(text)
+        return parse_subgraphs(text)
     except InvalidPatternError as error:
         raise invalid_pattern(error) from error
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
@@ -22,7 +22,7 @@ def pattern_in(text: str) -> SubgraphPattern:
     Raises:
         InvalidQueryError: it is wrong, or does not hold one.
     """
-    patterns = parse(text)
+    patterns = parse_subgraphs(text)
     if len(patterns) != 1:
         message = f"a registration holds one pattern, this text holds {len(patterns)}"
         raise InvalidPatternError(message)

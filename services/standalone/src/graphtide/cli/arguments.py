@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
-from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
-from graphtide_query import parse
+from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import AUTO, ENGINES, Wish
 
 from graphtide.record import RECORD_COLUMNS
@@ -61,18 +60,35 @@ _LONGEST_NUMBER: Final = 40
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.pattern import SubgraphPattern
+
 _Choice = TypeVar("_Choice")
 
 
-def read_patterns(path: Path) -> tuple[SubgraphPattern, ...]:
+def read_patterns(path: Path) -> tuple[AnyPattern, ...]:
     """Parse a pattern file.
 
     Raises:
         InvalidPatternError: the text is wrong; the message says where.
         UnreadableStreamError: the file cannot be read.
     """
+    return parse(_text_of(path))
+
+
+def read_subgraphs(path: Path) -> tuple[SubgraphPattern, ...]:
+    """Parse a pattern file, for what works on subgraphs alone.
+
+    Raises:
+        InvalidPatternError: the text is wrong, or has another pattern; the message says where.
+        UnreadableStreamError: the file cannot be read.
+    """
+    return parse_subgraphs(_text_of(path))
+
+
+def _text_of(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         message = f"{path} is not UTF-8 text: {error.reason} at byte {error.start}"
         raise InvalidPatternError(message) from error
@@ -82,7 +98,6 @@ def read_patterns(path: Path) -> tuple[SubgraphPattern, ...]:
     except OSError as error:
         message = f"{path}: cannot be read ({error.strerror or error})"
         raise UnreadableStreamError(message) from error
-    return parse(text)
 
 
 def with_source(error: InvalidPatternError, path: Path) -> InvalidPatternError:

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from graphtide.cli.arguments import MOST_AT_ONCE, read_patterns
+from graphtide.cli.arguments import MOST_AT_ONCE, read_subgraphs
 from graphtide.cli.output import MatchFile
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.status import FAILED
@@ -66,7 +66,7 @@ def demo(
     keep_pages()
     with MatchFile(match_file) as sink, ProgressBar() as bar:
         run = prepare(
-            read_patterns(pattern_file), str(stream_file), MatchOptions(), reading=ReaderOptions(keep_raw=False), matches=sink
+            read_subgraphs(pattern_file), str(stream_file), MatchOptions(), reading=ReaderOptions(keep_raw=False), matches=sink
         )
         run.on_progress = bar.update
         summary = run.execute()

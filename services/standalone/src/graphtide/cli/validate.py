@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query import print_pattern
 
@@ -54,7 +55,7 @@ def validate(
         options = of_stream(lateness, column, time_unit(unit), type, schema)
         reading = reading_of(options, format, delimiter, max_ahead)
         if stream is not None:
-            _check(patterns, pattern_file, stream, options, reading)
+            _check(subgraphs_alone(patterns), pattern_file, stream, options, reading)
     if show:
         typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
         return

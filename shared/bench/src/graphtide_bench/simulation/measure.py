@@ -22,7 +22,7 @@ from graphtide_core.plans import ColoringPlan, Plan, SignaturePlan
 from graphtide_core.time import TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 
 from graphtide_bench.simulation.experiments import edges_of
 
@@ -194,7 +194,7 @@ def _measure(experiment: Experiment, case: Case, edges: Sequence[Edge], repeats:
 
 def _load(text: str, edges: Sequence[Edge]) -> tuple[_Loaded, int]:
     """Read a pattern and the records; return also how many of them its window holds."""
-    (pattern,) = parse(text)
+    (pattern,) = parse_subgraphs(text)
     last_before = edges[0].ts + pattern.duration.ticks(TimeUnit.MILLISECOND) if edges else 0
     window = bisect_left(edges, last_before, key=lambda edge: edge.ts)
     fill = min(window, int(_MOST_TO_FILL * len(edges)))

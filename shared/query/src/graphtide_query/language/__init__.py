@@ -14,13 +14,13 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_query.language.printer import print_pattern
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import Pattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
 __all__ = ["parse", "parse_subgraphs", "print_pattern"]
 
 
-def parse(text: str) -> tuple[Pattern, ...]:
+def parse(text: str) -> tuple[AnyPattern, ...]:
     """Return the patterns of a text, of whichever family, in its order.
 
     Unnamed edges and vertices get the names e1, e2, … and v1, v2, …, unnamed events e1, e2, …; the braces of an edge or event

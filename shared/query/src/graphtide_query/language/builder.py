@@ -19,7 +19,7 @@ from graphtide_query.language.spelling import read_string
 from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import Pattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
 _COMPARISONS = {comparison.value: comparison for comparison in Comparison} | {"!=": Comparison.NOT_EQUAL}
@@ -41,7 +41,7 @@ def _edge(
 class Builder(EventRules):
     """Makes nodes, and a pattern of the nodes of one as soon as it is complete; holds no state."""
 
-    def start(self, *named: tuple[ast.Name, Pattern]) -> tuple[Pattern, ...]:
+    def start(self, *named: tuple[ast.Name, AnyPattern]) -> tuple[AnyPattern, ...]:
         """File."""
         refuse_duplicates(name for name, _ in named)
         return tuple(pattern for _, pattern in named)

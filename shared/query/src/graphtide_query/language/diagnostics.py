@@ -181,7 +181,7 @@ def _expected(accepted: Collection[str]) -> tuple[str, ...]:
 
 def _is_behind_an_event(accepted: Collection[str]) -> bool:
     """Whether what may follow is how often an event comes."""
-    return "PLUS" in accepted and "STAR" not in accepted
+    return "PLUS" in accepted and "MINUS" not in accepted
 
 
 def _hint_by_text(text: str, start: int) -> str:

@@ -22,7 +22,7 @@ from graphtide_query.language.expressions import too_deep
 from graphtide_query.language.tokens import locate
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import Pattern
+    from graphtide_core.any_pattern import AnyPattern
 
 MAX_BYTES = 64 * 2**20
 """Size of a text, in UTF-8: some 200,000 patterns."""
@@ -36,7 +36,7 @@ MAX_OPEN = 4_000
 """Symbols the parser holds open: an expression needs fewer than 20 a level, so whoever needs more is nested too deeply."""
 
 
-def parse_text(text: str) -> tuple[Pattern, ...]:
+def parse_text(text: str) -> tuple[AnyPattern, ...]:
     """Return the patterns of a text.
 
     Raises:
@@ -60,7 +60,7 @@ def parse_text(text: str) -> tuple[Pattern, ...]:
             if len(open_symbols) > MAX_OPEN:
                 raise (nested_too_deep if in_parts else too_deep)(locate(token))
         # The builder's rule for `start` returns the patterns; lark cannot say so in types.
-        patterns: tuple[Pattern, ...] = session.feed_eof(last)  # type: ignore[no-untyped-call]  # lark has no types for it
+        patterns: tuple[AnyPattern, ...] = session.feed_eof(last)  # type: ignore[no-untyped-call]  # lark has no types for it
     except UnexpectedInput as error:
         accepted: set[str] = session.accepts()  # type: ignore[no-untyped-call]  # lark has no types for it
         raise explain(error, accepted, last, text) from None

@@ -16,11 +16,11 @@ from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.language.spelling import write_constant, write_name
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import Pattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
 
 
-def print_pattern(pattern: Pattern) -> str:
+def print_pattern(pattern: AnyPattern) -> str:
     """Return the text of a pattern, without its version, which the language does not state.
 
     Raises:

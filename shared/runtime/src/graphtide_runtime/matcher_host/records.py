@@ -15,7 +15,7 @@ from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 from graphtide_core.window import longest
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_subgraphs
 from graphtide_query.canonical import canonical_edges
 from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import hosts as host_records
@@ -102,7 +102,7 @@ class HostRecords:
             reason = f"the plan has format {plan.format}, this host knows {control.PLAN_FORMAT}: bring the host up to date"
             raise PoisonRecordError(reason, record.value)
         try:
-            (pattern,) = parse(plan.pattern.text)
+            (pattern,) = parse_subgraphs(plan.pattern.text)
             check_stream(pattern.stream)
         except (InvalidQueryError, ValueError) as error:
             reason = f"the plan's pattern: {error}"
