@@ -300,6 +300,14 @@ def test_under_skip_till_next_an_iteration_takes_all_that_follow_its_first() -> 
     ]
 
 
+def test_what_stands_in_another_place_is_not_skipped_but_taken() -> None:
+    assert reports("SEQ(m:A+, b:A) SKIP TILL NEXT WITHIN 9", "A1 A2 A3") == [
+        "match@2 m=A1 b=A2",
+        "match@3 m=A1,A2 b=A3",
+        "match@3 m=A2 b=A3",
+    ]
+
+
 def test_what_does_not_fit_is_skipped() -> None:
     text = "SEQ(m:M+, b:B) WHERE m.n = b.n SKIP TILL NEXT WITHIN 9"
     assert reports(text, "M1(n=1) M2(n=2) M3(n=1) B4(n=1)") == ["match@4 m=M1,M3 b=B4", "match@4 m=M3 b=B4"]
@@ -398,6 +406,8 @@ def test_a_count_is_retracted_with_its_event_or_its_last_match() -> None:
     assert step_by_step(text, "A1 A2 B3 -A1@4 -A2@4")[3:5] == [[], ["retract@4 2 by B3"]]
     assert step_by_step(text, "A1 A2 B3 -B3@4")[3] == ["retract@4 2 by B3"]
     assert step_by_step(text, "A1 A3 B3 -A3@6")[3] == []
+    # That of A1 is past retracting, but its event is gone.
+    assert step_by_step(text, "A1 A4 B5 -B5@6")[3] == ["retract@6 2 by B5"]
 
 
 def test_distinct_tells_the_same_events_once() -> None:
