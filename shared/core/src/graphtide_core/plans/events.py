@@ -1,9 +1,12 @@
 """The plan of event patterns: one graph of sub-patterns for all of them.
 
 A sub-pattern is in *branch form*: slots, a partial order over them, predicates and a time. Every arrangement of SEQ and AND
-is a partial order: SEQ says that each slot of a part is no later than each of the next, AND says nothing. OR of events is a
-slot of several types; OR of more than events gives several branches, in their order. So one form serves all operators, and a
-common sub-pattern is one of common slots with an order that both imply.
+is a partial order: SEQ says that each slot of a part is no later than each of the next, AND says nothing. OR of events that no
+predicate reads is a slot of several types; any other OR gives several branches, in their order. So one form serves all
+operators, and a common sub-pattern is one of common slots with an order that both imply.
+
+Invariant: each vertex comes after its parents, and whatever events match a vertex, some of them match each of its parents. A
+vertex says all that its instances have to fulfil: what a parent has checked may be asked again, and never needs to be.
 
 Reference: paper 002, Definition 1 and section 4.2.3.
 """
@@ -12,6 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from graphtide_core.event_pattern import Selection
 
 if TYPE_CHECKING:
     from graphtide_core.event_pattern import Repeat
@@ -59,7 +64,8 @@ class SubPattern:
         within: longest time from the first to the last event.
         predicates: over the slots, all true; those that read `n<i>` say which events absence i speaks of.
         absences: what must not come.
-        partition: attributes that all events share.
+        partition: attributes that all events share, those that must not come too.
+        selection: what the lists of repeated slots take; ANY where there are none.
     """
 
     slots: tuple[Slot, ...]
@@ -68,11 +74,15 @@ class SubPattern:
     predicates: tuple[Expression, ...] = ()
     absences: tuple[Absence, ...] = ()
     partition: tuple[str, ...] = ()
+    selection: Selection = Selection.ANY
 
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """A vertex whose instances are parts of another's: slot i of the parent is slot `slots[i]` of the child."""
+    """A vertex whose instances are parts of another's: slot i of the parent is slot `slots[i]` of the child.
+
+    Parents of one vertex have no slot in common.
+    """
 
     vertex: VertexIndex
     slots: tuple[SlotIndex, ...]
@@ -86,13 +96,35 @@ class Vertex:
     parents: tuple[Parent, ...] = ()
     instances: float = 0.0
 
+    @property
+    def differential(self) -> tuple[SlotIndex, ...]:
+        """The slots that no parent fills, ascending."""
+        filled = {slot for parent in self.parents for slot in parent.slots}
+        return tuple(slot for slot in range(len(self.sub_pattern.slots)) if slot not in filled)
+
+
+@dataclass(frozen=True, slots=True)
+class NameOfType:
+    """The name of the event in a slot, where it is of this type."""
+
+    slot: SlotIndex
+    type: str
+    name: str
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A way in which a pattern is matched: instances of a vertex; `events[i]` is the name of the event in slot i."""
+    """A way in which a pattern is matched: by the instances of a vertex.
+
+    Attributes:
+        vertex: whose instances.
+        events: names of the events, by slot; of a slot of several types that of the first of them.
+        by_type: names of the events of the other types of such slots.
+    """
 
     vertex: VertexIndex
     events: tuple[str, ...]
+    by_type: tuple[NameOfType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,70 @@
+"""The correlation graph of sub-patterns: each linked with those that ask for the most of its event types.
+
+Similarity of i to j is |E_i & E_j| / |E_i|, where E are the sets of event types. The common types of all pairs are the product
+of the matrix sub-patterns x types with its transpose; both are sparse, and rows of the product are made one at a time from the
+lists of who asks for a type. Rows do not depend on each other, so that groups of them can be made apart and merged.
+
+Reference: paper 002, Definition 4 and section 5.2; the published code's figures for the most links and the least similarity.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import nlargest
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Graph = list[set[int]]
+"""For each node the nodes that it is linked with; undirected."""
+
+MOST_SIMILAR: Final = 10
+"""A node is linked with so many that are the most similar to it, where it counts among them itself."""
+
+LEAST_SIMILARITY: Final = 0.1
+"""Only greater similarity makes a link."""
+
+GROUP: Final = 1024
+"""Nodes whose links are found at a time."""
+
+
+def correlation_graph(types: Sequence[frozenset[str]], group: int = GROUP) -> Graph:
+    """Return the correlation graph of sub-patterns with these event types. Of equally similar ones the first are taken.
+
+    Complexity: O(pairs of sub-patterns with a common type, counted once for each such type).
+    """
+    asking: dict[str, list[int]] = {}
+    for node, own in enumerate(types):
+        for each in own:
+            asking.setdefault(each, []).append(node)
+    groups = (range(first, min(first + group, len(types))) for first in range(0, len(types), group))
+    return merged((most_similar(nodes, types, asking) for nodes in groups), len(types))
+
+
+def most_similar(
+    nodes: Iterable[int], types: Sequence[frozenset[str]], asking: Mapping[str, Sequence[int]]
+) -> dict[int, list[int]]:
+    """Return for each node of a group those that it links to; `asking` tells who asks for a type."""
+    count = len(types)
+    found = {}
+    for node in nodes:
+        own = types[node]
+        least = LEAST_SIMILARITY * len(own)
+        common = Counter(chain.from_iterable([asking[each] for each in own]))
+        # One number for each: the more types in common the greater, and of equals the earlier node.
+        ranked = nlargest(MOST_SIMILAR, [shared * count - other for other, shared in common.items() if shared > least])
+        found[node] = [other for other in (-rank % count for rank in ranked) if other != node]
+    return found
+
+
+def merged(groups: Iterable[Mapping[int, Iterable[int]]], nodes: int) -> Graph:
+    """Return the undirected graph of what the nodes of all groups link to."""
+    graph: Graph = [set() for _ in range(nodes)]
+    for group in groups:
+        for node, links in group.items():
+            for other in links:
+                graph[node].add(other)
+                graph[other].add(node)
+    return graph

@@ -1,0 +1,277 @@
+"""Sub-patterns in the form that plan builders compare: slots, orders and predicates are numbers, the same in all patterns.
+
+A slot's *key* stands for what it takes: its types, how often, and its number among the slots that take the same. Sub-patterns
+then have in common what their sets have in common: no slots have to be matched up, and an examination is a few operations on
+sets. A *term* stands for a predicate over keys. Predicates over the same keys are a disjunction of conjunctions of terms, where
+none contains another: so what several patterns ask for, joined by OR, stays small and has one form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from itertools import count
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from graphtide_core.event_pattern import Selection
+from graphtide_core.plans.events import Absence, Slot, SubPattern
+from graphtide_core.predicate import And, Or, renamed, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from graphtide_core.predicate import Expression
+    from graphtide_core.time import Duration, TimeUnit
+
+Key = int
+"""Number of a slot among those of all patterns; a set of them is an integer with these bits."""
+
+Term = int
+"""Number of a predicate over keys."""
+
+Disjunction = frozenset[frozenset[Term]]
+"""Of these sets of terms all of one are true."""
+
+_PAIR: Final = 1 << 24
+"""A pair of keys is one number: the first times this, plus the second."""
+
+_FORBIDDEN: Final = "n"
+"""The variable of the event that must not come, in terms of an absence."""
+
+
+class Forbidden(NamedTuple):
+    """Events that must not come: see `Absence`; with the terms that say which, all true."""
+
+    types: tuple[str, ...]
+    after: int
+    before: int
+    within: int
+    is_inner: bool
+    terms: frozenset[Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A sub-pattern. Equal forms are one sub-pattern.
+
+    Attributes:
+        slots: its keys.
+        order: pairs of keys of which the first is no later.
+        within: ticks from the first event to the last.
+        predicates: by the keys that they read.
+        absences: what must not come.
+        partition: attributes that all events share.
+    """
+
+    slots: int
+    order: frozenset[int]
+    within: int
+    predicates: Mapping[int, Disjunction]
+    absences: frozenset[Forbidden]
+    partition: frozenset[str]
+
+    def identity(self) -> tuple[object, ...]:
+        """Return what equal forms have in common, as a key of dictionaries."""
+        return self.slots, self.order, self.within, frozenset(self.predicates.items()), self.absences, self.partition
+
+    @property
+    def size(self) -> int:
+        """How many slots it has."""
+        return self.slots.bit_count()
+
+
+class Forms:
+    """The numbers of keys and terms, and the way to forms and back. All patterns are of one stream, whose unit is given."""
+
+    def __init__(self, unit: TimeUnit) -> None:
+        """Begin without any."""
+        self._unit = unit
+        self.keys: list[tuple[Slot, int]] = []
+        self.private = 0
+        self.loose = 0
+        self._key_of: dict[tuple[Slot, int, Selection], Key] = {}
+        self._terms: list[tuple[Expression, int]] = []
+        self._term_of: dict[object, Term] = {}
+        self._durations: dict[int, Duration] = {}
+
+    def key(self, slot: Slot, occurrence: int, selection: Selection = Selection.ANY) -> Key:
+        """Return the number of a slot: of the `occurrence`-th of its pattern that takes the same."""
+        known = self._key_of.get((slot, occurrence, selection))
+        if known is not None:
+            return known
+        key = len(self.keys)
+        self._key_of[slot, occurrence, selection] = key
+        self.keys.append((slot, occurrence))
+        if slot.repeat is not None and selection is Selection.NEXT:
+            # How many events such a list takes depends on all that its pattern asks of them.
+            self.private |= 1 << key
+        if len(slot.types) > 1:
+            self.loose |= 1 << key
+        return key
+
+    def term(self, expression: Expression, names: Mapping[str, str]) -> Term:
+        """Return the number of a predicate, given the names of its variables over keys."""
+        shape = _shape(expression, names)
+        known = self._term_of.get(shape)
+        if known is None:
+            over = renamed(expression, names)
+            known = self._term_of[shape] = len(self._terms)
+            self._terms.append((over, _mask(int(name[1:]) for name in variables(over) if name != _FORBIDDEN)))
+        return known
+
+    def reads(self, term: Term) -> int:
+        """Return the keys that a predicate reads."""
+        return self._terms[term][1]
+
+    def moved(self, term: Term, keys: Mapping[Key, Key]) -> Term:
+        """Return the predicate over other keys; those that are not given stay."""
+        expression, read = self._terms[term]
+        return self.term(expression, {f"k{key}": f"k{keys.get(key, key)}" for key in bits(read)})
+
+    def of(self, sub_pattern: SubPattern) -> tuple[Form, tuple[Key, ...]]:
+        """Return the form of a sub-pattern, and the key of each of its slots.
+
+        Complexity: O(pairs of the order + size of the predicates).
+        """
+        keys = self._keys_of(sub_pattern)
+        within = sub_pattern.within.ticks(self._unit) // 1
+        self._durations.setdefault(within, sub_pattern.within)
+        names = {f"s{slot}": f"k{key}" for slot, key in enumerate(keys)}
+        absent = {f"n{index}": _FORBIDDEN for index in range(len(sub_pattern.absences))}
+        asked: dict[int, set[Term]] = {}
+        of_absences: list[set[Term]] = [set() for _ in sub_pattern.absences]
+        for predicate in sub_pattern.predicates:
+            index = next((int(name[1:]) for name in variables(predicate) if name in absent), None) if absent else None
+            term = self.term(predicate, names if index is None else names | absent)
+            if index is None:
+                asked.setdefault(self.reads(term), set()).add(term)
+            else:
+                of_absences[index].add(term)
+        form = Form(
+            slots=_mask(keys),
+            order=frozenset([keys[first] * _PAIR + keys[second] for first, second in sub_pattern.order]),
+            within=within,
+            predicates={read: frozenset([frozenset(terms)]) for read, terms in asked.items()},
+            absences=strongest(map(_forbidden, sub_pattern.absences, [keys] * len(of_absences), of_absences)),
+            partition=frozenset(sub_pattern.partition),
+        )
+        return form, keys
+
+    def _keys_of(self, sub_pattern: SubPattern) -> tuple[Key, ...]:
+        seen: dict[Slot, int] = {}
+        keys = []
+        for slot in sub_pattern.slots:
+            known = Slot(tuple(sorted(slot.types)), slot.repeat) if len(slot.types) > 1 else slot
+            occurrence = seen[known] = seen.get(known, -1) + 1
+            keys.append(self.key(known, occurrence, sub_pattern.selection if slot.repeat is not None else Selection.ANY))
+        return tuple(keys)
+
+    def sub_pattern(self, form: Form) -> tuple[SubPattern, tuple[Key, ...]]:
+        """Return the sub-pattern that a form is of, and the keys of its slots, which come in an order that agrees with its own.
+
+        Complexity: O(pairs of the order + size of the predicates).
+        """
+        pairs = [divmod(pair, _PAIR) for pair in form.order]
+        earlier = dict.fromkeys(bits(form.slots), 0)
+        for _, second in pairs:
+            earlier[second] += 1
+        keys = tuple(sorted(earlier, key=lambda key: (earlier[key], key)))
+        place = {key: slot for slot, key in enumerate(keys)}
+        names = {f"k{key}": f"s{slot}" for key, slot in place.items()}
+        predicates = [self._expression(form.predicates[read], names) for read in sorted(form.predicates)]
+        absences = []
+        for index, absence in enumerate(sorted(form.absences, key=lambda each: (*each[:-1], sorted(each.terms)))):
+            after, before, within = (
+                tuple(sorted(place[key] for key in bits(mask))) for mask in (absence.after, absence.before, absence.within)
+            )
+            absences.append(Absence(absence.types, after, before, within, absence.is_inner))
+            own = names | {_FORBIDDEN: f"n{index}"}
+            predicates.append(tuple(renamed(self._terms[term][0], own) for term in sorted(absence.terms)))
+        selection = Selection.NEXT if form.slots & self.private else Selection.ANY
+        made = SubPattern(
+            slots=tuple(self.keys[key][0] for key in keys),
+            order=frozenset((place[first], place[second]) for first, second in pairs),
+            within=self._durations[form.within],
+            predicates=tuple(each for conjuncts in predicates for each in conjuncts),
+            absences=tuple(absences),
+            partition=tuple(sorted(form.partition)),
+            selection=selection,
+        )
+        return made, keys
+
+    def _expression(self, disjunction: Disjunction, names: Mapping[str, str]) -> tuple[Expression, ...]:
+        """Return what must be true: the terms of all disjuncts, and one of what is left of them."""
+        shared = frozenset.intersection(*disjunction)
+        alone = tuple(renamed(self._terms[term][0], names) for term in sorted(shared))
+        if len(disjunction) == 1:
+            return alone
+        rest = sorted(sorted(terms - shared) for terms in disjunction)
+        options = [tuple(renamed(self._terms[term][0], names) for term in terms) for terms in rest]
+        return (*alone, Or(tuple(option[0] if len(option) == 1 else And(option) for option in options)))
+
+
+def pair(first: Key, second: Key) -> int:
+    """Return the number of a pair of an order."""
+    return first * _PAIR + second
+
+
+def unpaired(number: int) -> tuple[Key, Key]:
+    """Return the pair that has a number."""
+    return divmod(number, _PAIR)
+
+
+def bits(mask: int) -> Iterator[Key]:
+    """Yield the keys of a set, ascending."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def strongest(absences: Iterable[Forbidden]) -> frozenset[Forbidden]:
+    """Return the absences without those that another one says, and more: each set of them then has one form."""
+    found = frozenset(absences)
+    if len(found) < 2:
+        return found
+    return frozenset(
+        one
+        for one in found
+        if not any(one[:-1] == other[:-1] and other.terms < one.terms for other in found if other is not one)
+    )
+
+
+def _mask(keys: Iterable[Key]) -> int:
+    mask = 0
+    for key in keys:
+        mask |= 1 << key
+    return mask
+
+
+def _forbidden(absence: Absence, keys: tuple[Key, ...], terms: set[Term]) -> Forbidden:
+    after, before, within = (_mask(keys[slot] for slot in slots) for slots in (absence.after, absence.before, absence.within))
+    # Between two neighbours the rest of the group says nothing.
+    within = after | before if after and before else within
+    return Forbidden(absence.types, after, before, within, absence.is_inner, frozenset(terms))
+
+
+def _shape(value: object, names: Mapping[str, str]) -> object:
+    """Return what two expressions have in common that are the same over the same names: 1, 1.0 and TRUE are three."""
+    if is_dataclass(value) and not isinstance(value, type):
+        own = type(value)
+        read = _FIELDS.get(own)
+        if read is None:
+            read = _FIELDS[own] = tuple(each.name for each in fields(own) if each.compare)
+        values = [getattr(value, name) for name in read]
+        return (own, *[_shape(names.get(v, v) if f == "variable" else v, names) for f, v in zip(read, values, strict=True)])
+    if isinstance(value, tuple):
+        return tuple([_shape(each, names) for each in value])
+    return value if isinstance(value, Enum) else (type(value), value)
+
+
+_FIELDS: Final[dict[type, tuple[str, ...]]] = {}
+"""Fields by which expressions are compared, by their class."""
+
+
+def fresh(forms: Forms, slot: Slot, taken: int) -> Key:
+    """Return a key of a slot that is not among those taken."""
+    return next(key for key in (forms.key(slot, occurrence) for occurrence in count()) if not taken >> key & 1)

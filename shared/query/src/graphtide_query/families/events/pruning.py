@@ -1,0 +1,45 @@
+"""Plans without vertices that nobody shares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphtide_core.plans.events import Parent
+
+if TYPE_CHECKING:
+    from graphtide_core.plans.events import AggregationPlan, VertexIndex
+
+
+def pruned(plan: AggregationPlan) -> AggregationPlan:
+    """Return the plan without vertices that match no pattern and have fewer than two children.
+
+    The parents of one that goes become parents of its only child. Complexity: O(vertices * slots).
+    """
+    parents = [list(vertex.parents) for vertex in plan.vertices]
+    children: list[set[VertexIndex]] = [set() for _ in plan.vertices]
+    for child, own in enumerate(parents):
+        for parent in own:
+            children[parent.vertex].add(child)
+    reported = {branch.vertex for branches in plan.branches for branch in branches}
+    stays = [True] * len(plan.vertices)
+    for vertex in reversed(range(len(plan.vertices))):
+        if vertex in reported or len(children[vertex]) > 1:
+            continue
+        stays[vertex] = False
+        for parent in parents[vertex]:
+            children[parent.vertex].discard(vertex)
+        for child in children[vertex]:
+            filled = next(parent.slots for parent in parents[child] if parent.vertex == vertex)
+            through = [Parent(each.vertex, tuple(filled[slot] for slot in each.slots)) for each in parents[vertex]]
+            parents[child] = [each for each in parents[child] if each.vertex != vertex] + through
+            for each in through:
+                children[each.vertex].add(child)
+    places = {vertex: place for place, vertex in enumerate(vertex for vertex, kept in enumerate(stays) if kept)}
+    vertices = tuple(
+        replace(vertex, parents=tuple(Parent(places[parent.vertex], parent.slots) for parent in own))
+        for vertex, own, kept in zip(plan.vertices, parents, stays, strict=True)
+        if kept
+    )
+    branches = tuple(tuple(replace(branch, vertex=places[branch.vertex]) for branch in branches) for branches in plan.branches)
+    return replace(plan, vertices=vertices, branches=branches)
