@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.events.forms import Form, Forms
 
 _LEAST: Final = 1e-9
-"""Bits times the graph's volume below which an operation takes nothing off but rounding."""
+"""Bits, times the graph's volume, below which what is taken off is rounding."""
 
 
 class PartitionTree:
@@ -135,9 +135,14 @@ class _Agglomeration:
         return self.levels is None or max(self.heights[one], self.heights[other]) < self.levels
 
     def _entry(self, one: int, other: int) -> tuple[float, int, int] | None:
-        """Return the place of a pair among the candidates, if its operation takes entropy off."""
-        taken_off = taken_off_by_combining if self._may_combine(one, other) else taken_off_by_merging
-        bits = taken_off(self.clusters[one], self.clusters[other], self.links[one][other], self.volume)
+        """Return the place of a pair among the candidates, if its operation lengthens no code.
+
+        Combining the last two clusters of a graph changes nothing, and is done, as their members have something in common.
+        """
+        clusters = self.clusters[one], self.clusters[other], self.links[one][other], self.volume
+        if self._may_combine(one, other):
+            return -taken_off_by_combining(*clusters), one, other
+        bits = taken_off_by_merging(*clusters)
         return (-bits, one, other) if bits > _LEAST else None
 
     def _operate(self, form: Form, one: int, other: int) -> None:

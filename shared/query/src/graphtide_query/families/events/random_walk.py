@@ -18,7 +18,7 @@ from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
 
-from graphtide_query.families.events.common import FEWEST_SLOTS, common, restricted
+from graphtide_query.families.events.common import FEWEST_SLOTS, common, implies, restricted
 from graphtide_query.families.events.forms import bits
 from graphtide_query.families.events.sharing import Link, Sharing
 
@@ -34,26 +34,31 @@ def random_walk(forms: Forms, leaves: Sequence[Form], rates: Rates, work: Examin
     """Return what is shared on one level. Complexity: O(n^2) examinations for n sub-patterns."""
     sharing = Sharing(list(leaves))
     free = [leaf.slots & ~forms.private for leaf in leaves]
-    known: dict[tuple[object, ...], int] = {}
-    for one, other in _walk(leaves, Random(seed)):  # noqa: S311 - a walk, not a secret
-        if (free[one] & free[other]).bit_count() < FEWEST_SLOTS:
-            continue
+    for pair in _walk(leaves, Random(seed)):  # noqa: S311 - a walk, not a secret
         if not work.one_more():
             break
-        parts = [restricted(forms, leaves[each], free[each]) for each in (one, other)]
+        for one, other in (pair, pair[::-1]):
+            for link in sharing.parents[other]:
+                slots = sharing.forms[link.parent].slots
+                if not slots & ~free[one] and implies(forms, leaves[one], sharing.forms[link.parent]):
+                    _share(sharing, free, link.parent, one)
+        if (free[pair[0]] & free[pair[1]]).bit_count() < FEWEST_SLOTS:
+            continue
+        parts = [restricted(forms, leaves[each], free[each]) for each in pair]
         found = common(forms, *parts)
         if found is None or found.in_first or found.in_second:
             continue
-        slots = found.form.slots
-        apart = sum(rates.instances(forms, restricted(forms, part, slots)) for part in parts)
-        parent = known.get(found.form.identity())
-        if parent is not None or rates.instances(forms, found.form) < apart:
-            if parent is None:
-                parent = known[found.form.identity()] = sharing.add(found.form)
-            for each in (one, other):
-                sharing.parents[each].append(Link(parent))
-                free[each] &= ~slots
+        apart = sum(rates.instances(forms, restricted(forms, part, found.form.slots)) for part in parts)
+        if rates.instances(forms, found.form) < apart:
+            parent = sharing.add(found.form)
+            for each in pair:
+                _share(sharing, free, parent, each)
     return sharing
+
+
+def _share(sharing: Sharing, free: list[int], parent: int, leaf: int) -> None:
+    sharing.parents[leaf].append(Link(parent))
+    free[leaf] &= ~sharing.forms[parent].slots
 
 
 def _walk(leaves: Sequence[Form], random: Random) -> Iterator[tuple[int, int]]:
