@@ -54,13 +54,14 @@ def branches(pattern: EventPattern) -> tuple[BranchForm, ...]:
         InvalidPatternError: there are more than `MOST_BRANCHES`.
     Complexity: O(branches * (slots^2 + predicates)).
     """
-    read = frozenset[str]().union(*map(variables, pattern.predicates))
+    predicates = [(predicate, variables(predicate)) for predicate in pattern.predicates]
+    read = frozenset[str]().union(*(names for _, names in predicates))
     count = _count(pattern.root, read)
     if count > MOST_BRANCHES:
         message = f"the ORs of {pattern.name!r} make {count:,} branches; a pattern may have {MOST_BRANCHES}"
         raise InvalidPatternError(message)
     names = frozenset(event.name for event in events(pattern.root))
-    return tuple(_form(pattern, names, chosen) for chosen in _choices(pattern.root, read))
+    return tuple(_form(pattern, names, chosen, predicates) for chosen in _choices(pattern.root, read))
 
 
 def _is_one_slot(choice: Any, read: frozenset[str]) -> bool:
@@ -97,7 +98,11 @@ def _choices(part: Part, read: frozenset[str]) -> Iterator[Part]:
                     yield from _choices(each, read)
 
 
-def _form(pattern: EventPattern, names: frozenset[str], chosen: Part) -> BranchForm:
+_Predicates = list[tuple["Expression", frozenset[str]]]
+"""Predicates, each with the events that it reads."""
+
+
+def _form(pattern: EventPattern, names: frozenset[str], chosen: Part, predicates: _Predicates) -> BranchForm:
     placed = _Placed()
     placed.place(chosen)
     return BranchForm(
@@ -105,7 +110,7 @@ def _form(pattern: EventPattern, names: frozenset[str], chosen: Part) -> BranchF
             tuple(placed.slots),
             frozenset(placed.order),
             pattern.within,
-            tuple(placed.predicates(pattern.predicates, names)),
+            tuple(placed.predicates(predicates, names)),
             tuple(placed.absences),
             pattern.partition,
             pattern.selection if any(slot.repeat is not None for slot in placed.slots) else Selection.ANY,
@@ -170,9 +175,9 @@ class _Placed:
             types = () if event.type is None else (event.type,)
             self.absences.append(Absence(types, bounds.after, bounds.before, bounds.within, bounds.is_inner))
 
-    def predicates(self, of_pattern: tuple[Expression, ...], names: frozenset[str]) -> Iterator[Expression]:
+    def predicates(self, of_pattern: _Predicates, names: frozenset[str]) -> Iterator[Expression]:
         """Yield the predicates that read nothing of what was not taken, over the slots."""
         not_taken = names - self.variables.keys()
-        for predicate in of_pattern:
-            if not_taken.isdisjoint(variables(predicate)):
+        for predicate, read in of_pattern:
+            if not_taken.isdisjoint(read):
                 yield from conjuncts(renamed(predicate, self.variables))

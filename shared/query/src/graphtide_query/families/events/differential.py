@@ -5,7 +5,8 @@ between them first; of each pair the children with edges between them are examin
 differential parts becomes a parent of both. So a vertex may have several parents, which have no slot in common.
 
 Which clusters make a pair: an edge of the graph joins two nodes, and the paths to these from where they part in the tree are
-gone down side by side; where one has ended, its node stays. So each edge counts for as many pairs as the longer path has steps.
+gone down side by side; where one has ended, its node stays. Edges are left out on whose ways nothing has a differential part.
+So each edge counts for as many pairs as the longer path has steps.
 
 Reference: paper 002, section 5.1 (Algorithm 2). It leaves open which levels are paired: the published code pairs equal depths.
 """
@@ -13,7 +14,7 @@ Reference: paper 002, section 5.1 (Algorithm 2). It leaves open which levels are
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from graphtide_query.families.events.common import FEWEST_SLOTS, common, restricted
@@ -42,32 +43,40 @@ def compensate(forms: Forms, sharing: Sharing, parents: Sequence[int | None], gr
 
     Complexity: O(edges * depth) examinations.
     """
-    between: dict[_Pair, Counter[_Pair]] = {}
-    for node, links in enumerate(graph):
-        for other in links:
-            if node < other:
-                for clusters, children in pairwise(_side_by_side(node, other, parents)):
-                    between.setdefault(clusters, Counter())[children] += 1
-    known = {form.identity(): vertex for vertex, form in enumerate(sharing.forms)}
     residuals = [sharing.residual(vertex) for vertex in range(len(sharing.forms))]
-    for _, pairs in sorted(between.items(), key=lambda each: (-each[1].total(), each[0])):
-        for one, other in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
-            if _may_share(forms, residuals[one], residuals[other]):
-                if not work.one_more():
-                    return
-                _examine(forms, sharing, (one, other), residuals, known)
+    has_rest = [_may_share(forms, residual, residual) for residual in residuals]
+    ways = [_way_down(node, parents) for node in range(len(graph))]
+    # Children of the root are examined only where they are nodes: a pair of them has been, for the tree.
+    is_open = [any(has_rest[vertex] for vertex in way[1:] or way) for way in ways]
+    edges = Counter(
+        step
+        for node, links in enumerate(graph)
+        if is_open[node]
+        for other in links
+        if node < other and is_open[other]
+        for step in pairwise(_side_by_side(ways[node], ways[other]))
+    )
+    similarities: Counter[_Pair] = Counter()
+    for (clusters, _), count in edges.items():
+        similarities[clusters] += count
+    known = {form.identity(): vertex for vertex, form in enumerate(sharing.forms)}
+    ranked = sorted((-similarities[clusters], clusters, -count, pair) for (clusters, pair), count in edges.items())
+    for _, _, _, pair in ranked:
+        if _may_share(forms, *(residuals[each] for each in pair)):
+            if not work.one_more():
+                return
+            _examine(forms, sharing, pair, residuals, known)
 
 
-def _side_by_side(node: int, other: int, parents: Sequence[int | None]) -> Iterator[_Pair]:
+def _side_by_side(one_way: list[int], other_way: list[int]) -> Iterator[_Pair]:
     """Yield the vertices on the ways down to two nodes, from where these part."""
-    one_way, other_way = _way_down(node, parents), _way_down(other, parents)
-    common_steps = next(step for step, (one, two) in enumerate(zip_longest(one_way, other_way)) if one != two)
-    one_way, other_way = one_way[common_steps:], other_way[common_steps:]
+    parted = next(step for step, (one, other) in enumerate(zip(one_way, other_way, strict=False)) if one != other)
     longest = max(len(one_way), len(other_way))
-    yield from zip(_stretched(one_way, longest), _stretched(other_way, longest), strict=True)
-    if longest == 1:
+    for step in range(parted, longest):
+        yield one_way[min(step, len(one_way) - 1)], other_way[min(step, len(other_way) - 1)]
+    if longest == parted + 1:
         # Two children of the root or of one cluster: they are a pair of clusters of one member each.
-        yield node, other
+        yield one_way[-1], other_way[-1]
 
 
 def _way_down(node: int, parents: Sequence[int | None]) -> list[int]:
@@ -75,10 +84,6 @@ def _way_down(node: int, parents: Sequence[int | None]) -> list[int]:
     while (parent := parents[way[-1]]) is not None:
         way.append(parent)
     return way[::-1]
-
-
-def _stretched(way: list[int], length: int) -> list[int]:
-    return way + way[-1:] * (length - len(way))
 
 
 def _may_share(forms: Forms, one: int, other: int) -> bool:

@@ -52,7 +52,7 @@ class Rates:
 
     def instances(self, forms: Forms, form: Form) -> float:
         """Return how many instances of a sub-pattern are alive. Complexity: O(slots + pairs of the order + predicates)."""
-        following = Counter(unpaired(pair)[0] for pair in form.order)
+        following = Counter([unpaired(pair)[0] for pair in form.order])
         found = 1.0
         for key in bits(form.slots):
             slot = forms.keys[key][0]

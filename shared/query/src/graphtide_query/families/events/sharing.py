@@ -43,7 +43,7 @@ class Sharing:
     def filled(self, link: Link) -> int:
         """Return the keys of the child that a parent fills."""
         slots = self.forms[link.parent].slots
-        return slots if link.keys is SAME else sum(1 << link.keys.get(key, key) for key in bits(slots))
+        return slots if not link.keys else sum(1 << link.keys.get(key, key) for key in bits(slots))
 
     def residual(self, vertex: int) -> int:
         """Return the keys of a sub-pattern that no parent fills: its differential part."""
