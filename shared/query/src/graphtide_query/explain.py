@@ -1,4 +1,4 @@
-"""What a plan does, for people and programs: text, JSON, DOT, SVG and HTML.
+"""What a plan does, for people and programs: text, JSON, DOT, Mermaid, SVG and HTML.
 
 Estimates come from the cost model; after a run the actual figures stand beside them.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.time import TimeUnit
 
 from graphtide_query import picture
 from graphtide_query.families import engine_of
+from graphtide_query.families.events.nodes import nodes as event_nodes
 from graphtide_query.funnel import Told, funnel_object, node_lines, table, table_lines, why_not_lines, why_not_object
 from graphtide_query.markup import markup
 from graphtide_query.nodes import Actual, Node, drawn
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.funnel import Funnel
     from graphtide_core.plans import Candidate, Plan
+    from graphtide_core.plans.events import AggregationPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,19 @@ def explain(
         edges = {edge.name: drawn(plan.pattern, edge) for edge in plan.pattern.edges}
         told = Told(funnel, edges, tuple(node.name for node in nodes), counts["matches"], unit)
     return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told, plan.considered)
+
+
+def explain_events(plan: AggregationPlan, patterns: Sequence[str], actuals: Mapping[str, Actual] | None = None) -> Explanation:
+    """Lay open the plan of many event patterns, a node a vertex.
+
+    Args:
+        plan: the plan.
+        patterns: names of its patterns, in their order.
+        actuals: of a run, by the names of nodes: `v0` and so on.
+    """
+    shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
+    settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
+    return Explanation("event patterns", plan.name, settings, event_nodes(plan, patterns, actuals or {}))
 
 
 def _nanoseconds(estimate: float) -> str:
@@ -154,6 +169,19 @@ def to_dot(explanations: Sequence[Explanation]) -> str:
             lines.append(f'    {_quoted(f"{number}/why not")} [shape=note, label={text[:-1]}\\l"];')
         lines.append("  }")
     return "\n".join([*lines, "}"])
+
+
+def to_mermaid(explanations: Sequence[Explanation]) -> str:
+    """Return the plans as one Mermaid flowchart, a subgraph a pattern."""
+    lines = ["flowchart BT"]
+    for number, explanation in enumerate(explanations):
+        places = {node.name: f"n{number}_{place}" for place, node in enumerate(explanation.nodes)}
+        lines.append(f"  subgraph g{number}[{_in_mermaid([_title(explanation)])}]")
+        for node in explanation.nodes:
+            lines.append(f"    {places[node.name]}[{_in_mermaid(_node_lines(explanation, node))}]")
+            lines += [f"    {places[each]} --> {places[node.name]}" for each in node.inputs]
+        lines.append("  end")
+    return "\n".join(lines)
 
 
 def to_svg(explanations: Sequence[Explanation]) -> str:
@@ -249,6 +277,15 @@ def _figures(node: Node) -> list[str]:
 def _actual(actual: Actual) -> dict[str, int]:
     figures = {"peak": actual.peak, "created": actual.created}
     return figures if actual.alive is None else {"alive": actual.alive, **figures}
+
+
+def _in_mermaid(lines: Sequence[str]) -> str:
+    """Return a label: Mermaid reads HTML in it, and has its own way to write what means something there."""
+    return '"' + "<br/>".join("".join(_MERMAID.get(each, each) for each in line) for line in lines) + '"'
+
+
+_MERMAID: Final = {"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;"}
+"""How Mermaid writes what means something in its labels."""
 
 
 def _quoted(text: str) -> str:

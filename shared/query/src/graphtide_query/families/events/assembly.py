@@ -48,7 +48,9 @@ def assembled(
         parents = _apart(sharing, links[vertex], [places[same[link.parent]] for link in links[vertex]], keys)
         places[vertex] = len(vertices), keys
         vertices.append(Vertex(sub_pattern, parents, rates.instances(forms, form)))
-    branches = tuple(tuple(_branch(leaf, *places[same[leaf.vertex]]) for leaf in leaves) for leaves in patterns)
+    branches = tuple(
+        tuple(branch_at(*places[same[leaf.vertex]], leaf.branch, leaf.keys) for leaf in leaves) for leaves in patterns
+    )
     return pruned(AggregationPlan(tuple(vertices), branches, builder))
 
 
@@ -85,10 +87,10 @@ def _apart(
     return tuple(parents.values())
 
 
-def _branch(leaf: Leaf, vertex: int, keys: tuple[Key, ...]) -> Branch:
-    """Return a branch by the slots of its vertex, which another pattern may have written in another order."""
-    slots = {key: slot for slot, key in enumerate(keys)}
-    place = [slots[key] for key in leaf.keys]
-    names = sorted(zip(place, leaf.branch.events, strict=True))
-    by_type = tuple(NameOfType(place[each.slot], each.type, each.name) for each in leaf.branch.by_type)
+def branch_at(vertex: int, of_vertex: tuple[Key, ...], branch: BranchForm, keys: tuple[Key, ...]) -> Branch:
+    """Return a branch by the slots of its vertex, whose keys are the same in another order if another pattern wrote it."""
+    slots = {key: slot for slot, key in enumerate(of_vertex)}
+    places = [slots[key] for key in keys]
+    names = sorted(zip(places, branch.events, strict=True))
+    by_type = tuple(NameOfType(places[each.slot], each.type, each.name) for each in branch.by_type)
     return Branch(vertex, tuple(name for _, name in names), by_type)

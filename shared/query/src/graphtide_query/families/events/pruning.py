@@ -1,4 +1,4 @@
-"""Plans without vertices that nobody shares."""
+"""Plans whose vertices are in order, without those that nobody shares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from graphtide_core.plans.events import Parent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from graphtide_core.plans.events import AggregationPlan, VertexIndex
 
 
@@ -36,10 +38,30 @@ def pruned(plan: AggregationPlan) -> AggregationPlan:
             for each in through:
                 children[each.vertex].add(child)
     places = {vertex: place for place, vertex in enumerate(vertex for vertex, kept in enumerate(stays) if kept)}
+    return _renumbered(plan, places, parents)
+
+
+def in_order(plan: AggregationPlan) -> AggregationPlan:
+    """Return the plan with each vertex after its parents, and otherwise in the order they are in. Complexity: O(vertices)."""
+    places: dict[VertexIndex, VertexIndex] = {}
+    for last in range(len(plan.vertices)):
+        waiting = [last]
+        while waiting:
+            missing = [parent.vertex for parent in plan.vertices[waiting[-1]].parents if parent.vertex not in places]
+            if missing:
+                waiting += missing
+            else:
+                places.setdefault(waiting.pop(), len(places))
+    return _renumbered(plan, places, [vertex.parents for vertex in plan.vertices])
+
+
+def _renumbered(
+    plan: AggregationPlan, places: Mapping[VertexIndex, VertexIndex], parents: Sequence[Sequence[Parent]]
+) -> AggregationPlan:
+    """Return the plan with those of its vertices that have places, in these, and with these parents."""
     vertices = tuple(
-        replace(vertex, parents=tuple(Parent(places[parent.vertex], parent.slots) for parent in own))
-        for vertex, own, kept in zip(plan.vertices, parents, stays, strict=True)
-        if kept
+        replace(plan.vertices[vertex], parents=tuple(Parent(places[each.vertex], each.slots) for each in parents[vertex]))
+        for vertex in sorted(places, key=places.__getitem__)
     )
     branches = tuple(tuple(replace(branch, vertex=places[branch.vertex]) for branch in branches) for branches in plan.branches)
     return replace(plan, vertices=vertices, branches=branches)
