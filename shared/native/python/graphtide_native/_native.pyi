@@ -15,13 +15,16 @@ __all__ = [
     "Decoder",
     "Duplicates",
     "EdgeBatch",
+    "EventDetector",
     "JsonLinesDecoder",
     "MatchBatch",
     "Matcher",
+    "Occurrences",
     "Sequencer",
     "Statistics",
     "Symbols",
     "check_pattern",
+    "event_batch",
 ]
 
 @final
@@ -231,6 +234,49 @@ class EdgeBatch:
         """Return the records as dictionaries: for tests and people, at a few microseconds each."""
 
 @final
+class EventDetector:
+    """Detects the event patterns of a plan; `graphtide_native.event_detection` wraps it."""
+
+    def __new__(
+        cls,
+        plan: bytes,
+        symbols: Symbols,
+        width: int,
+        deletions: bool,
+        may_change: bool,
+        allowance: int | None,
+        partial_matches: int | None,
+        state_bytes: int | None,
+    ) -> EventDetector:
+        """Make a plan ready, over records of `width` attributes.
+
+        Raises:
+            ValueError: the plan cannot be run.
+        """
+
+    def push(self, batch: EdgeBatch) -> tuple[Occurrences, bool, int]:
+        """Return what a batch brings about, whether instances were given up at a bound, and how many records were cut."""
+
+    def advance(self, now: int) -> Occurrences:
+        """Return what is settled once time is `now`."""
+
+    def finish(self) -> Occurrences:
+        """Return what is settled once all bounds have passed."""
+
+    def replan(self, plan: bytes, carried: Sequence[int | None]) -> None:
+        """Go over to another plan; `carried` says which pattern of the plan before each of its patterns is, if any.
+
+        Raises:
+            ValueError: the plan cannot be run.
+        """
+
+    def usage(self) -> tuple[int, int, int]:
+        """Return how many instances live, lived at most, and the bytes of state."""
+
+    def instances(self) -> list[tuple[int, int]]:
+        """Return for each vertex of the plan how many instances are stored, and were at most."""
+
+@final
 class JsonLinesDecoder(Decoder):
     """Decoder of JSON Lines; `keep_raw` and `substitutes` as for CSV.
 
@@ -390,6 +436,18 @@ class Matcher:
         """Return what was told of every pattern; None if they are not traced."""
 
 @final
+class Occurrences:
+    """Occurrences of event patterns, in the order in which they were found."""
+
+    def __len__(self) -> int: ...
+    @property
+    def matches(self) -> int:
+        """Matches told of, those that are counted alone too."""
+
+    def rows(self) -> list[tuple[int, int, str, int, int, list[list[str]]]]:
+        """Return pattern, branch, kind, time, count and the ids of each slot."""
+
+@final
 class Sequencer:
     """Puts records in the order (ts, arrival), waiting `lateness` ticks for late ones.
 
@@ -475,3 +533,18 @@ class Symbols:
 
 def check_pattern(pattern: bytes) -> None:
     """Raise ValueError where a matcher would not take a pattern with its plan."""
+
+def event_batch(
+    symbols: Symbols,
+    attributes: Sequence[str],
+    ts: Sequence[int],
+    types: Sequence[str],
+    ids: Sequence[str],
+    deletions: Sequence[bool],
+    columns: Sequence[Sequence[bool | int | float | str | None]],
+) -> EdgeBatch:
+    """Return a batch of events, of columns; `columns` has one for each of the attributes.
+
+    Raises:
+        ValueError: the columns are not of one length.
+    """

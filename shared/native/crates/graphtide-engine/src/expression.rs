@@ -4,9 +4,11 @@
 //! Cost: O(size of the expression), without allocation.
 
 use std::cmp::Ordering;
+use std::hash::BuildHasher;
 
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::value::ValueRef;
+use rustc_hash::FxBuildHasher;
 use serde::Deserialize;
 
 /// The column that holds an edge's label.
@@ -242,6 +244,12 @@ impl Expression {
         }
     }
 
+    /// Returns equal numbers for values that compare as equal; none for a value that is missing, which equals nothing.
+    #[inline]
+    pub fn hash(&self, bindings: &impl Bindings) -> Option<u64> {
+        hash(self.evaluate(bindings))
+    }
+
     /// The edges (first) and vertices (second) the expression reads, as bit sets.
     pub fn reads(&self) -> (u64, u128) {
         match self {
@@ -315,6 +323,31 @@ impl Expression {
             Self::IsNull(operand) => Self::IsNull(one(operand)),
         }
     }
+}
+
+impl Scalar {
+    /// As [`Expression::hash`], of the constant.
+    pub fn hash(&self) -> Option<u64> {
+        hash(self.into())
+    }
+}
+
+/// Compares two values by the rules of predicates; none if that is unknown.
+pub fn compared(comparison: Comparison, left: ValueRef<'_>, right: ValueRef<'_>) -> Option<bool> {
+    compare(comparison, left.into(), right.into())
+}
+
+fn hash(operand: Operand<'_>) -> Option<u64> {
+    Some(match operand {
+        Operand::Null => return None,
+        Operand::Bool(truth) => u64::from(truth),
+        Operand::Int(number) => FxBuildHasher.hash_one(number),
+        // Beyond the integers' range the conversion saturates: a few share a number.
+        Operand::Float(number) if number.fract() == 0.0 => FxBuildHasher.hash_one(number as i64),
+        Operand::Float(number) => FxBuildHasher.hash_one(number.to_bits()),
+        Operand::Text(text) => FxBuildHasher.hash_one(KeyRef::parse(text)),
+        Operand::Digits(number) => FxBuildHasher.hash_one(KeyRef::parse(itoa::Buffer::new().format(number))),
+    })
 }
 
 fn union(left: (u64, u128), right: (u64, u128)) -> (u64, u128) {

@@ -2,6 +2,7 @@
 
 mod decode;
 mod errors;
+mod events;
 mod funnel;
 mod matcher;
 mod order;
@@ -17,6 +18,7 @@ use pyo3::prelude::*;
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     records::register(m)?;
     decode::register(m)?;
+    events::register(m)?;
     matcher::register(m)?;
     order::register(m)?;
     statistics::register(m)

@@ -1,0 +1,290 @@
+//! From a plan to what runs: signatures, buffers, and a program for each slot that an event may fill.
+
+use graphtide_engine::expression::Expression;
+use graphtide_graph::Time;
+use graphtide_graph::symbol::SymbolTable;
+
+use crate::buffers::Buffers;
+use crate::count::Factors;
+use crate::instances::Instances;
+use crate::plan::{AggregateSpec, InvalidPlan, PlanSpec, Report, VertexSpec, conjuncts, mask_below, moved, places_of};
+use crate::program::{Absence, Compiler, Parent, Predicate, Program, Shape, Slot, ones, shared};
+use crate::signatures::{SignatureId, Signatures};
+
+/// A sub-pattern, ready to run.
+#[derive(Debug)]
+pub(crate) struct Vertex {
+    pub(crate) shape: Shape,
+    pub(crate) aggregates: Vec<AggregateSpec>,
+    /// By slot: how instances are found that an arriving event completes.
+    pub(crate) arrival: Vec<Program>,
+    /// By slot: how instances of any time are found, without those of parents; empty where there are no parents.
+    alone: Vec<Program>,
+    /// By slot: children that go on from new instances in which the event fills it, and its slot there.
+    pub(crate) feeds: Vec<Vec<(u32, u8)>>,
+    /// Patterns that it is a branch of, and which.
+    pub(crate) patterns: Vec<(u32, u32)>,
+    /// How its instances are counted, where they need not be listed.
+    pub(crate) factors: Option<Factors>,
+    pub(crate) mode: Mode,
+}
+
+/// What becomes of instances that match patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Each is told at once.
+    Tell,
+    /// They are counted.
+    Tally,
+    /// They wait until it is known whether they are matches, or which branch has them.
+    Judge,
+}
+
+impl Mode {
+    /// Of a vertex with these patterns.
+    fn of(plan: &PlanSpec, shape: &Shape, patterns: &[(u32, u32)]) -> Self {
+        let mut patterns = patterns.iter().map(|&(pattern, _)| &plan.patterns[pattern as usize]);
+        if !shape.absences.is_empty() || patterns.clone().any(|pattern| pattern.branches.len() > 1) {
+            Self::Judge
+        } else if patterns.clone().all(|pattern| pattern.report == Report::All) {
+            Self::Tell
+        } else if patterns.all(|pattern| pattern.report == Report::Exists) {
+            Self::Tally
+        } else {
+            Self::Judge
+        }
+    }
+}
+
+impl Vertex {
+    /// How many ticks a match can be retracted for: twice the time where a part of it looks that far beyond its own events.
+    pub(crate) fn reach(&self) -> Time {
+        let all = mask_below(self.shape.slots.len());
+        let beyond = |absence: &Absence| (absence.after == 0 || absence.before == 0) && !absence.is_inner && absence.of != all;
+        if self.shape.absences.iter().any(beyond) { self.shape.within.saturating_mul(2) } else { self.shape.within }
+    }
+
+    /// How instances of any time are found in which an event fills a slot.
+    pub(crate) fn alone(&self, slot: u8) -> &Program {
+        let programs = if self.alone.is_empty() { &self.arrival } else { &self.alone };
+        &programs[usize::from(slot)]
+    }
+}
+
+/// A slot that an event may fill.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) vertex: u32,
+    pub(crate) slot: u8,
+    /// Whether others go on from its instances.
+    pub(crate) is_inner: bool,
+}
+
+/// A plan, ready to run.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) vertices: Vec<Vertex>,
+    pub(crate) signatures: Signatures,
+    pub(crate) buffers: Buffers,
+    pub(crate) instances: Vec<Option<Instances>>,
+    /// By signature: what an event fills when it comes. What goes on from new instances of a parent is not among them.
+    pub(crate) targets: Vec<Vec<Target>>,
+    /// By signature: the slots of matches that an event may fill at any time.
+    pub(crate) places: Vec<Vec<(u32, u8)>>,
+}
+
+/// Makes a plan ready. Complexity: O(slots³ + slots² · predicates) a vertex.
+pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Result<Compiled, InvalidPlan> {
+    plan.check()?;
+    let mut signatures = Signatures::default();
+    let mut shapes = Vec::new();
+    for vertex in &plan.vertices {
+        let shape = shape(vertex, &mut signatures, symbols, &shapes);
+        shapes.push(shape);
+    }
+    signatures.seal();
+    let patterns = patterns_of(plan);
+    let mut factors = Vec::new();
+    for (number, shape) in shapes.iter_mut().enumerate() {
+        rivals(shape, &signatures);
+        let found = if only_counts(plan, &patterns[number]) { Factors::of(shape) } else { None };
+        if found.is_some() {
+            shape.parents.clear();
+        }
+        factors.push(found);
+    }
+    let mut buffers = Buffers::default();
+    for (shape, patterns) in shapes.iter().zip(&patterns) {
+        let counts = patterns.iter().any(|&(pattern, _)| plan.patterns[pattern as usize].report == Report::Exists);
+        let all = shape.slots.iter().map(|slot| slot.signature).chain(shape.absences.iter().map(|absence| absence.signature));
+        all.for_each(|signature| buffers.keep(signature, reach(shape, counts)));
+    }
+    let mut instances: Vec<Option<Instances>> = shapes.iter().map(|_| None).collect();
+    for parent in shapes.iter().flat_map(|shape| &shape.parents) {
+        let of = &shapes[parent.vertex];
+        instances[parent.vertex].get_or_insert_with(|| Instances::new(of.slots.len(), of.within));
+    }
+    let mut vertices: Vec<Vertex> = Vec::new();
+    for (((mut shape, spec), patterns), factors) in shapes.into_iter().zip(&plan.vertices).zip(patterns).zip(factors) {
+        let slots = shape.slots.len() as u8;
+        let mut compiler = Compiler { buffers: &mut buffers, instances: &mut instances, uses_parents: true };
+        let arrival: Vec<Program> = (0..slots).map(|slot| compiler.program(&mut shape, slot)).collect();
+        compiler.uses_parents = false;
+        let has_parents = !shape.parents.is_empty();
+        let alone = (0..slots).filter(|_| has_parents).map(|slot| compiler.program(&mut shape, slot)).collect();
+        let number = vertices.len() as u32;
+        for (slot, program) in (0..).zip(&arrival) {
+            if let Some((rows, _)) = &program.driver {
+                let place = rows.slots.iter().position(|&other| other == slot).unwrap_or(0);
+                vertices[rows.vertex].feeds[place].push((number, slot));
+            }
+        }
+        vertices.push(Vertex {
+            mode: Mode::of(plan, &shape, &patterns),
+            feeds: vec![Vec::new(); shape.slots.len()],
+            aggregates: spec.aggregates.clone(),
+            arrival,
+            alone,
+            patterns,
+            factors,
+            shape,
+        });
+    }
+    buffers.seal();
+    let targets = targets(&vertices, signatures.len());
+    let places = places(&vertices, signatures.len());
+    Ok(Compiled { vertices, signatures, buffers, instances, targets, places })
+}
+
+/// By vertex: the patterns that it is a branch of.
+fn patterns_of(plan: &PlanSpec) -> Vec<Vec<(u32, u32)>> {
+    let mut patterns = vec![Vec::new(); plan.vertices.len()];
+    for (number, pattern) in (0..).zip(&plan.patterns) {
+        for (branch, &vertex) in (0..).zip(&pattern.branches) {
+            patterns[vertex as usize].push((number, branch));
+        }
+    }
+    patterns
+}
+
+/// Whether nobody asks for more than how many matches an event completes.
+fn only_counts(plan: &PlanSpec, patterns: &[(u32, u32)]) -> bool {
+    let mut patterns = patterns.iter().map(|&(pattern, _)| &plan.patterns[pattern as usize]);
+    patterns.all(|pattern| pattern.report == Report::Exists && pattern.branches.len() == 1)
+}
+
+fn targets(vertices: &[Vertex], signatures: usize) -> Vec<Vec<Target>> {
+    let mut targets = vec![Vec::new(); signatures];
+    for (number, vertex) in (0..).zip(vertices) {
+        for (slot, program) in (0..).zip(&vertex.arrival) {
+            if program.driver.is_none() {
+                let is_inner = vertex.feeds.iter().any(|feeds| !feeds.is_empty());
+                let signature: SignatureId = vertex.shape.slots[usize::from(slot)].signature;
+                targets[signature.place()].push(Target { vertex: number, slot, is_inner });
+            }
+        }
+    }
+    targets
+}
+
+fn twice(within: Time) -> Time {
+    within.saturating_mul(2).saturating_add(1)
+}
+
+fn places(vertices: &[Vertex], signatures: usize) -> Vec<Vec<(u32, u8)>> {
+    let mut places = vec![Vec::new(); signatures];
+    for (number, vertex) in (0..).zip(vertices).filter(|(_, vertex)| !vertex.patterns.is_empty()) {
+        for (slot, each) in (0..).zip(&vertex.shape.slots) {
+            places[each.signature.place()].push((number, slot));
+        }
+    }
+    places
+}
+
+/// How long events are of use: the time of the sub-pattern and a tick, since what is over is told with the next. It is twice that
+/// time where what must not come is asked for beyond the first event or the last, and where matches are told together: some of them
+/// may be over a whole time before the others.
+fn reach(shape: &Shape, counts: bool) -> Time {
+    let beyond = |absence: &Absence| (absence.after == 0 || absence.before == 0) && !absence.is_inner;
+    if counts || shape.absences.iter().any(beyond) { twice(shape.within) } else { shape.within.saturating_add(1) }
+}
+
+fn shape(vertex: &VertexSpec, signatures: &mut Signatures, symbols: &mut SymbolTable, earlier: &[Shape]) -> Shape {
+    let slots = vertex.slots.len();
+    let predicates = conjuncts(&vertex.predicates);
+    let lists = vertex.slots.iter().enumerate().filter(|(_, slot)| slot.repeat.is_some());
+    let lists = lists.fold(0, |lists, (slot, _)| lists | 1 << slot);
+    let is_own = |predicate: &&Expression| {
+        let is_whole = Predicate::new((*predicate).clone()).is_whole;
+        places_of(predicate).count_ones() == 1 && !is_whole
+    };
+    let mut signature = |place: usize, types: &[String]| {
+        let own = predicates.iter().filter(is_own).filter(|predicate| places_of(predicate) == 1 << place);
+        let shared = vertex.partition.iter().map(|part| Expression::Not(Box::new(Expression::IsNull(Box::new(part.clone())))));
+        let own: Vec<Expression> = own.map(|predicate| moved(predicate, &|_| 0)).chain(shared).collect();
+        signatures.add(types, &own, symbols)
+    };
+    let mut shape_slots: Vec<Slot> = Vec::new();
+    for (place, slot) in vertex.slots.iter().enumerate() {
+        let related = |of: &dyn Fn(&(u8, u8)) -> Option<u8>| vertex.order.iter().filter_map(of).fold(0, |set, slot| set | 1 << slot);
+        let place_number = place as u8;
+        shape_slots.push(Slot {
+            signature: signature(place, &slot.types),
+            repeat: slot.repeat,
+            before: related(&|pair| (pair.1 == place_number).then_some(pair.0)),
+            after: related(&|pair| (pair.0 == place_number).then_some(pair.1)),
+            rivals: 0,
+        });
+    }
+    let absences: Vec<(usize, SignatureId)> =
+        vertex.absences.iter().enumerate().map(|(number, absence)| (number, signature(slots + number, &absence.types))).collect();
+    let own_predicates: Vec<Predicate> =
+        predicates.iter().filter(|predicate| !is_own(predicate)).cloned().map(Predicate::new).collect();
+    let parents = vertex.parents.iter().filter(|parent| earlier[parent.vertex as usize].lists == 0);
+    let parents = parents.map(|parent| inherited(parent.vertex as usize, &parent.slots, earlier)).collect();
+    let mut shape = Shape {
+        slots: shape_slots,
+        within: vertex.within,
+        own_predicates: own_predicates.len(),
+        predicates: own_predicates,
+        absences: Vec::new(),
+        partition: vertex.partition.clone(),
+        parents,
+        lists,
+    };
+    for (number, signature) in absences {
+        let spec = &vertex.absences[number];
+        let place = slots + number;
+        let reads = shape.predicates.iter().enumerate().filter(|(_, predicate)| predicate.reads >> place & 1 == 1);
+        let mut predicates: Vec<usize> = reads.map(|(number, _)| number).collect();
+        let other = ones(mask_below(slots) & !lists).next().unwrap_or(0);
+        predicates.extend(shared(&mut shape, other, place as u8));
+        let set = |slots: &[u8]| slots.iter().fold(0, |set, slot| set | 1 << slot);
+        let (after, before, of) = (set(&spec.after), set(&spec.before), set(&spec.of));
+        shape.absences.push(Absence { signature, after, before, of, is_inner: spec.is_inner, predicates });
+    }
+    shape
+}
+
+/// What a parent makes sure of, over slots of the child.
+fn inherited(vertex: usize, slots: &[u8], earlier: &[Shape]) -> Parent {
+    let own = &earlier[vertex];
+    let to = |slot: u8| slots.get(usize::from(slot)).copied().unwrap_or(slot);
+    let is_of_slots = |predicate: &&Predicate| predicate.reads & !mask_below(slots.len()) == 0;
+    let order = own.slots.iter().enumerate();
+    Parent {
+        vertex,
+        slots: slots.to_vec(),
+        signatures: own.slots.iter().map(|slot| slot.signature).collect(),
+        order: order.flat_map(|(slot, each)| ones(each.after).map(move |after| (to(slot as u8), to(after)))).collect(),
+        predicates: own.predicates.iter().filter(is_of_slots).map(|predicate| moved(&predicate.expression, &to)).collect(),
+    }
+}
+
+fn rivals(shape: &mut Shape, signatures: &Signatures) {
+    let own: Vec<SignatureId> = shape.slots.iter().map(|slot| slot.signature).collect();
+    for (place, slot) in shape.slots.iter_mut().enumerate() {
+        let meets = |&(other, id): &(usize, &SignatureId)| other != place && signatures.get(slot.signature).meets(signatures.get(*id));
+        slot.rivals = own.iter().enumerate().filter(meets).fold(0, |set, (other, _)| set | 1 << other);
+    }
+}

@@ -1,0 +1,205 @@
+//! What the deletion of an event brings about: matches that have it are retracted.
+//!
+//! What was told is not remembered: it is found again among the events of the reach. Counts are remembered as long as they may be
+//! retracted.
+//! Cost: that of finding the matches that have the event.
+
+use graphtide_engine::meter::Meter;
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+
+use crate::compile::{Compiled, Vertex};
+use crate::detection::Detection;
+use crate::judge::{Court, Stored, settled_at};
+use crate::occurrences::{Header, Kind, Occurrences};
+use crate::plan::{Report, Selection};
+use crate::program::ones;
+use crate::search::{Bound, Past, Scope, Search};
+use crate::signatures::SignatureId;
+use crate::view::Events;
+
+impl Detection {
+    /// Takes back an event, at a time that was let pass: retracts the matches within reach that have it.
+    pub fn delete(&mut self, event: EdgeRef, now: Time, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
+        let place = [event];
+        let mut signatures: Vec<SignatureId> = Vec::new();
+        self.satisfied(events.kind(event), &events.one(&place), meter, |signature| signatures.push(signature));
+        let lost = self.retract(event, &signatures, now, events, out, meter);
+        self.deletions.insert(event.0, (events.store.get(event).ts, now));
+        for (pattern, completing) in lost {
+            let is_void = completing == event || !self.has_left(pattern, completing, now, events, meter);
+            let Some(told) = is_void.then(|| self.tallies.take(pattern, completing)).flatten() else { continue };
+            if !self.is_silent() {
+                let header = Header { pattern, branch: told.branch, kind: Kind::Retract, detected_at: now, count: told.count };
+                out.push(header, told.witness.slots(), events, |f| told.witness.each(f));
+            }
+        }
+    }
+
+    /// Retracts single matches; returns the counts that have lost one, by pattern and completing event.
+    fn retract(
+        &mut self,
+        event: EdgeRef,
+        signatures: &[SignatureId],
+        now: Time,
+        events: Events<'_>,
+        out: &mut Occurrences,
+        meter: &mut Meter<'_>,
+    ) -> Vec<(u32, EdgeRef)> {
+        let is_silent = self.is_silent();
+        let Self { compiled, patterns, deletions, tallies, bound, .. } = self;
+        let Compiled { vertices, signatures: all, buffers, instances, places, .. } = compiled;
+        let court = Court { vertices, patterns, past: Past { events, buffers, instances, signatures: all, deletions } };
+        let reports = |vertex: &Vertex, report| {
+            vertex.patterns.iter().any(|&(pattern, _)| court.patterns[pattern as usize].report == report)
+        };
+        let mut own = Bound::default();
+        for &(number, slot) in signatures.iter().flat_map(|signature| &places[signature.place()]) {
+            let vertex = &vertices[number as usize];
+            if !reports(vertex, Report::All) || is_silent {
+                continue;
+            }
+            for stored in court.matches_with(number, slot, event, now, bound, meter) {
+                let last = stored.last();
+                own.restore(&vertex.shape, &stored, events);
+                let settled = settled_at(vertex, &own);
+                for &(pattern, branch) in &vertex.patterns {
+                    let told = &court.patterns[pattern as usize];
+                    let is_told = told.report == Report::All && told.counts(last);
+                    if is_told && court.is_of_branch(told, branch, settled, &stored, bound, meter) {
+                        let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: 1 };
+                        out.push(header, stored.slots(), events, |f| stored.each(f));
+                    }
+                }
+            }
+        }
+        let mut lost = tallies.told_from(event);
+        lost.retain(|&(pattern, completing)| court.has(pattern, completing, Some(event), now, bound, meter));
+        lost
+    }
+
+    /// Whether an event still completes a match of a pattern.
+    fn has_left(&mut self, pattern: u32, completing: EdgeRef, now: Time, events: Events<'_>, meter: &mut Meter<'_>) -> bool {
+        let Self { compiled, patterns, deletions, bound, .. } = self;
+        let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
+        let court = Court { vertices, patterns, past: Past { events, buffers, instances, signatures, deletions } };
+        court.has(pattern, completing, None, now, bound, meter)
+    }
+}
+
+impl Court<'_> {
+    /// The matches of a vertex in which an event fills a slot, whose bounds have passed, and all of whose events are within reach.
+    fn matches_with(
+        &self,
+        number: u32,
+        slot: u8,
+        event: EdgeRef,
+        now: Time,
+        bound: &mut Bound,
+        meter: &mut Meter<'_>,
+    ) -> Vec<Stored> {
+        let vertex = &self.vertices[number as usize];
+        let mut found = Vec::new();
+        let from = now.saturating_sub(vertex.reach());
+        let takes_runs = vertex.shape.slots.iter().any(|slot| slot.repeat.is_some_and(|repeat| repeat.selection == Selection::Next));
+        if !takes_runs {
+            let scope = Scope { from, ..Scope::ALL };
+            self.search(number, slot, event, scope, now, bound, meter, &mut |stored, _| {
+                found.push(stored);
+                true
+            });
+            return found;
+        }
+        // What a run takes depends on when it was complete: each event that may have completed one is tried.
+        for (place, each) in (0..).zip(&vertex.shape.slots) {
+            for entry in crate::buffers::between(self.past.buffers.list(each.signature), from, now) {
+                let completing = entry.event;
+                if completing != event && completing.is_before(event) || self.past.deletions.contains_key(&completing.0) {
+                    continue;
+                }
+                let scope = Scope { from, until: Some(completing), ..Scope::ALL };
+                self.search(number, place, completing, scope, now, bound, meter, &mut |stored, _| {
+                    let mut has_event = false;
+                    stored.each(&mut |of, other| has_event |= of == slot && other == event);
+                    if has_event {
+                        found.push(stored);
+                    }
+                    true
+                });
+            }
+        }
+        found
+    }
+
+    /// Whether an event completed a match of a pattern that has another event, or any, where that is not asked for.
+    fn has(&self, pattern: u32, completing: EdgeRef, with: Option<EdgeRef>, now: Time, bound: &mut Bound, meter: &mut Meter<'_>) -> bool {
+        let own = &self.patterns[pattern as usize];
+        let mut has = false;
+        for (branch, &number) in (0..).zip(&own.branches) {
+            let vertex = &self.vertices[number as usize];
+            let slots = 0..vertex.shape.slots.len() as u8;
+            let from = if with.is_some() { now.saturating_sub(vertex.reach()) } else { Time::MIN };
+            for slot in slots.clone().filter(|&slot| self.fits(vertex, slot, completing)) {
+                let mut pins: Vec<Option<(u8, EdgeRef)>> = vec![None];
+                if let Some(with) = with.filter(|&with| with != completing) {
+                    let pinned = slots.clone().filter(|&other| other != slot || vertex.shape.lists >> slot & 1 == 1);
+                    pins = pinned.filter(|&other| self.fits(vertex, other, with)).map(|other| Some((other, with))).collect();
+                }
+                for pinned in pins {
+                    let scope = Scope { from, until: Some(completing), pinned, ..Scope::ALL };
+                    let mut own_bound = Bound::default();
+                    self.search(number, slot, completing, scope, now, bound, meter, &mut |stored, meter| {
+                        own_bound.restore(&vertex.shape, &stored, self.past.events);
+                        let settled = settled_at(vertex, &own_bound);
+                        let has_event = with.is_none_or(|with| stored.events.contains(&with));
+                        has = has_event && self.is_of_branch(own, branch, settled, &stored, &mut own_bound, meter);
+                        !has
+                    });
+                    if has {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether an event may fill a slot by itself.
+    fn fits(&self, vertex: &Vertex, slot: u8, event: EdgeRef) -> bool {
+        let signature = self.past.signatures.get(vertex.shape.slots[usize::from(slot)].signature);
+        signature.fits(self.past.events.kind(event), &self.past.events.at(&[event]))
+    }
+
+    /// Calls `f` with each match of a vertex in which an event fills a slot and whose bounds have passed, until it returns false.
+    #[allow(clippy::too_many_arguments)] // what a search is asked, one by one
+    fn search(
+        &self,
+        number: u32,
+        slot: u8,
+        event: EdgeRef,
+        scope: Scope<'_>,
+        now: Time,
+        bound: &mut Bound,
+        meter: &mut Meter<'_>,
+        f: &mut dyn FnMut(Stored, &mut Meter<'_>) -> bool,
+    ) {
+        let vertex = &self.vertices[number as usize];
+        let (shape, past) = (&vertex.shape, self.past);
+        let has_come = |slot: u8| {
+            let list = past.buffers.list(shape.slots[usize::from(slot)].signature);
+            list.back().is_some()
+        };
+        if !ones(crate::plan::mask_below(shape.slots.len())).all(has_come) {
+            return;
+        }
+        let mut found = |bound: &mut Bound, meter: &mut Meter<'_>| {
+            let has_passed = bound.bound_of(shape).is_none_or(|until| until < now);
+            if !has_passed || self.is_blocked(vertex, bound, meter) {
+                return true;
+            }
+            f(Stored::of(number, shape, bound), meter)
+        };
+        let mut search = Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found };
+        search.run(vertex.alone(slot), slot, event);
+    }
+}

@@ -1,0 +1,314 @@
+//! Detection of many event patterns by one plan.
+//!
+//! An arriving event is listed under the signatures that it satisfies. Then, for each slot that it may fill, the instances are found
+//! that it completes: those of a vertex from those of its parents, so that each sub-pattern is searched once for all patterns that
+//! extend it; of vertices that nobody extends nothing is stored. What must not come is looked for once time has passed.
+//! Law: what is known follows from the events of the reach and their deletions, in order. So it is rebuilt by replay.
+//! Cost: a look at each slot that the event may fill; where what else is needed has not come, no more than that.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use graphtide_engine::engine::Usage;
+use graphtide_engine::expression::Bindings;
+use graphtide_engine::limits::Bounds;
+use graphtide_engine::meter::Meter;
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use graphtide_graph::symbol::{Symbol, SymbolTable};
+
+use crate::buffers::Entry;
+use crate::compile::{Compiled, Mode, Target, compile};
+use crate::judge::{Court, Judge, Stored};
+use crate::occurrences::{Header, Kind, Occurrences};
+use crate::plan::{InvalidPlan, PlanSpec, Report};
+use crate::program::Program;
+use crate::search::{Bound, Deletions, Past, Scope, Search};
+use crate::signatures::SignatureId;
+use crate::tally::Tallies;
+use crate::view::Events;
+
+/// How a plan is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether events may be deleted.
+    pub deletions: bool,
+    /// How much may be stored.
+    pub bounds: Bounds,
+}
+
+/// A pattern as it is told of.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    pub(crate) branches: Vec<u32>,
+    pub(crate) report: Report,
+    pub(crate) tells_timeouts: bool,
+    /// Only matches count whose last event came after this one, of that time.
+    pub(crate) since: Option<(Time, EdgeRef)>,
+}
+
+impl Pattern {
+    /// Whether a match counts, by its last event.
+    pub(crate) fn counts(&self, last: EdgeRef) -> bool {
+        self.since.is_none_or(|(_, since)| since.is_before(last))
+    }
+}
+
+/// Detection under way.
+#[derive(Debug)]
+pub struct Detection {
+    pub(crate) compiled: Compiled,
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) deletions: Deletions,
+    pub(crate) judge: Judge,
+    pub(crate) tallies: Tallies,
+    pub(crate) bound: Bound,
+    pub(crate) options: Options,
+    /// Whether nothing is told: what comes now came before.
+    is_replay: bool,
+    has_limited: bool,
+    stored: usize,
+    stored_bytes: usize,
+    peak: usize,
+    work: BinaryHeap<Reverse<(u32, u8)>>,
+    touched: Vec<usize>,
+    rows: Vec<EdgeRef>,
+}
+
+impl Detection {
+    /// Makes a plan ready to run.
+    pub fn new(plan: &PlanSpec, symbols: &mut SymbolTable, options: Options) -> Result<Self, InvalidPlan> {
+        let patterns = plan.patterns.iter().map(|pattern| Pattern {
+            branches: pattern.branches.clone(),
+            report: pattern.report,
+            tells_timeouts: pattern.tells_timeouts,
+            since: None,
+        });
+        Ok(Self {
+            compiled: compile(plan, symbols)?,
+            patterns: patterns.collect(),
+            deletions: Deletions::default(),
+            judge: Judge::default(),
+            tallies: Tallies::new(plan.patterns.len()),
+            bound: Bound::default(),
+            options,
+            is_replay: false,
+            has_limited: false,
+            stored: 0,
+            stored_bytes: 0,
+            peak: 0,
+            work: BinaryHeap::new(),
+            touched: Vec::new(),
+            rows: Vec::new(),
+        })
+    }
+
+    /// Ticks for which events must be kept.
+    pub fn reach(&self) -> Time {
+        self.compiled.buffers.reach()
+    }
+
+    /// Calls `f` with every signature that an event satisfies, as event 0; one that satisfies none need not be kept.
+    #[inline]
+    pub fn satisfied(&self, kind: Symbol, event: &impl Bindings, meter: &mut Meter<'_>, f: impl FnMut(SignatureId)) {
+        self.compiled.signatures.satisfied(kind, event, meter, f);
+    }
+
+    /// Lets time pass: tells what it settles, then drops what is out of reach. Events of before `reach` are still to be there.
+    pub fn advance(&mut self, now: Time, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
+        self.settle(now, events, out, meter);
+        meter.tick(self.compiled.buffers.expire(now, events));
+        for instances in self.compiled.instances.iter_mut().flatten() {
+            let row = instances.row_bytes();
+            let dropped = instances.expire(now);
+            self.stored -= dropped;
+            self.stored_bytes -= dropped * row;
+        }
+        let from = now.saturating_sub(self.reach());
+        self.deletions.retain(|_, &mut (ts, _)| ts >= from);
+        self.tallies.expire(from);
+        for pattern in &mut self.patterns {
+            pattern.since = pattern.since.filter(|&(ts, _)| ts >= from);
+        }
+    }
+
+    /// Tells what is settled once time has passed all bounds.
+    pub fn finish(&mut self, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
+        self.settle(Time::MAX, events, out, meter);
+    }
+
+    /// Takes an event, which is in the store, with the signatures that it satisfies, and tells of the matches that it completes.
+    pub fn insert(
+        &mut self,
+        event: EdgeRef,
+        satisfied: &[SignatureId],
+        events: Events<'_>,
+        out: &mut Occurrences,
+        meter: &mut Meter<'_>,
+    ) {
+        let ts = events.store.get(event).ts;
+        for &signature in satisfied {
+            self.compiled.buffers.push(signature, Entry { ts, event }, events);
+        }
+        for &signature in satisfied {
+            for number in 0..self.compiled.targets[signature.place()].len() {
+                let Target { vertex, slot, is_inner } = self.compiled.targets[signature.place()][number];
+                if is_inner {
+                    self.work.push(Reverse((vertex, slot)));
+                } else {
+                    self.complete(vertex as usize, slot, (ts, event), events, out, meter);
+                }
+            }
+        }
+        while let Some(Reverse((vertex, slot))) = self.work.pop() {
+            self.complete(vertex as usize, slot, (ts, event), events, out, meter);
+        }
+        for vertex in self.touched.drain(..) {
+            if let Some(instances) = &mut self.compiled.instances[vertex] {
+                instances.begin();
+            }
+        }
+        self.tallies.tell(event, ts, &self.patterns, events, (!self.is_replay).then_some(&mut *out), self.options.deletions);
+        if self.judge.end_record(ts) {
+            self.settle(ts, events, out, meter);
+        }
+    }
+
+    /// Finds the instances of a vertex in which the event fills a slot.
+    fn complete(
+        &mut self,
+        number: usize,
+        slot: u8,
+        (ts, event): (Time, EdgeRef),
+        events: Events<'_>,
+        out: &mut Occurrences,
+        meter: &mut Meter<'_>,
+    ) {
+        let Self { compiled, patterns, deletions, judge, tallies, bound, is_replay, rows, .. } = self;
+        let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
+        let vertex = &vertices[number];
+        let program = &vertex.arrival[usize::from(slot)];
+        let past = Past { events, buffers, instances, signatures, deletions };
+        if !is_open(program, &past, ts, vertex.shape.within) {
+            return;
+        }
+        let is_stored = instances[number].is_some();
+        if let Some(factors) = vertex.factors.as_ref().filter(|_| !is_stored) {
+            let count = factors.count(&past, &vertex.shape, slot, ts);
+            meter.tick(vertex.shape.slots.len() as u32);
+            if count > 0 {
+                for &(pattern, branch) in &vertex.patterns {
+                    let witness = || Stored::of_row(number as u32, &factors.witness(&past, &vertex.shape, slot, event));
+                    tallies.add(pattern, branch, count, witness);
+                }
+            }
+            return;
+        }
+        let shape = &vertex.shape;
+        let mut found = |bound: &mut Bound, _: &mut Meter<'_>| {
+            if is_stored {
+                bound.each(0, |_, event| rows.push(event));
+            }
+            let counting = vertex.patterns.iter().filter(|&&(pattern, _)| patterns[pattern as usize].counts(event));
+            match vertex.mode {
+                Mode::Tell if *is_replay => {}
+                Mode::Tell => counting.for_each(|&(pattern, branch)| {
+                    let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count: 1 };
+                    out.push(header, shape.slots.len(), events, |f| bound.each(shape.lists, f));
+                }),
+                Mode::Tally => counting.for_each(|&(pattern, branch)| {
+                    tallies.add(pattern, branch, 1, || Stored::of(number as u32, shape, bound));
+                }),
+                Mode::Judge => judge.add(Court { vertices, patterns, past }, number as u32, bound, event),
+            }
+            true
+        };
+        let scope = Scope::ALL;
+        Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found }.run(program, slot, event);
+        if !self.rows.is_empty() {
+            self.store(number, slot, events);
+        }
+    }
+
+    /// Stores the new instances of a vertex, and lets its children go on from them.
+    fn store(&mut self, number: usize, slot: u8, events: Events<'_>) {
+        let Some(instances) = &mut self.compiled.instances[number] else { return };
+        let (count, row) = (self.rows.len() / instances.width(), instances.row_bytes());
+        let Bounds { partial_matches, bytes } = self.options.bounds;
+        let room = partial_matches.saturating_sub(self.stored as u64).min(bytes.saturating_sub(self.stored_bytes as u64) / row as u64);
+        let kept = count.min(usize::try_from(room).unwrap_or(usize::MAX));
+        self.has_limited |= kept < count;
+        instances.add(slot, &self.rows[..kept * instances.width()], events);
+        self.stored += kept;
+        self.stored_bytes += kept * row;
+        self.peak = self.peak.max(self.stored + self.judge.len());
+        self.rows.clear();
+        self.touched.push(number);
+        for &(child, slot) in &self.compiled.vertices[number].feeds[usize::from(slot)] {
+            self.work.push(Reverse((child, slot)));
+        }
+    }
+
+    fn settle(&mut self, now: Time, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
+        let Self { compiled, patterns, deletions, judge, tallies, bound, is_replay, options, .. } = self;
+        let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
+        let past = Past { events, buffers, instances, signatures, deletions };
+        let told = if options.deletions { Some(tallies) } else { None };
+        judge.settle(now, Court { vertices, patterns, past }, bound, (!*is_replay).then_some(out), told, meter);
+    }
+
+    /// Takes what comes now for what came before: nothing is told until [`end_replay`](Self::end_replay).
+    pub fn begin_replay(&mut self) {
+        self.is_replay = true;
+    }
+
+    /// Tells again from now on. Of the patterns named, those matches count whose last event comes after the one given.
+    pub fn end_replay(&mut self) {
+        self.is_replay = false;
+    }
+
+    /// Whether nothing is told.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.is_replay
+    }
+
+    /// Lets those matches of a pattern count whose last event comes after one of that time.
+    pub fn begin_after(&mut self, pattern: u32, newest: Option<(Time, EdgeRef)>) {
+        self.patterns[pattern as usize].since = newest;
+    }
+
+    /// Since when the matches of a pattern count, if not always.
+    pub fn begins_after(&self, pattern: u32) -> Option<(Time, EdgeRef)> {
+        self.patterns[pattern as usize].since
+    }
+
+    /// Whether something was given up at a bound since the last time.
+    pub fn take_limited(&mut self) -> bool {
+        std::mem::take(&mut self.has_limited)
+    }
+
+    /// What is stored.
+    pub fn usage(&self) -> Usage {
+        let live = self.stored + self.judge.len();
+        Usage { live, peak: self.peak.max(live), bytes: self.stored_bytes + self.judge.bytes() + self.compiled.buffers.bytes() }
+    }
+
+    /// By vertex, how many instances are stored, and were at most.
+    pub fn instances(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.compiled.instances.iter().map(|instances| instances.as_ref().map_or((0, 0), |rows| (rows.live(), rows.peak())))
+    }
+}
+
+/// Whether what else is needed has come.
+#[inline]
+fn is_open(program: &Program, past: &Past<'_>, now: Time, within: Time) -> bool {
+    if program.driver.is_some() {
+        return true;
+    }
+    let from = now.saturating_sub(within);
+    let has_come = |&(signature, is_later): &(SignatureId, bool)| {
+        past.buffers.newest(signature).is_some_and(|newest| newest >= if is_later { now } else { from })
+    };
+    program.gates.iter().all(has_come)
+        && program.needs.iter().all(|&parent| past.instances[parent].as_ref().is_some_and(|rows| rows.live() > 0))
+}

@@ -1,0 +1,249 @@
+//! Detection over batches of records, with a store of its own.
+//!
+//! Takes records in the order of (ts, arrival). An event that no pattern asks for is not kept, unless plans may change.
+//! Cost: that of [`Detection`], and a look-up of the labels of each record.
+
+use std::hash::BuildHasher;
+
+use graphtide_engine::dispatch::Record;
+use graphtide_engine::engine::Usage;
+use graphtide_engine::meter::{Ended, Meter, Refusal};
+use graphtide_graph::Time;
+use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::key::IdRef;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::symbol::{SharedSymbols, Symbol};
+use graphtide_graph::vertex::VertexTable;
+use hashbrown::{HashMap, HashTable};
+use rustc_hash::FxBuildHasher;
+
+
+use crate::detection::{Detection, Options};
+use crate::occurrences::Occurrences;
+use crate::plan::{InvalidPlan, PlanSpec};
+use crate::signatures::SignatureId;
+use crate::view::Events;
+
+/// How records are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// How the plan is run.
+    pub options: Options,
+    /// Whether the plan may change: then events are kept that no pattern asks for yet.
+    pub may_change: bool,
+    /// Steps of work that a record may take.
+    pub allowance: u64,
+}
+
+/// What came of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Records taken.
+    pub taken: usize,
+    /// Records whose work was cut, so that matches which they complete may lack.
+    pub cut: u64,
+    /// Whether instances were given up at a bound, so that matches may lack.
+    pub has_limited: bool,
+    /// Why it ended before its end, if it did.
+    pub ended: Option<Ended>,
+}
+
+/// Detects the patterns of a plan in batches of records.
+#[derive(Debug)]
+pub struct Detector {
+    detection: Detection,
+    setup: Setup,
+    symbols: SharedSymbols,
+    texts: Vec<Box<str>>,
+    store: EdgeStore,
+    names: VertexTable,
+    /// Labels of source, event and target, by class.
+    labels: Vec<[Symbol; 3]>,
+    classes: HashMap<[Symbol; 3], u32, FxBuildHasher>,
+    /// Events by id, where they may be deleted.
+    by_id: HashTable<EdgeRef>,
+    /// Deleted events that are held, in the order of their deletion: when that was, and the newest event then.
+    deleted: Vec<(EdgeRef, Time, EdgeRef)>,
+    now: Option<Time>,
+    satisfied: Vec<SignatureId>,
+}
+
+impl Detector {
+    /// Makes a plan ready to run, over records that have so many attributes.
+    pub fn new(plan: &PlanSpec, symbols: &SharedSymbols, width: usize, setup: Setup) -> Result<Self, InvalidPlan> {
+        let detection = Detection::new(plan, &mut symbols.lock(), setup.options)?;
+        Ok(Self {
+            detection,
+            setup,
+            symbols: symbols.clone(),
+            texts: Vec::new(),
+            store: EdgeStore::new(width),
+            names: VertexTable::default(),
+            labels: Vec::new(),
+            classes: HashMap::default(),
+            by_id: HashTable::new(),
+            deleted: Vec::new(),
+            now: None,
+            satisfied: Vec::new(),
+        })
+    }
+
+    /// Takes the records of a batch from one on. What is found is added to `out`.
+    pub fn push(&mut self, batch: &EdgeBatch, start: usize, out: &mut Occurrences, meter: &mut Meter<'_>) -> Progress {
+        self.symbols.lock().copy_new_names(&mut self.texts);
+        let mut progress = Progress::default();
+        for row in start..batch.len() {
+            meter.begin(self.setup.allowance);
+            self.take(batch, row, out, meter);
+            progress.taken += 1;
+            match meter.end() {
+                None => {}
+                Some(Refusal::Allowance) => progress.cut += 1,
+                Some(Refusal::Ended(ended)) => {
+                    progress.cut += 1;
+                    progress.ended = Some(ended);
+                    break;
+                }
+            }
+        }
+        progress.has_limited = self.detection.take_limited();
+        progress
+    }
+
+    /// Lets time pass without a record.
+    pub fn advance(&mut self, now: Time, out: &mut Occurrences, meter: &mut Meter<'_>) {
+        if self.now.is_some_and(|own| own >= now) {
+            return;
+        }
+        self.now = Some(now);
+        let Self { detection, store, names, labels, texts, .. } = self;
+        detection.advance(now, Events { store, names, labels, texts }, out, meter);
+        let from = now.saturating_sub(self.detection.reach());
+        while let Some((event, _)) = self.store.oldest().filter(|(_, stored)| stored.ts < from) {
+            self.forget(event);
+        }
+    }
+
+    fn forget(&mut self, event: EdgeRef) {
+        if self.setup.options.deletions {
+            let hash = hash(self.store.id(event));
+            if let Ok(entry) = self.by_id.find_entry(hash, |&other| other == event) {
+                entry.remove();
+            }
+            self.deleted.retain(|&(other, ..)| other != event);
+        }
+        if let Some(stored) = self.store.pop_oldest() {
+            self.names.release(stored.source);
+            self.names.release(stored.target);
+        }
+    }
+
+    /// Tells what is settled once time has passed all bounds.
+    pub fn finish(&mut self, out: &mut Occurrences, meter: &mut Meter<'_>) {
+        let Self { detection, store, names, labels, texts, .. } = self;
+        detection.finish(Events { store, names, labels, texts }, out, meter);
+    }
+
+    fn take(&mut self, batch: &EdgeBatch, row: usize, out: &mut Occurrences, meter: &mut Meter<'_>) {
+        self.advance(batch.ts()[row], out, meter);
+        if batch.operations()[row] == Operation::Delete {
+            self.delete(batch.id(row), batch.ts()[row], out, meter);
+            return;
+        }
+        let kinds = batch.labels()[row];
+        let record = Record { batch, row, labels: &self.texts };
+        let mut satisfied = std::mem::take(&mut self.satisfied);
+        satisfied.clear();
+        self.detection.satisfied(kinds[1], &record, meter, |signature| satisfied.push(signature));
+        if !satisfied.is_empty() || self.setup.may_change {
+            let event = self.keep(batch, row, kinds);
+            let Self { detection, store, names, labels, texts, .. } = self;
+            detection.insert(event, &satisfied, Events { store, names, labels, texts }, out, meter);
+        }
+        self.satisfied = satisfied;
+    }
+
+    fn keep(&mut self, batch: &EdgeBatch, row: usize, kinds: [Symbol; 3]) -> EdgeRef {
+        let labels = &mut self.labels;
+        let class = *self.classes.entry(kinds).or_insert_with(|| {
+            labels.push(kinds);
+            labels.len() as u32 - 1
+        });
+        let ends = (self.names.acquire(batch.source(row)), self.names.acquire(batch.target(row)));
+        let event = self.store.push((batch.ts()[row], class), ends, batch.id(row), batch.attributes(row));
+        if self.setup.options.deletions {
+            let store = &self.store;
+            self.by_id.insert_unique(hash(store.id(event)), event, |&event| hash(store.id(event)));
+        }
+        event
+    }
+
+    fn delete(&mut self, id: IdRef<'_>, now: Time, out: &mut Occurrences, meter: &mut Meter<'_>) {
+        let Some(&event) = self.by_id.find(hash(id), |&event| self.store.id(event) == id) else { return };
+        if self.store.is_deleted(event) {
+            return;
+        }
+        let Self { detection, store, names, labels, texts, .. } = self;
+        detection.delete(event, now, Events { store, names, labels, texts }, out, meter);
+        if let Some((newest, _)) = self.store.newest() {
+            self.deleted.push((event, now, newest));
+        }
+        self.store.delete(event);
+    }
+
+    /// Goes over to another plan. Of each of its patterns `carried` says which one of the plan before it is, if any: what was
+    /// pending and buffered of those is, and nothing of it is told again; of the others matches count whose last event is yet to
+    /// come. Complexity: that of taking the events of the reach again.
+    pub fn replan(&mut self, plan: &PlanSpec, carried: &[Option<u32>], meter: &mut Meter<'_>) -> Result<(), InvalidPlan> {
+        let symbols = self.symbols.clone();
+        let mut detection = Detection::new(plan, &mut symbols.lock(), self.setup.options)?;
+        symbols.lock().copy_new_names(&mut self.texts);
+        let newest = self.store.newest().map(|(event, stored)| (stored.ts, event));
+        for (pattern, carried) in (0..).zip(carried) {
+            let since = carried.map_or(newest, |before| self.detection.begins_after(before));
+            detection.begin_after(pattern, since);
+        }
+        let Self { store, names, labels, texts, deleted, now, satisfied, .. } = self;
+        let events = Events { store, names, labels, texts };
+        let mut nothing = Occurrences::default();
+        detection.begin_replay();
+        let mut deletions = deleted.iter().peekable();
+        for event in store.refs() {
+            while let Some(&(gone, when, _)) = deletions.next_if(|(.., newest)| newest.is_before(event)) {
+                detection.advance(when, events, &mut nothing, meter);
+                detection.delete(gone, when, events, &mut nothing, meter);
+            }
+            detection.advance(store.get(event).ts, events, &mut nothing, meter);
+            satisfied.clear();
+            let place = [event];
+            detection.satisfied(events.kind(event), &events.one(&place), meter, |signature| satisfied.push(signature));
+            detection.insert(event, satisfied, events, &mut nothing, meter);
+        }
+        for &(gone, when, _) in deletions {
+            detection.advance(when, events, &mut nothing, meter);
+            detection.delete(gone, when, events, &mut nothing, meter);
+        }
+        if let Some(now) = *now {
+            detection.advance(now, events, &mut nothing, meter);
+        }
+        detection.end_replay();
+        self.detection = detection;
+        Ok(())
+    }
+
+    /// What is stored.
+    pub fn usage(&self) -> Usage {
+        let mut usage = self.detection.usage();
+        usage.bytes += self.store.bytes() + self.names.bytes();
+        usage
+    }
+
+    /// By vertex of the plan, how many instances are stored, and were at most.
+    pub fn instances(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.detection.instances()
+    }
+}
+
+fn hash(id: IdRef<'_>) -> u64 {
+    FxBuildHasher.hash_one(id)
+}

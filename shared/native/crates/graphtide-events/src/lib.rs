@@ -1,0 +1,27 @@
+//! The event-pattern family: sequences, conjunctions, alternatives and absences of events, thousands of patterns at once.
+//!
+//! One plan says which sub-patterns the patterns have in common; their instances are found and stored once for all of them.
+//! Reference: paper 002 (PatternInsight), sections 2 and 5; what its appendices leave open is defined in `docs/reference/semantics.md`.
+
+mod aggregate;
+mod buffers;
+mod compile;
+mod count;
+mod deletion;
+mod detection;
+mod detector;
+mod instances;
+mod judge;
+mod occurrences;
+pub mod plan;
+mod program;
+mod search;
+mod signatures;
+mod tally;
+mod view;
+
+pub use detection::{Detection, Options};
+pub use detector::{Detector, Progress, Setup};
+pub use occurrences::{Kind, Occurrence, Occurrences};
+pub use signatures::SignatureId;
+pub use view::Events;

@@ -1,0 +1,240 @@
+//! The aggregation plan as it is handed over: sub-patterns in branch form, each after its parents, and what each pattern reports.
+//!
+//! Everything is by position. In an expression, edge i is the event in slot i, and edge `slots + i` the event of absence i; vertex
+//! `2 i` is the source of event i, `2 i + 1` its target.
+
+use graphtide_engine::expression::Expression;
+use serde::Deserialize;
+
+/// Slots and absences that a sub-pattern may have: sets of them are one machine word.
+pub const MAX_PLACES: usize = 64;
+
+/// Columns from here on are aggregates: that many later is the place in [`VertexSpec::aggregates`].
+pub const AGGREGATE: u16 = 1 << 15;
+
+/// A plan of many patterns.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanSpec {
+    /// Sub-patterns, each after its parents.
+    pub vertices: Vec<VertexSpec>,
+    /// Patterns.
+    pub patterns: Vec<PatternSpec>,
+}
+
+/// A sub-pattern, whose instances are stored once for all that extend them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VertexSpec {
+    /// Places of events.
+    pub slots: Vec<SlotSpec>,
+    /// Pairs of slots of which the first is no later than the second; closed under transitivity.
+    pub order: Vec<(u8, u8)>,
+    /// Most ticks between the first event and the last.
+    pub within: i64,
+    /// What must be true of the events.
+    pub predicates: Vec<Expression>,
+    /// What predicates read of whole lists.
+    #[serde(default)]
+    pub aggregates: Vec<AggregateSpec>,
+    /// What must not come.
+    #[serde(default)]
+    pub absences: Vec<AbsenceSpec>,
+    /// What all events share, of event 0.
+    #[serde(default)]
+    pub partition: Vec<Expression>,
+    /// Sub-patterns whose instances are parts of this one's.
+    #[serde(default)]
+    pub parents: Vec<ParentSpec>,
+}
+
+/// The place of an event, or of a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlotSpec {
+    /// Types that the event may have; any, where there are none.
+    pub types: Vec<String>,
+    /// How often it is repeated, where it is a list.
+    #[serde(default)]
+    pub repeat: Option<RepeatSpec>,
+}
+
+/// How often an event is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RepeatSpec {
+    /// Fewest events.
+    pub least: u32,
+    /// Most events.
+    pub most: Option<u32>,
+    /// Which events it takes of those that it could.
+    pub selection: Selection,
+}
+
+/// Which events an iteration takes of those that it could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// Every subset.
+    Any,
+    /// From each start, those that follow.
+    Next,
+}
+
+/// What is computed from a list of values; those that are missing are left out, but by `First` and `Last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aggregation {
+    /// How many there are.
+    Count,
+    /// Their sum, an integer if they all are.
+    Sum,
+    /// Their sum through their number.
+    Average,
+    /// The least.
+    Least,
+    /// The greatest.
+    Greatest,
+    /// That of the earliest event.
+    First,
+    /// That of the latest event.
+    Last,
+}
+
+/// What a predicate reads of a whole list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AggregateSpec {
+    /// What is computed.
+    pub function: Aggregation,
+    /// From which attribute; none for the time of each event.
+    pub column: Option<u16>,
+}
+
+/// Events that must not come between two bounds, closed both.
+///
+/// The interval begins at the latest of the slots in `after`, or, where there are none, `within` ticks before the latest of the
+/// slots `of`; it ends at the earliest of `before`, or so many ticks after the earliest of them. An inner one is from their earliest
+/// to their latest.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AbsenceSpec {
+    /// Types of the events; any, where there are none.
+    pub types: Vec<String>,
+    /// Slots that come before.
+    pub after: Vec<u8>,
+    /// Slots that come after.
+    pub before: Vec<u8>,
+    /// Slots of the part that it stands in.
+    pub of: Vec<u8>,
+    /// Whether it holds from the first to the last of that part.
+    pub is_inner: bool,
+}
+
+/// A parent: its slot i is slot `slots[i]` of the child.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParentSpec {
+    /// Its place among the vertices.
+    pub vertex: u32,
+    /// Where its slots are.
+    pub slots: Vec<u8>,
+}
+
+/// A pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatternSpec {
+    /// Vertices whose instances are its matches, the first preferred where two have the same events.
+    pub branches: Vec<u32>,
+    /// What is told of them.
+    pub report: Report,
+    /// Whether it tells of a first event that no match came of; slots are then in the order of the text.
+    #[serde(default)]
+    pub tells_timeouts: bool,
+}
+
+/// What is told of a pattern's matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    /// Each.
+    All,
+    /// How many an event completes, and one of them.
+    Exists,
+}
+
+/// A plan that cannot be run.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("vertex {vertex}: {reason}")]
+pub struct InvalidPlan {
+    /// Place of the vertex.
+    pub vertex: usize,
+    /// What is wrong.
+    pub reason: &'static str,
+}
+
+impl PlanSpec {
+    /// Refuses what cannot be run: a position that there is not, a parent that does not come first, too many places.
+    pub fn check(&self) -> Result<(), InvalidPlan> {
+        for (number, vertex) in self.vertices.iter().enumerate() {
+            let invalid = |reason| Err(InvalidPlan { vertex: number, reason });
+            let slots = vertex.slots.len();
+            let places = slots + vertex.absences.len();
+            if slots == 0 || places > MAX_PLACES {
+                return invalid("it has no slot, or too many");
+            }
+            if vertex.within < 0 {
+                return invalid("its time is negative");
+            }
+            let all = mask_below(places);
+            if vertex.predicates.iter().any(|predicate| places_of(predicate) & !all != 0) {
+                return invalid("a predicate reads what is no place of it");
+            }
+            let mut read = vertex.order.iter().flat_map(|&(one, other)| [one, other]).chain(
+                vertex.absences.iter().flat_map(|absence| absence.after.iter().chain(&absence.before).chain(&absence.of).copied()),
+            );
+            if read.any(|slot| usize::from(slot) >= slots) {
+                return invalid("it names a slot that it does not have");
+            }
+            for parent in &vertex.parents {
+                let Some(other) = self.vertices[..number].get(parent.vertex as usize) else {
+                    return invalid("a parent does not come before it");
+                };
+                if other.slots.len() != parent.slots.len() || parent.slots.iter().any(|&slot| usize::from(slot) >= slots) {
+                    return invalid("the slots of a parent are not slots of it");
+                }
+            }
+        }
+        let mut branches = self.patterns.iter().flat_map(|pattern| &pattern.branches);
+        match branches.find(|&&vertex| vertex as usize >= self.vertices.len()) {
+            Some(&vertex) => Err(InvalidPlan { vertex: vertex as usize, reason: "a pattern names it, but there is none" }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The set of the first so many places.
+pub(crate) fn mask_below(places: usize) -> u64 {
+    if places >= 64 { u64::MAX } else { (1 << places) - 1 }
+}
+
+/// The places that an expression reads.
+pub(crate) fn places_of(expression: &Expression) -> u64 {
+    let (events, ends) = expression.reads();
+    (0..MAX_PLACES).fold(events, |places, place| places | u64::from(ends >> (2 * place) & 3 != 0) << place)
+}
+
+/// An expression over other places.
+pub(crate) fn moved(expression: &Expression, to: &impl Fn(u8) -> u8) -> Expression {
+    expression.renamed(to, &|end| 2 * to(end / 2) + end % 2)
+}
+
+/// The conjuncts of predicates.
+pub(crate) fn conjuncts<'a>(predicates: impl IntoIterator<Item = &'a Expression>) -> Vec<Expression> {
+    let split = |predicate: &'a Expression| match predicate {
+        Expression::And(operands) => conjuncts(operands),
+        _ => vec![predicate.clone()],
+    };
+    predicates.into_iter().flat_map(split).collect()
+}

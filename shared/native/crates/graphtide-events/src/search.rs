@@ -1,0 +1,525 @@
+//! The search for instances: backtracking along a program, each step among the events of an interval of time.
+//!
+//! What has been bound leaves an interval to each slot: no further than the sub-pattern's time from any event, after what comes
+//! before it and before what comes after it. Lists are in the order of time, so the interval is found by bisection, and nothing
+//! outside of it is looked at. A list of events is bound as a whole, after single events.
+//! Cost: a step of the meter for each event or instance looked at.
+
+use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::buffers::{Buffers, between, combined};
+use crate::instances::{Instances, Row};
+use crate::judge::Stored;
+use crate::plan::{AggregateSpec, Selection};
+use crate::program::{Absence, EventStep, Program, Rows, Shape, Step, ones};
+use crate::signatures::Signatures;
+use crate::view::Events;
+
+/// Deleted events of the reach: their own times, and when they were deleted.
+pub(crate) type Deletions = HashMap<u32, (Time, Time), FxBuildHasher>;
+
+/// The events of an instance in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Bound {
+    /// The event of each place; of a list, the one that is looked at.
+    pub(crate) events: Vec<EdgeRef>,
+    /// Times of the first and the last event of each slot.
+    times: Vec<(Time, Time)>,
+    /// Events of the slots that are lists, in the order of the stream once whole.
+    pub(crate) lists: Vec<Vec<EdgeRef>>,
+    set: u64,
+}
+
+impl Bound {
+    fn begin(&mut self, places: usize) {
+        if self.events.len() < places {
+            self.events.resize(places, EdgeRef(0));
+            self.times.resize(places, (0, 0));
+            self.lists.resize_with(places, Vec::new);
+        }
+        self.set = 0;
+    }
+
+    #[inline]
+    fn put(&mut self, slot: u8, event: EdgeRef, ts: Time) {
+        let place = usize::from(slot);
+        self.events[place] = event;
+        self.times[place] = (ts, ts);
+        self.set |= 1 << slot;
+    }
+
+    /// Earliest time of some slots.
+    fn earliest(&self, slots: u64) -> Option<Time> {
+        ones(slots).map(|slot| self.times[usize::from(slot)].0).min()
+    }
+
+    /// Latest time of some slots.
+    fn latest(&self, slots: u64) -> Option<Time> {
+        ones(slots).map(|slot| self.times[usize::from(slot)].1).max()
+    }
+
+    /// Times of the first event and the last.
+    pub(crate) fn span(&self) -> (Time, Time) {
+        let times = ones(self.set).map(|slot| self.times[usize::from(slot)]);
+        times.fold((Time::MAX, Time::MIN), |(first, last), own| (first.min(own.0), last.max(own.1)))
+    }
+
+    /// The interval of an absence, closed.
+    pub(crate) fn interval(&self, absence: &Absence, within: Time) -> (Time, Time) {
+        let (first, last) = (self.earliest(absence.of).unwrap_or(Time::MAX), self.latest(absence.of).unwrap_or(Time::MIN));
+        if absence.is_inner {
+            return (first, last);
+        }
+        let from = self.latest(absence.after).unwrap_or_else(|| last.saturating_sub(within));
+        (from, self.earliest(absence.before).unwrap_or_else(|| first.saturating_add(within)))
+    }
+
+    /// The greatest end of the intervals of absences; none where there are none.
+    pub(crate) fn bound_of(&self, shape: &Shape) -> Option<Time> {
+        shape.absences.iter().map(|absence| self.interval(absence, shape.within).1).max()
+    }
+
+    /// Calls `f` with each event, slot by slot.
+    pub(crate) fn each(&self, lists: u64, mut f: impl FnMut(u8, EdgeRef)) {
+        for slot in ones(self.set) {
+            if lists >> slot & 1 == 1 {
+                self.lists[usize::from(slot)].iter().for_each(|&event| f(slot, event));
+            } else {
+                f(slot, self.events[usize::from(slot)]);
+            }
+        }
+    }
+
+    /// Binds an instance that was stored.
+    pub(crate) fn restore(&mut self, shape: &Shape, stored: &Stored, at: Events<'_>) {
+        self.begin(shape.slots.len() + shape.absences.len());
+        for slot in ones(shape.lists) {
+            self.lists[usize::from(slot)].clear();
+        }
+        stored.each(&mut |slot, event| {
+            let (place, ts) = (usize::from(slot), at.store.get(event).ts);
+            if shape.lists >> slot & 1 == 0 {
+                self.put(slot, event, ts);
+                return;
+            }
+            if self.lists[place].is_empty() {
+                self.put(slot, event, ts);
+            }
+            self.lists[place].push(event);
+            self.times[place].1 = ts;
+        });
+    }
+}
+
+/// What every search reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Past<'a> {
+    pub(crate) events: Events<'a>,
+    pub(crate) buffers: &'a Buffers,
+    pub(crate) instances: &'a [Option<Instances>],
+    pub(crate) signatures: &'a Signatures,
+    pub(crate) deletions: &'a Deletions,
+}
+
+/// Which matches are searched for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scope<'a> {
+    /// No event came before.
+    pub(crate) from: Time,
+    /// All events came before this one, or are it.
+    pub(crate) until: Option<EdgeRef>,
+    /// The events are among these.
+    pub(crate) among: Option<&'a [EdgeRef]>,
+    /// A slot that one event alone may fill.
+    pub(crate) pinned: Option<(u8, EdgeRef)>,
+}
+
+impl Scope<'_> {
+    /// All matches.
+    pub(crate) const ALL: Self = Self { from: Time::MIN, until: None, among: None, pinned: None };
+}
+
+/// Takes an instance; says whether to go on.
+pub(crate) type Found<'f, 'p> = dyn FnMut(&mut Bound, &mut Meter<'p>) -> bool + 'f;
+
+/// A search under way.
+pub(crate) struct Search<'a, 'f, 'm, 'p> {
+    pub(crate) past: Past<'a>,
+    pub(crate) shape: &'a Shape,
+    pub(crate) aggregates: &'a [AggregateSpec],
+    pub(crate) scope: Scope<'a>,
+    pub(crate) bound: &'a mut Bound,
+    pub(crate) meter: &'m mut Meter<'p>,
+    pub(crate) found: &'f mut Found<'f, 'p>,
+}
+
+/// A list in the making.
+struct Choice<'c> {
+    step: &'c EventStep,
+    depth: usize,
+    candidates: &'c [(Time, EdgeRef)],
+    least: usize,
+    most: usize,
+}
+
+impl<'a, 'p> Search<'a, '_, '_, 'p> {
+    /// Finds the instances in which an event fills a slot; says whether it was to go on to the end.
+    pub(crate) fn run(&mut self, program: &'a Program, slot: u8, event: EdgeRef) -> bool {
+        self.bound.begin(self.shape.slots.len() + self.shape.absences.len());
+        let Some((rows, of)) = &program.driver else {
+            let ts = self.past.events.store.get(event).ts;
+            self.bound.put(slot, event, ts);
+            if self.shape.lists >> slot & 1 == 1 {
+                let list = &mut self.bound.lists[usize::from(slot)];
+                list.clear();
+                list.push(event);
+            }
+            return self.step(&program.steps, 0, (ts, ts));
+        };
+        let Some(instances) = self.past.instances[rows.vertex].as_ref() else { return true };
+        let Some(place) = rows.slots.iter().position(|slot| slot == of) else { return true };
+        for events in instances.fresh(place as u8) {
+            let times = events.iter().map(|&event| self.past.events.store.get(event).ts);
+            let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
+            if !self.row(rows, Row { first, last, events }, &program.steps, 0, (Time::MAX, Time::MIN)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn step(&mut self, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
+        match steps.get(depth) {
+            None => self.meter.charge(MATCH) && (self.found)(self.bound, self.meter),
+            Some(Step::Event(step)) => self.event(step, steps, depth, span),
+            Some(Step::List(step)) => self.list(step, steps, depth, span),
+            Some(Step::Rows(rows)) => self.rows(rows, steps, depth, span),
+        }
+    }
+
+    /// The interval that is left to a slot.
+    #[inline]
+    fn interval(&self, slot: u8, (first, last): (Time, Time)) -> (Time, Time) {
+        let own = &self.shape.slots[usize::from(slot)];
+        let mut from = last.saturating_sub(self.shape.within).max(self.scope.from);
+        let mut to = first.saturating_add(self.shape.within);
+        for other in ones(own.before & self.bound.set) {
+            from = from.max(self.bound.times[usize::from(other)].1);
+        }
+        for other in ones(own.after & self.bound.set) {
+            to = to.min(self.bound.times[usize::from(other)].0);
+        }
+        (from, to)
+    }
+
+    fn entries(&self, step: &'a EventStep, (from, to): (Time, Time)) -> impl Iterator<Item = (Time, EdgeRef)> + use<'a> {
+        let signature = self.shape.slots[usize::from(step.slot)].signature;
+        let Past { buffers, events, .. } = self.past;
+        let list = match &step.key {
+            _ if from > to => None,
+            None => Some(buffers.list(signature)),
+            Some((key, given)) => {
+                let hash = combined(given.iter().map(|side| side.hash(&events.at(&self.bound.events))));
+                hash.and_then(|hash| buffers.joined(signature, *key, hash))
+            }
+        };
+        list.into_iter().flat_map(move |list| between(list, from, to)).map(|entry| (entry.ts, entry.event))
+    }
+
+    /// Whether an event may fill a slot, as far as what it is tells.
+    #[inline]
+    fn admits(&self, slot: u8, event: EdgeRef) -> bool {
+        self.is_of_use(event) && !self.is_taken(slot, event)
+    }
+
+    /// Whether an event may be part of what is searched for.
+    #[inline]
+    fn is_of_use(&self, event: EdgeRef) -> bool {
+        let Scope { until, among, .. } = self.scope;
+        let is_late = until.is_some_and(|until| until != event && !event.is_before(until));
+        let is_other = among.is_some_and(|among| !among.contains(&event));
+        !is_late && !is_other && (self.past.deletions.is_empty() || !self.past.deletions.contains_key(&event.0))
+    }
+
+    /// Whether an event fills a slot already that could be filled by the same.
+    #[inline]
+    fn is_taken(&self, slot: u8, event: EdgeRef) -> bool {
+        let rivals = self.shape.slots[usize::from(slot)].rivals & self.bound.set;
+        let lists = self.shape.lists;
+        ones(rivals).any(|other| {
+            let place = usize::from(other);
+            if lists >> other & 1 == 1 { self.bound.lists[place].contains(&event) } else { self.bound.events[place] == event }
+        })
+    }
+
+    fn event(&mut self, step: &'a EventStep, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
+        let interval = self.interval(step.slot, span);
+        for (ts, event) in self.entries(step, interval) {
+            if !self.meter.step() {
+                return false;
+            }
+            let is_other = self.scope.pinned.is_some_and(|(slot, pinned)| slot == step.slot && pinned != event);
+            if is_other || !self.admits(step.slot, event) {
+                continue;
+            }
+            self.bound.put(step.slot, event, ts);
+            let goes_on = !self.hold(&step.checks, step.slot) || self.step(steps, depth + 1, (span.0.min(ts), span.1.max(ts)));
+            self.bound.set &= !(1 << step.slot);
+            if !goes_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn rows(&mut self, rows: &'a Rows, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
+        let past = self.past;
+        let Some(instances) = past.instances[rows.vertex].as_ref() else { return true };
+        let from = span.1.saturating_sub(self.shape.within).max(self.scope.from);
+        let Some((key, given)) = &rows.key else {
+            return instances.rows(from).all(|row| row.first < from || self.row(rows, row, steps, depth, span));
+        };
+        let hash = combined(given.iter().map(|side| side.hash(&past.events.at(&self.bound.events))));
+        let Some(hash) = hash else { return true };
+        instances.joined(*key, hash, from).all(|row| row.first < from || self.row(rows, row, steps, depth, span))
+    }
+
+    /// Binds an instance of a parent; says whether to go on.
+    fn row(&mut self, rows: &'a Rows, row: Row<'_>, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
+        if !self.meter.step() {
+            return false;
+        }
+        let (first, last) = (span.0.min(row.first), span.1.max(row.last));
+        if last.saturating_sub(first) > self.shape.within || row.first < self.scope.from {
+            return true;
+        }
+        let before = self.bound.set;
+        let goes_on = !self.join(rows, row.events) || self.step(steps, depth + 1, (first, last));
+        self.bound.set = before;
+        goes_on
+    }
+
+    /// Binds the events of an instance of a parent; says whether they fit.
+    fn join(&mut self, rows: &Rows, events: &[EdgeRef]) -> bool {
+        let before = self.bound.set;
+        for (&slot, &event) in rows.slots.iter().zip(events) {
+            if before >> slot & 1 == 1 {
+                if self.bound.events[usize::from(slot)] != event {
+                    return false;
+                }
+            } else {
+                if !self.admits(slot, event) {
+                    return false;
+                }
+                self.bound.put(slot, event, self.past.events.store.get(event).ts);
+            }
+        }
+        let is_late = |&(one, other): &(u8, u8)| self.bound.times[usize::from(one)].1 > self.bound.times[usize::from(other)].0;
+        if rows.order.iter().any(is_late) {
+            return false;
+        }
+        let Past { events, signatures, .. } = self.past;
+        let fits = |&slot: &u8| {
+            let event = self.bound.events[usize::from(slot)];
+            signatures.get(self.shape.slots[usize::from(slot)].signature).fits(events.kind(event), &events.at(&[event]))
+        };
+        rows.narrower.iter().all(fits) && self.hold(&rows.checks, u8::MAX)
+    }
+
+    /// Whether predicates hold; of a list other than the slot that is being bound, for each of its events.
+    fn hold(&mut self, checks: &[usize], slot: u8) -> bool {
+        checks.iter().all(|&check| self.holds(check, if slot == u8::MAX { 0 } else { 1 << slot }))
+    }
+
+    /// Whether a predicate holds, for each event of the lists that it reads but those of `fixed`.
+    fn holds(&mut self, check: usize, fixed: u64) -> bool {
+        let predicate = &self.shape.predicates[check];
+        if !self.meter.charge(predicate.steps) {
+            return false;
+        }
+        let lists = if predicate.is_whole { 0 } else { predicate.reads & self.shape.lists & self.bound.set & !fixed };
+        let Some(list) = ones(lists).next() else {
+            let view = self.past.events.with_lists(&self.bound.events, &self.bound.lists, self.aggregates);
+            return predicate.expression.holds(&view);
+        };
+        let place = usize::from(list);
+        (0..self.bound.lists[place].len()).all(|number| {
+            self.bound.events[place] = self.bound.lists[place][number];
+            self.holds(check, fixed | 1 << list)
+        })
+    }
+
+    /// Binds a list. That of the event which the search starts from has it in any case.
+    fn list(&mut self, step: &'a EventStep, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
+        let place = usize::from(step.slot);
+        let Some(repeat) = self.shape.slots[place].repeat else { return true };
+        let before = self.bound.set;
+        let given = (before >> step.slot & 1 == 1).then(|| self.bound.lists[place][0]);
+        self.bound.set &= !(1 << step.slot);
+        let interval = self.interval(step.slot, span);
+        let mut candidates = Vec::new();
+        for (ts, event) in self.entries(step, interval) {
+            if !self.meter.step() {
+                self.bound.set = before;
+                return false;
+            }
+            self.bound.events[place] = event;
+            if self.admits(step.slot, event) && self.hold(&step.checks, step.slot) {
+                candidates.push((ts, event));
+            }
+        }
+        let most = repeat.most.map_or(usize::MAX, |most| most as usize);
+        let choice = Choice { step, depth, candidates: &candidates, least: repeat.least as usize, most };
+        let mut chosen = Vec::new();
+        let goes_on = match repeat.selection {
+            Selection::Any => self.choose(&choice, steps, span, given, 0, &mut chosen),
+            Selection::Next => self.runs(&choice, steps, span, given, &mut chosen),
+        };
+        self.bound.set = before;
+        if let Some(event) = given {
+            self.bound.put(step.slot, event, self.past.events.store.get(event).ts);
+            self.bound.lists[place].clear();
+            self.bound.lists[place].push(event);
+        }
+        goes_on
+    }
+
+    /// Takes each subset of the candidates from a place on, beside those chosen.
+    fn choose(
+        &mut self,
+        choice: &Choice<'_>,
+        steps: &'a [Step],
+        span: (Time, Time),
+        given: Option<EdgeRef>,
+        from: usize,
+        chosen: &mut Vec<EdgeRef>,
+    ) -> bool {
+        if chosen.len() >= choice.least && given.is_none() && !self.close(choice, steps, span, chosen) {
+            return false;
+        }
+        if chosen.len() == choice.most {
+            return true;
+        }
+        for (place, &(ts, event)) in choice.candidates.iter().enumerate().skip(from) {
+            let wider = (span.0.min(ts), span.1.max(ts));
+            if !self.meter.step() {
+                return false;
+            }
+            if wider.1.saturating_sub(wider.0) <= self.shape.within {
+                chosen.push(event);
+                let left = given.filter(|&given| given != event);
+                let goes_on = self.choose(choice, steps, wider, left, place + 1, chosen);
+                chosen.pop();
+                if !goes_on {
+                    return false;
+                }
+            }
+            if given == Some(event) {
+                break;
+            }
+        }
+        true
+    }
+
+    /// Takes, from each candidate on, as many as there may be.
+    fn runs(
+        &mut self,
+        choice: &Choice<'_>,
+        steps: &'a [Step],
+        span: (Time, Time),
+        given: Option<EdgeRef>,
+        chosen: &mut Vec<EdgeRef>,
+    ) -> bool {
+        for start in 0..choice.candidates.len() {
+            let (first, _) = choice.candidates[start];
+            let last = span.0.min(first).saturating_add(self.shape.within);
+            let run = choice.candidates[start..].iter().take_while(|&&(ts, _)| ts <= last).take(choice.most);
+            chosen.clear();
+            chosen.extend(run.map(|&(_, event)| event));
+            let has_given = given.is_none_or(|given| chosen.contains(&given));
+            if chosen.len() < choice.least || !has_given || span.1.saturating_sub(first) > self.shape.within {
+                continue;
+            }
+            let latest = chosen.last().map_or(first, |&event| self.past.events.store.get(event).ts);
+            if !self.meter.step() || !self.close(choice, steps, (span.0.min(first), span.1.max(latest)), chosen) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Goes on with a whole list.
+    fn close(&mut self, choice: &Choice<'_>, steps: &'a [Step], span: (Time, Time), chosen: &mut Vec<EdgeRef>) -> bool {
+        let (&[first, ..], &[.., last]) = (chosen.as_slice(), chosen.as_slice()) else { return true };
+        let slot = choice.step.slot;
+        let place = usize::from(slot);
+        let store = self.past.events.store;
+        self.bound.times[place] = (store.get(first).ts, store.get(last).ts);
+        self.bound.set |= 1 << slot;
+        std::mem::swap(&mut self.bound.lists[place], chosen);
+        let goes_on = !self.hold(&choice.step.whole, slot) || self.step(steps, choice.depth + 1, span);
+        std::mem::swap(&mut self.bound.lists[place], chosen);
+        self.bound.set &= !(1 << slot);
+        goes_on
+    }
+}
+
+impl Past<'_> {
+    /// Whether an event that must not come came in the interval of an absence, which is over.
+    pub(crate) fn is_blocked(
+        &self,
+        (shape, aggregates): (&Shape, &[AggregateSpec]),
+        number: usize,
+        bound: &mut Bound,
+        meter: &mut Meter<'_>,
+    ) -> bool {
+        let absence = &shape.absences[number];
+        let (from, to) = bound.interval(absence, shape.within);
+        if from > to {
+            return false;
+        }
+        let place = shape.slots.len() + number;
+        for entry in between(self.buffers.list(absence.signature), from, to) {
+            meter.tick(1);
+            let is_gone = self.deletions.get(&entry.event.0).is_some_and(|&(_, when)| when <= to);
+            let mut is_part = false;
+            bound.each(shape.lists, |_, event| is_part |= event == entry.event);
+            if is_gone || is_part {
+                continue;
+            }
+            bound.events[place] = entry.event;
+            let mut holds = |&check: &usize| self.all_hold(shape, aggregates, check, 0, bound, meter);
+            if absence.predicates.iter().all(&mut holds) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a predicate holds for each event of the lists that it reads but those of `fixed`.
+    fn all_hold(
+        &self,
+        shape: &Shape,
+        aggregates: &[AggregateSpec],
+        check: usize,
+        fixed: u64,
+        bound: &mut Bound,
+        meter: &mut Meter<'_>,
+    ) -> bool {
+        let predicate = &shape.predicates[check];
+        meter.tick(predicate.steps);
+        let lists = if predicate.is_whole { 0 } else { predicate.reads & shape.lists & !fixed };
+        let Some(list) = ones(lists).next() else {
+            return predicate.expression.holds(&self.events.with_lists(&bound.events, &bound.lists, aggregates));
+        };
+        let place = usize::from(list);
+        (0..bound.lists[place].len()).all(|number| {
+            bound.events[place] = bound.lists[place][number];
+            self.all_hold(shape, aggregates, check, fixed | 1 << list, bound, meter)
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! How many matches an event completes, of patterns of which only that is told.
+
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::detection::Pattern;
+use crate::judge::Stored;
+use crate::occurrences::{Header, Kind, Occurrences};
+use crate::view::Events;
+
+/// What was counted of one pattern.
+#[derive(Debug)]
+struct Tally {
+    pattern: u32,
+    branch: u32,
+    count: u64,
+    witness: Stored,
+}
+
+/// A count that was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) ts: Time,
+    pub(crate) branch: u32,
+    pub(crate) count: u64,
+    pub(crate) witness: Stored,
+}
+
+/// Counts of the record under way, and such as were told and may be retracted.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    current: Vec<Tally>,
+    /// By pattern: its place in `current`.
+    places: Vec<u32>,
+    told: HashMap<(u32, u32), Told, FxBuildHasher>,
+    /// As many told counts as were left when those out of reach were dropped last.
+    left: usize,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Tallies {
+    /// Counts for so many patterns.
+    pub(crate) fn new(patterns: usize) -> Self {
+        Self { current: Vec::new(), places: vec![NONE; patterns], told: HashMap::default(), left: 0 }
+    }
+
+    /// Counts matches of a pattern.
+    pub(crate) fn add(&mut self, pattern: u32, branch: u32, count: u64, witness: impl FnOnce() -> Stored) {
+        let place = &mut self.places[pattern as usize];
+        if *place == NONE {
+            *place = self.current.len() as u32;
+            self.current.push(Tally { pattern, branch, count, witness: witness() });
+        } else {
+            let tally = &mut self.current[*place as usize];
+            tally.count = tally.count.saturating_add(count);
+        }
+    }
+
+    /// Tells what was counted of the record, to `out` if there is one, and remembers it where it may be retracted.
+    pub(crate) fn tell(
+        &mut self,
+        event: EdgeRef,
+        ts: Time,
+        patterns: &[Pattern],
+        events: Events<'_>,
+        mut out: Option<&mut Occurrences>,
+        may_retract: bool,
+    ) {
+        for Tally { pattern, branch, count, witness } in self.current.drain(..) {
+            self.places[pattern as usize] = NONE;
+            if !patterns[pattern as usize].counts(event) {
+                continue;
+            }
+            if let Some(out) = &mut out {
+                let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count };
+                out.push(header, witness.slots(), events, |f| witness.each(f));
+            }
+            if may_retract {
+                self.told.insert((pattern, event.0), Told { ts, branch, count, witness });
+            }
+        }
+    }
+
+    /// Remembers a count that was told with a bound.
+    pub(crate) fn remember(&mut self, pattern: u32, event: EdgeRef, told: Told) {
+        self.told.insert((pattern, event.0), told);
+    }
+
+    /// The counts told of events from one on.
+    pub(crate) fn told_from(&self, event: EdgeRef) -> Vec<(u32, EdgeRef)> {
+        let from = |&&(_, other): &&(u32, u32)| other == event.0 || event.is_before(EdgeRef(other));
+        let mut told: Vec<(u32, EdgeRef)> = self.told.keys().filter(from).map(|&(pattern, other)| (pattern, EdgeRef(other))).collect();
+        told.sort_unstable_by_key(|&(pattern, other)| (other.0.wrapping_sub(event.0), pattern));
+        told
+    }
+
+    /// Forgets a count, which is void.
+    pub(crate) fn take(&mut self, pattern: u32, event: EdgeRef) -> Option<Told> {
+        self.told.remove(&(pattern, event.0))
+    }
+
+    /// Drops what is out of reach, once it is about half of all.
+    pub(crate) fn expire(&mut self, from: Time) {
+        if self.told.len() > 2 * self.left + 64 {
+            self.told.retain(|_, told| told.ts >= from);
+            self.left = self.told.len();
+        }
+    }
+}

@@ -1,0 +1,150 @@
+"""Detection of event patterns by an aggregation plan, over batches of events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_core.time import TimeUnit
+
+from graphtide_native import _native
+from graphtide_native.event_spec import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.ids import PatternName
+    from graphtide_core.plans.events import AggregationPlan
+
+    from graphtide_native.records import EdgeBatch, Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """What is told of a pattern.
+
+    Attributes:
+        pattern: its name.
+        kind: `match`, `retract` or `timeout`.
+        detected_at: the time of the event that completed it, of the bound that was passed, or of the deletion.
+        count: how many matches one event completes, of which these are the events of one; 1 where all are told.
+        events: ids by name, in a list of one where nothing is repeated; of a timeout those that came.
+    """
+
+    pattern: PatternName
+    kind: str
+    detected_at: int
+    count: int
+    events: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What detection may store, and the steps of work that one record may take; None for no bound."""
+
+    partial_matches: int | None = None
+    state_bytes: int | None = None
+    work: int | None = None
+
+
+class EventDetector:
+    """Detects the patterns of a plan in events that come in the order of (ts, arrival).
+
+    Attributes:
+        is_limited: whether instances were given up at a bound, or the work of a record was cut: then matches may lack.
+    """
+
+    def __init__(
+        self,
+        plan: AggregationPlan,
+        patterns: Sequence[EventPattern],
+        symbols: Symbols,
+        attributes: Sequence[str],
+        *,
+        unit: TimeUnit = TimeUnit.MILLISECOND,
+        deletions: bool = True,
+        may_change: bool = False,
+        bounds: Bounds | None = None,
+    ) -> None:
+        """Make the plan ready.
+
+        Args:
+            plan: of the patterns.
+            patterns: in the order of the plan's branches.
+            symbols: the table of types that batches are made with.
+            attributes: those of the batches, in order; they include `event_columns` of the plan.
+            unit: what a tick of the stream's time is.
+            deletions: whether events may be deleted.
+            may_change: whether the plan may be replaced: then all events of the reach are kept, not only those asked for.
+            bounds: what may be stored and spent.
+
+        Raises:
+            ValueError: the plan cannot be run.
+        """
+        own = bounds or Bounds()
+        self._attributes, self._unit = tuple(attributes), unit
+        self._names = _names(plan, patterns)
+        self.is_limited = False
+        self._native = _native.EventDetector(
+            encode(plan, patterns, unit, attributes),
+            symbols,
+            len(attributes),
+            deletions,
+            may_change,
+            own.work,
+            own.partial_matches,
+            own.state_bytes,
+        )
+
+    def push(self, batch: EdgeBatch) -> list[Occurrence]:
+        """Take a batch and return what it brings about, in that order."""
+        return self._told(self.push_raw(batch))
+
+    def push_raw(self, batch: EdgeBatch) -> _native.Occurrences:
+        """As `push`, without an object for each occurrence."""
+        found, is_limited, cut = self._native.push(batch)
+        self.is_limited |= is_limited or cut > 0
+        return found
+
+    def advance(self, now: int) -> list[Occurrence]:
+        """Let time be `now`, and return what that settles; a time that has passed changes nothing."""
+        return self._told(self._native.advance(now))
+
+    def finish(self) -> list[Occurrence]:
+        """Let all bounds pass, as at the end of a file, and return what that settles."""
+        return self._told(self._native.finish())
+
+    def replan(self, plan: AggregationPlan, patterns: Sequence[EventPattern]) -> None:
+        """Go over to another plan; a pattern whose name was there before goes on, of the others matches count from now on.
+
+        Raises:
+            ValueError: the plan cannot be run; then the one before goes on.
+        """
+        before = {name: number for number, (name, _) in enumerate(self._names)}
+        carried = [before.get(pattern.name) for pattern in patterns]
+        self._native.replan(encode(plan, patterns, self._unit, self._attributes), carried)
+        self._names = _names(plan, patterns)
+
+    def usage(self) -> tuple[int, int, int]:
+        """Return how many instances live, lived at most, and the bytes of state."""
+        return self._native.usage()
+
+    def instances(self) -> list[tuple[int, int]]:
+        """Return for each vertex of the plan how many instances are stored, and were at most."""
+        return self._native.instances()
+
+    def _told(self, found: _native.Occurrences) -> list[Occurrence]:
+        told = []
+        for number, branch, kind, detected_at, count, slots in found.rows():
+            name, branches = self._names[number]
+            events = {event: tuple(ids) for event, ids in zip(branches[branch], slots, strict=True) if ids}
+            told.append(Occurrence(name, kind, detected_at, count, events))
+        return told
+
+
+def _names(
+    plan: AggregationPlan, patterns: Sequence[EventPattern]
+) -> list[tuple[PatternName, list[tuple[str, ...]]]]:
+    events = ([branch.events for branch in branches] for branches in plan.branches)
+    return [(pattern.name, own) for pattern, own in zip(patterns, events, strict=True)]

@@ -1,0 +1,170 @@
+"""Plans of event patterns as the native detection reads them: slots by position, durations by ticks, attributes by columns.
+
+The format is private to this package: `graphtide_events::plan` reads what is written here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core import predicate as p
+from graphtide_core.event_pattern import Selection
+from graphtide_core.time import MAX_EVENT_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.plans.events import Absence, AggregationPlan, Slot, SubPattern, Vertex
+    from graphtide_core.time import Duration, TimeUnit
+
+    from graphtide_native.spec import Json
+
+_LABEL_COLUMNS = {"type": 2**16 - 1, "label": 2**16 - 1, "src_label": 2**16 - 2, "dst_label": 2**16 - 3}
+
+
+def event_columns(plan: AggregationPlan) -> tuple[str, ...]:
+    """Return the attributes that a plan reads, sorted: what a decoder has to project."""
+    names: set[str] = set()
+    for vertex in plan.vertices:
+        names.update(vertex.sub_pattern.partition)
+        for predicate in vertex.sub_pattern.predicates:
+            names.update(attribute.name for attribute in p.attributes(predicate))
+    return tuple(sorted(names - {"ts", "id", "type"}))
+
+
+def encode(
+    plan: AggregationPlan, patterns: Sequence[EventPattern], unit: TimeUnit, projected: Sequence[str]
+) -> bytes:
+    """Return the plan as the native detection reads it.
+
+    Args:
+        plan: of the patterns.
+        patterns: in the order of the plan's branches.
+        unit: what a tick of the stream's time is.
+        projected: the attributes of the batches to come, in order. `src`, `dst` and labels that are not among them are those of
+            the edge that an event is.
+
+    Raises:
+        ValueError: two patterns that share a list select its events differently.
+    """
+    places = {name: place for place, name in enumerate(projected)}
+    selections = _selections(plan, patterns)
+    vertices = [
+        _VertexWriter(vertex.sub_pattern, places, unit, selections.get(number, Selection.ANY)).write(vertex)
+        for number, vertex in enumerate(plan.vertices)
+    ]
+    return msgspec.json.encode({"vertices": vertices, "patterns": [_pattern(*each) for each in _both(plan, patterns)]})
+
+
+def _both(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> Iterable[tuple[EventPattern, list[int]]]:
+    branches = ([branch.vertex for branch in each] for each in plan.branches)
+    return zip(patterns, branches, strict=True)
+
+
+def _pattern(pattern: EventPattern, branches: list[int]) -> dict[str, object]:
+    return {"branches": branches, "report": pattern.report.value, "tells_timeouts": pattern.tells_timeouts}
+
+
+def _selections(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> dict[int, Selection]:
+    selections: dict[int, Selection] = {}
+    for pattern, branches in _both(plan, patterns):
+        for vertex in branches:
+            has_list = any(slot.repeat for slot in plan.vertices[vertex].sub_pattern.slots)
+            if has_list and selections.setdefault(vertex, pattern.selection) is not pattern.selection:
+                message = f"vertex {vertex} is of patterns that select events differently"
+                raise ValueError(message)
+    return selections
+
+
+@dataclass(slots=True)
+class _VertexWriter:
+    """Writes a vertex, with positions in place of names."""
+
+    sub_pattern: SubPattern
+    places: Mapping[str, int]
+    unit: TimeUnit
+    selection: Selection
+
+    def write(self, vertex: Vertex) -> dict[str, object]:
+        own = self.sub_pattern
+        slots = {f"s{number}": number for number in range(len(own.slots))}
+        absences = {f"n{number}": len(own.slots) + number for number in range(len(own.absences))}
+        aggregates: list[dict[str, object]] = []
+        writer = _ExpressionWriter({**slots, **absences}, self.places, aggregates)
+        return {
+            "slots": [self._slot(slot) for slot in own.slots],
+            "order": sorted(own.order),
+            "within": _ticks(own.within, self.unit),
+            "predicates": [writer.write(predicate) for predicate in own.predicates],
+            "aggregates": aggregates,
+            "absences": [_absence(absence) for absence in own.absences],
+            "partition": [writer.write(p.Attribute("s0", name)) for name in own.partition],
+            "parents": [{"vertex": parent.vertex, "slots": parent.slots} for parent in vertex.parents],
+        }
+
+    def _slot(self, slot: Slot) -> dict[str, object]:
+        repeat = slot.repeat
+        if repeat is None:
+            return {"types": slot.types}
+        counts = {"least": repeat.least, "most": repeat.most, "selection": self.selection.value}
+        return {"types": slot.types, "repeat": counts}
+
+
+def _ticks(duration: Duration, unit: TimeUnit) -> int:
+    return min(int(duration.ticks(unit) // 1), MAX_EVENT_TIME)
+
+
+def _absence(absence: Absence) -> dict[str, object]:
+    return {
+        "types": absence.types,
+        "after": absence.after,
+        "before": absence.before,
+        "of": absence.within,
+        "is_inner": absence.is_inner,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _ExpressionWriter:
+    """Writes predicates over slots."""
+
+    events: Mapping[str, int]
+    places: Mapping[str, int]
+    aggregates: list[dict[str, object]]
+
+    def write(self, expression: p.Expression) -> Json:
+        match expression:
+            case p.Literal(value):
+                return {"literal": value}
+            case p.Attribute(variable, name):
+                return self._attribute(self.events[variable], name)
+            case p.Compare(comparison, left, right):
+                return {"compare": [comparison.name.lower(), [self.write(left), self.write(right)]]}
+            case p.Compute(operator, left, right):
+                return {"compute": [operator.name.lower(), [self.write(left), self.write(right)]]}
+            case p.Negate(operand):
+                return {"negate": self.write(operand)}
+            case p.And(operands):
+                return {"and": [self.write(operand) for operand in operands]}
+            case p.Or(operands):
+                return {"or": [self.write(operand) for operand in operands]}
+            case p.Not(operand):
+                return {"not": self.write(operand)}
+            case p.In(operand, options):
+                return {"in": [self.write(operand), list(options)]}
+            case p.StartsWith(operand, prefix):
+                return {"starts_with": [self.write(operand), prefix]}
+            case p.IsNull(operand):
+                return {"is_null": self.write(operand)}
+
+    def _attribute(self, event: int, name: str) -> Json:
+        if name in ("ts", "id"):
+            return {name: event}
+        if name != "type" and name in self.places:
+            return {"attribute": [event, self.places[name]]}
+        if name in ("src", "dst"):
+            return {"vertex_id": 2 * event + (name == "dst")}
+        return {"attribute": [event, _LABEL_COLUMNS[name]]}
