@@ -444,8 +444,8 @@ class Occurrences:
     def matches(self) -> int:
         """Matches told of, those that are counted alone too."""
 
-    def rows(self) -> list[tuple[int, int, str, int, int, list[list[str]]]]:
-        """Return pattern, branch, kind, time, count and the ids of each slot."""
+    def rows(self) -> list[tuple[int, int, str, int, int, list[list[tuple[str, str]]]]]:
+        """Return pattern, branch, kind, time, count, and type and id of each event of each slot."""
 
 @final
 class Sequencer:

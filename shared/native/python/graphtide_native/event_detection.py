@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.ids import PatternName
-    from graphtide_core.plans.events import AggregationPlan
+    from graphtide_core.plans.events import AggregationPlan, Branch
 
     from graphtide_native.records import EdgeBatch, Symbols
 
@@ -136,15 +136,17 @@ class EventDetector:
 
     def _told(self, found: _native.Occurrences) -> list[Occurrence]:
         told = []
-        for number, branch, kind, detected_at, count, slots in found.rows():
+        for number, place, kind, detected_at, count, slots in found.rows():
             name, branches = self._names[number]
-            events = {event: tuple(ids) for event, ids in zip(branches[branch], slots, strict=True) if ids}
+            events = {_name(branches[place], slot, own[0][0]): tuple(id_ for _, id_ in own) for slot, own in enumerate(slots) if own}
             told.append(Occurrence(name, kind, detected_at, count, events))
         return told
 
 
-def _names(
-    plan: AggregationPlan, patterns: Sequence[EventPattern]
-) -> list[tuple[PatternName, list[tuple[str, ...]]]]:
-    events = ([branch.events for branch in branches] for branches in plan.branches)
-    return [(pattern.name, own) for pattern, own in zip(patterns, events, strict=True)]
+def _name(branch: Branch, slot: int, kind: str) -> str:
+    """Return what an event of a type is called in a slot."""
+    return next((own.name for own in branch.by_type if (own.slot, own.type) == (slot, kind)), branch.events[slot])
+
+
+def _names(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> list[tuple[PatternName, tuple[Branch, ...]]]:
+    return [(pattern.name, branches) for pattern, branches in zip(patterns, plan.branches, strict=True)]

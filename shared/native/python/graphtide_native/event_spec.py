@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core import predicate as p
-from graphtide_core.event_pattern import Selection
 from graphtide_core.time import MAX_EVENT_TIME
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from graphtide_native.spec import Json
 
 _LABEL_COLUMNS = {"type": 2**16 - 1, "label": 2**16 - 1, "src_label": 2**16 - 2, "dst_label": 2**16 - 3}
+_FIRST_AGGREGATE = 2**15
 
 
 def event_columns(plan: AggregationPlan) -> tuple[str, ...]:
@@ -46,17 +46,10 @@ def encode(
         unit: what a tick of the stream's time is.
         projected: the attributes of the batches to come, in order. `src`, `dst` and labels that are not among them are those of
             the edge that an event is.
-
-    Raises:
-        ValueError: two patterns that share a list select its events differently.
     """
     places = {name: place for place, name in enumerate(projected)}
-    selections = _selections(plan, patterns)
-    vertices = [
-        _VertexWriter(vertex.sub_pattern, places, unit, selections.get(number, Selection.ANY)).write(vertex)
-        for number, vertex in enumerate(plan.vertices)
-    ]
-    return msgspec.json.encode({"vertices": vertices, "patterns": [_pattern(*each) for each in _both(plan, patterns)]})
+    vertices = [_VertexWriter(vertex.sub_pattern, places, unit).write(vertex) for vertex in plan.vertices]
+    return msgspec.json.encode({"vertices": vertices, "patterns": [_pattern(*each, unit) for each in _both(plan, patterns)]})
 
 
 def _both(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> Iterable[tuple[EventPattern, list[int]]]:
@@ -64,19 +57,13 @@ def _both(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> Iterable[t
     return zip(patterns, branches, strict=True)
 
 
-def _pattern(pattern: EventPattern, branches: list[int]) -> dict[str, object]:
-    return {"branches": branches, "report": pattern.report.value, "tells_timeouts": pattern.tells_timeouts}
-
-
-def _selections(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> dict[int, Selection]:
-    selections: dict[int, Selection] = {}
-    for pattern, branches in _both(plan, patterns):
-        for vertex in branches:
-            has_list = any(slot.repeat for slot in plan.vertices[vertex].sub_pattern.slots)
-            if has_list and selections.setdefault(vertex, pattern.selection) is not pattern.selection:
-                message = f"vertex {vertex} is of patterns that select events differently"
-                raise ValueError(message)
-    return selections
+def _pattern(pattern: EventPattern, branches: list[int], unit: TimeUnit) -> dict[str, object]:
+    return {
+        "branches": branches,
+        "report": pattern.report.value,
+        "reach": min(pattern.reach(unit), MAX_EVENT_TIME),
+        "tells_timeouts": pattern.tells_timeouts,
+    }
 
 
 @dataclass(slots=True)
@@ -86,7 +73,6 @@ class _VertexWriter:
     sub_pattern: SubPattern
     places: Mapping[str, int]
     unit: TimeUnit
-    selection: Selection
 
     def write(self, vertex: Vertex) -> dict[str, object]:
         own = self.sub_pattern
@@ -109,7 +95,7 @@ class _VertexWriter:
         repeat = slot.repeat
         if repeat is None:
             return {"types": slot.types}
-        counts = {"least": repeat.least, "most": repeat.most, "selection": self.selection.value}
+        counts = {"least": repeat.least, "most": repeat.most, "selection": self.sub_pattern.selection.value}
         return {"types": slot.types, "repeat": counts}
 
 
@@ -141,6 +127,8 @@ class _ExpressionWriter:
                 return {"literal": value}
             case p.Attribute(variable, name):
                 return self._attribute(self.events[variable], name)
+            case p.Aggregate(function, p.Attribute(variable, name)):
+                return {"attribute": [self.events[variable], self._aggregate(function, name)]}
             case p.Compare(comparison, left, right):
                 return {"compare": [comparison.name.lower(), [self.write(left), self.write(right)]]}
             case p.Compute(operator, left, right):
@@ -160,11 +148,20 @@ class _ExpressionWriter:
             case p.IsNull(operand):
                 return {"is_null": self.write(operand)}
 
+    def _aggregate(self, function: p.Aggregation, name: str) -> int:
+        """Return the column of an aggregate of an attribute, or of the times of events."""
+        column = None if name == "ts" or function is p.Aggregation.COUNT and name == "id" else self._column(name)
+        spec = {"function": function.name.lower(), "column": column}
+        if spec not in self.aggregates:
+            self.aggregates.append(spec)
+        return _FIRST_AGGREGATE + self.aggregates.index(spec)
+
+    def _column(self, name: str) -> int:
+        return self.places[name] if name != "type" and name in self.places else _LABEL_COLUMNS[name]
+
     def _attribute(self, event: int, name: str) -> Json:
         if name in ("ts", "id"):
             return {name: event}
-        if name != "type" and name in self.places:
-            return {"attribute": [event, self.places[name]]}
-        if name in ("src", "dst"):
+        if name in ("src", "dst") and name not in self.places:
             return {"vertex_id": 2 * event + (name == "dst")}
-        return {"attribute": [event, _LABEL_COLUMNS[name]]}
+        return {"attribute": [event, self._column(name)]}

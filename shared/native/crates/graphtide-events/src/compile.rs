@@ -7,7 +7,7 @@ use graphtide_graph::symbol::SymbolTable;
 use crate::buffers::Buffers;
 use crate::count::Factors;
 use crate::instances::Instances;
-use crate::plan::{AggregateSpec, InvalidPlan, PlanSpec, Report, VertexSpec, conjuncts, mask_below, moved, places_of};
+use crate::plan::{AggregateSpec, PlanSpec, Report, VertexSpec, conjuncts, mask_below, moved, places_of};
 use crate::program::{Absence, Compiler, Parent, Predicate, Program, Shape, Slot, ones, shared};
 use crate::signatures::{SignatureId, Signatures};
 
@@ -57,13 +57,6 @@ impl Mode {
 }
 
 impl Vertex {
-    /// How many ticks a match can be retracted for: twice the time where a part of it looks that far beyond its own events.
-    pub(crate) fn reach(&self) -> Time {
-        let all = mask_below(self.shape.slots.len());
-        let beyond = |absence: &Absence| (absence.after == 0 || absence.before == 0) && !absence.is_inner && absence.of != all;
-        if self.shape.absences.iter().any(beyond) { self.shape.within.saturating_mul(2) } else { self.shape.within }
-    }
-
     /// How instances of any time are found in which an event fills a slot.
     pub(crate) fn alone(&self, slot: u8) -> &Program {
         let programs = if self.alone.is_empty() { &self.arrival } else { &self.alone };
@@ -91,11 +84,12 @@ pub(crate) struct Compiled {
     pub(crate) targets: Vec<Vec<Target>>,
     /// By signature: the slots of matches that an event may fill at any time.
     pub(crate) places: Vec<Vec<(u32, u8)>>,
+    /// By signature: patterns of which timeouts are told that an event may begin, and their times.
+    pub(crate) begins: Vec<Vec<(u32, Time)>>,
 }
 
 /// Makes a plan ready. Complexity: O(slots³ + slots² · predicates) a vertex.
-pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Result<Compiled, InvalidPlan> {
-    plan.check()?;
+pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Compiled {
     let mut signatures = Signatures::default();
     let mut shapes = Vec::new();
     for vertex in &plan.vertices {
@@ -115,9 +109,10 @@ pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Result<Comp
     }
     let mut buffers = Buffers::default();
     for (shape, patterns) in shapes.iter().zip(&patterns) {
+        let told = patterns.iter().map(|&(pattern, _)| plan.patterns[pattern as usize].reach).max().unwrap_or(0);
         let counts = patterns.iter().any(|&(pattern, _)| plan.patterns[pattern as usize].report == Report::Exists);
         let all = shape.slots.iter().map(|slot| slot.signature).chain(shape.absences.iter().map(|absence| absence.signature));
-        all.for_each(|signature| buffers.keep(signature, reach(shape, counts)));
+        all.for_each(|signature| buffers.keep(signature, reach(shape, counts).max(told)));
     }
     let mut instances: Vec<Option<Instances>> = shapes.iter().map(|_| None).collect();
     for parent in shapes.iter().flat_map(|shape| &shape.parents) {
@@ -153,7 +148,8 @@ pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Result<Comp
     buffers.seal();
     let targets = targets(&vertices, signatures.len());
     let places = places(&vertices, signatures.len());
-    Ok(Compiled { vertices, signatures, buffers, instances, targets, places })
+    let begins = begins(plan, &places, &vertices);
+    Compiled { vertices, signatures, buffers, instances, targets, places, begins }
 }
 
 /// By vertex: the patterns that it is a branch of.
@@ -175,7 +171,8 @@ fn only_counts(plan: &PlanSpec, patterns: &[(u32, u32)]) -> bool {
 
 fn targets(vertices: &[Vertex], signatures: usize) -> Vec<Vec<Target>> {
     let mut targets = vec![Vec::new(); signatures];
-    for (number, vertex) in (0..).zip(vertices) {
+    let is_of_use = |vertex: &Vertex| !vertex.patterns.is_empty() || vertex.feeds.iter().any(|feeds| !feeds.is_empty());
+    for (number, vertex) in (0..).zip(vertices).filter(|(_, vertex)| is_of_use(vertex)) {
         for (slot, program) in (0..).zip(&vertex.arrival) {
             if program.driver.is_none() {
                 let is_inner = vertex.feeds.iter().any(|feeds| !feeds.is_empty());
@@ -199,6 +196,21 @@ fn places(vertices: &[Vertex], signatures: usize) -> Vec<Vec<(u32, u8)>> {
         }
     }
     places
+}
+
+fn begins(plan: &PlanSpec, places: &[Vec<(u32, u8)>], vertices: &[Vertex]) -> Vec<Vec<(u32, Time)>> {
+    let of_place = |&(number, slot): &(u32, u8)| {
+        let vertex = &vertices[number as usize];
+        let told = vertex.patterns.iter().filter(move |&&(pattern, _)| slot == 0 && plan.patterns[pattern as usize].tells_timeouts);
+        told.map(|&(pattern, _)| (pattern, vertex.shape.within))
+    };
+    let of_signature = |places: &Vec<(u32, u8)>| {
+        let mut begins: Vec<(u32, Time)> = places.iter().flat_map(of_place).collect();
+        begins.sort_unstable();
+        begins.dedup();
+        begins
+    };
+    places.iter().map(of_signature).collect()
 }
 
 /// How long events are of use: the time of the sub-pattern and a tick, since what is over is told with the next. It is twice that

@@ -14,7 +14,7 @@ use crate::judge::{Court, Stored, settled_at};
 use crate::occurrences::{Header, Kind, Occurrences};
 use crate::plan::{Report, Selection};
 use crate::program::ones;
-use crate::search::{Bound, Past, Scope, Search};
+use crate::search::{Bound, Gone, Past, Scope, Search};
 use crate::signatures::SignatureId;
 use crate::view::Events;
 
@@ -25,7 +25,8 @@ impl Detection {
         let mut signatures: Vec<SignatureId> = Vec::new();
         self.satisfied(events.kind(event), &events.one(&place), meter, |signature| signatures.push(signature));
         let lost = self.retract(event, &signatures, now, events, out, meter);
-        self.deletions.insert(event.0, (events.store.get(event).ts, now));
+        let newest = events.store.newest().map_or(event, |(newest, _)| newest);
+        self.deletions.insert(event.0, Gone { ts: events.store.get(event).ts, at: now, newest });
         for (pattern, completing) in lost {
             let is_void = completing == event || !self.has_left(pattern, completing, now, events, meter);
             let Some(told) = is_void.then(|| self.tallies.take(pattern, completing)).flatten() else { continue };
@@ -62,10 +63,10 @@ impl Detection {
             for stored in court.matches_with(number, slot, event, now, bound, meter) {
                 let last = stored.last();
                 own.restore(&vertex.shape, &stored, events);
-                let settled = settled_at(vertex, &own);
+                let (settled, first) = (settled_at(vertex, &own), own.span().0);
                 for &(pattern, branch) in &vertex.patterns {
                     let told = &court.patterns[pattern as usize];
-                    let is_told = told.report == Report::All && told.counts(last);
+                    let is_told = told.report == Report::All && told.counts(last) && first > now.saturating_sub(told.reach);
                     if is_told && court.is_of_branch(told, branch, settled, &stored, bound, meter) {
                         let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: 1 };
                         out.push(header, stored.slots(), events, |f| stored.each(f));
@@ -100,7 +101,11 @@ impl Court<'_> {
     ) -> Vec<Stored> {
         let vertex = &self.vertices[number as usize];
         let mut found = Vec::new();
-        let from = now.saturating_sub(vertex.reach());
+        let reach = vertex.patterns.iter().map(|&(pattern, _)| self.patterns[pattern as usize].reach).max().unwrap_or(0);
+        let from = now.saturating_sub(reach).saturating_add(1);
+        if self.past.events.store.get(event).ts < from {
+            return found;
+        }
         let takes_runs = vertex.shape.slots.iter().any(|slot| slot.repeat.is_some_and(|repeat| repeat.selection == Selection::Next));
         if !takes_runs {
             let scope = Scope { from, ..Scope::ALL };
@@ -117,11 +122,11 @@ impl Court<'_> {
                 if completing != event && completing.is_before(event) || self.past.deletions.contains_key(&completing.0) {
                     continue;
                 }
-                let scope = Scope { from, until: Some(completing), ..Scope::ALL };
+                let scope = Scope { from, until: Some(completing), as_of: Some(completing), ..Scope::ALL };
                 self.search(number, place, completing, scope, now, bound, meter, &mut |stored, _| {
                     let mut has_event = false;
                     stored.each(&mut |of, other| has_event |= of == slot && other == event);
-                    if has_event {
+                    if has_event && !self.has_deleted(&stored) {
                         found.push(stored);
                     }
                     true
@@ -131,14 +136,17 @@ impl Court<'_> {
         found
     }
 
-    /// Whether an event completed a match of a pattern that has another event, or any, where that is not asked for.
+    /// Whether an event completed a match of a pattern that has another event and can be retracted, or any that was not.
     fn has(&self, pattern: u32, completing: EdgeRef, with: Option<EdgeRef>, now: Time, bound: &mut Bound, meter: &mut Meter<'_>) -> bool {
         let own = &self.patterns[pattern as usize];
         let mut has = false;
         for (branch, &number) in (0..).zip(&own.branches) {
             let vertex = &self.vertices[number as usize];
             let slots = 0..vertex.shape.slots.len() as u8;
-            let from = if with.is_some() { now.saturating_sub(vertex.reach()) } else { Time::MIN };
+            let from = if with.is_some() { now.saturating_sub(own.reach).saturating_add(1) } else { Time::MIN };
+            if with.is_some_and(|with| self.past.events.store.get(with).ts < from) {
+                continue;
+            }
             for slot in slots.clone().filter(|&slot| self.fits(vertex, slot, completing)) {
                 let mut pins: Vec<Option<(u8, EdgeRef)>> = vec![None];
                 if let Some(with) = with.filter(|&with| with != completing) {
@@ -146,13 +154,17 @@ impl Court<'_> {
                     pins = pinned.filter(|&other| self.fits(vertex, other, with)).map(|other| Some((other, with))).collect();
                 }
                 for pinned in pins {
-                    let scope = Scope { from, until: Some(completing), pinned, ..Scope::ALL };
+                    let (until, as_of) = (Some(completing), Some(completing));
+                    let scope = Scope { from, until, as_of, pinned, ..Scope::ALL };
                     let mut own_bound = Bound::default();
                     self.search(number, slot, completing, scope, now, bound, meter, &mut |stored, meter| {
                         own_bound.restore(&vertex.shape, &stored, self.past.events);
-                        let settled = settled_at(vertex, &own_bound);
-                        let has_event = with.is_none_or(|with| stored.events.contains(&with));
-                        has = has_event && self.is_of_branch(own, branch, settled, &stored, &mut own_bound, meter);
+                        let (settled, first) = (settled_at(vertex, &own_bound), own_bound.span().0);
+                        let is_there = match with {
+                            Some(with) => stored.events.contains(&with) && !self.has_deleted(&stored),
+                            None => self.outlived(&stored, first, own.reach),
+                        };
+                        has = is_there && self.is_of_branch(own, branch, settled, &stored, &mut own_bound, meter);
                         !has
                     });
                     if has {
@@ -164,8 +176,14 @@ impl Court<'_> {
         false
     }
 
+    /// Whether an instance that begins at a time was not taken back with events of it: those that were deleted came too late for it.
+    fn outlived(&self, stored: &Stored, first: Time, reach: Time) -> bool {
+        let gone = stored.events.iter().filter_map(|event| self.past.deletions.get(&event.0));
+        gone.into_iter().all(|gone| first <= gone.at.saturating_sub(reach))
+    }
+
     /// Whether an event may fill a slot by itself.
-    fn fits(&self, vertex: &Vertex, slot: u8, event: EdgeRef) -> bool {
+    pub(crate) fn fits(&self, vertex: &Vertex, slot: u8, event: EdgeRef) -> bool {
         let signature = self.past.signatures.get(vertex.shape.slots[usize::from(slot)].signature);
         signature.fits(self.past.events.kind(event), &self.past.events.at(&[event]))
     }

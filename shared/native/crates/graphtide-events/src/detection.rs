@@ -26,6 +26,7 @@ use crate::program::Program;
 use crate::search::{Bound, Deletions, Past, Scope, Search};
 use crate::signatures::SignatureId;
 use crate::tally::Tallies;
+use crate::timeouts::with_beginnings;
 use crate::view::Events;
 
 /// How a plan is run.
@@ -42,7 +43,10 @@ pub struct Options {
 pub(crate) struct Pattern {
     pub(crate) branches: Vec<u32>,
     pub(crate) report: Report,
-    pub(crate) tells_timeouts: bool,
+    /// Ticks that an event is of use for.
+    pub(crate) reach: Time,
+    /// Vertices of the beginnings of its branches with the branch, the longest first; none where no timeouts are told.
+    pub(crate) beginnings: Vec<(u32, u32)>,
     /// Only matches count whose last event came after this one, of that time.
     pub(crate) since: Option<(Time, EdgeRef)>,
 }
@@ -78,14 +82,17 @@ pub struct Detection {
 impl Detection {
     /// Makes a plan ready to run.
     pub fn new(plan: &PlanSpec, symbols: &mut SymbolTable, options: Options) -> Result<Self, InvalidPlan> {
-        let patterns = plan.patterns.iter().map(|pattern| Pattern {
+        plan.check()?;
+        let (plan, beginnings) = with_beginnings(plan);
+        let patterns = plan.patterns.iter().zip(beginnings).map(|(pattern, beginnings)| Pattern {
             branches: pattern.branches.clone(),
             report: pattern.report,
-            tells_timeouts: pattern.tells_timeouts,
+            reach: pattern.reach,
+            beginnings,
             since: None,
         });
         Ok(Self {
-            compiled: compile(plan, symbols)?,
+            compiled: compile(&plan, symbols),
             patterns: patterns.collect(),
             deletions: Deletions::default(),
             judge: Judge::default(),
@@ -125,7 +132,7 @@ impl Detection {
             self.stored_bytes -= dropped * row;
         }
         let from = now.saturating_sub(self.reach());
-        self.deletions.retain(|_, &mut (ts, _)| ts >= from);
+        self.deletions.retain(|_, gone| gone.ts >= from);
         self.tallies.expire(from);
         for pattern in &mut self.patterns {
             pattern.since = pattern.since.filter(|&(ts, _)| ts >= from);
@@ -158,6 +165,11 @@ impl Detection {
                 } else {
                     self.complete(vertex as usize, slot, (ts, event), events, out, meter);
                 }
+            }
+        }
+        for &signature in satisfied {
+            for &(pattern, within) in &self.compiled.begins[signature.place()] {
+                self.judge.begin(pattern, event, ts.saturating_add(within));
             }
         }
         while let Some(Reverse((vertex, slot))) = self.work.pop() {

@@ -81,6 +81,8 @@ enum Waiting {
     Candidate(u32),
     /// All candidates of a pattern that an event completes.
     Group(u32, u32),
+    /// An event that may begin a match of a pattern.
+    First(u32, u32),
 }
 
 /// The candidates of a pattern that an event completes, and which of them are matches.
@@ -99,6 +101,8 @@ pub(crate) struct Judge {
     groups: HashMap<(u32, u32), Group, FxBuildHasher>,
     /// Groups of the record under way.
     open: Vec<(u32, u32)>,
+    /// Patterns that the event under way may begin.
+    begun: Vec<u32>,
     order: u64,
 }
 
@@ -145,8 +149,17 @@ impl Judge {
         self.queue.push(Reverse((bound, self.order, what)));
     }
 
+    /// Notes that an event may begin a match of a pattern, and when its time is over.
+    pub(crate) fn begin(&mut self, pattern: u32, event: EdgeRef, until: Time) {
+        if !self.begun.contains(&pattern) {
+            self.begun.push(pattern);
+            self.wait(until, Waiting::First(pattern, event.0));
+        }
+    }
+
     /// Ends a record; says whether something is settled already.
     pub(crate) fn end_record(&mut self, now: Time) -> bool {
+        self.begun.clear();
         while let Some((pattern, event)) = self.open.pop() {
             let bound = self.groups.get(&(pattern, event)).map_or(Time::MIN, |group| group.bound);
             self.wait(bound, Waiting::Group(pattern, event));
@@ -168,6 +181,9 @@ impl Judge {
             self.queue.pop();
             meter.tick(1);
             match what {
+                Waiting::First(pattern, event) => {
+                    court.time_out(pattern, EdgeRef(event), bound, out.as_deref_mut(), until, meter);
+                }
                 Waiting::Candidate(place) => {
                     self.free.push(place);
                     if let Some(stored) = self.candidates[place as usize].take() {
@@ -304,7 +320,7 @@ impl Court<'_> {
                 }
                 true
             };
-            let scope = Scope { among: Some(&stored.events), ..Scope::ALL };
+            let scope = Scope { among: Some(&stored.events), as_of: Some(last), ..Scope::ALL };
             let mut search =
                 Search { past, shape, aggregates: &vertex.aggregates, scope, bound: &mut *bound, meter: &mut *meter, found: &mut found };
             search.run(vertex.alone(slot as u8), slot as u8, last);

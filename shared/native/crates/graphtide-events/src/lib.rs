@@ -18,6 +18,7 @@ mod program;
 mod search;
 mod signatures;
 mod tally;
+mod timeouts;
 mod view;
 
 pub use detection::{Detection, Options};

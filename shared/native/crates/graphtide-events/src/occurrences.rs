@@ -3,6 +3,7 @@
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, TextArena};
 use graphtide_graph::store::EdgeRef;
+use graphtide_graph::symbol::Symbol;
 
 use crate::view::Events;
 
@@ -32,6 +33,8 @@ pub struct Occurrence<'a> {
     pub count: u64,
     /// How many events each slot has.
     pub lengths: &'a [u32],
+    /// Types of the events, slot by slot.
+    pub types: &'a [Symbol],
     ids: &'a [Key],
     text: &'a TextArena,
 }
@@ -61,6 +64,7 @@ pub struct Occurrences {
     /// Where the lengths and the ids of each end.
     ends: Vec<(usize, usize)>,
     lengths: Vec<u32>,
+    types: Vec<Symbol>,
     ids: Vec<Key>,
     text: TextArena,
 }
@@ -87,8 +91,9 @@ impl Occurrences {
         let Header { pattern, branch, kind, detected_at, count } = self.headers[place];
         let (first_length, first_id) = if place == 0 { (0, 0) } else { self.ends[place - 1] };
         let (lengths, ids) = self.ends[place];
-        let (lengths, ids) = (&self.lengths[first_length..lengths], &self.ids[first_id..ids]);
-        Occurrence { pattern, branch, kind, detected_at, count, lengths, ids, text: &self.text }
+        let (lengths, types) = (&self.lengths[first_length..lengths], &self.types[first_id..ids]);
+        let ids = &self.ids[first_id..ids];
+        Occurrence { pattern, branch, kind, detected_at, count, lengths, types, ids, text: &self.text }
     }
 
     /// Adds one; `slots` calls back with each slot and event, slot by slot.
@@ -101,9 +106,10 @@ impl Occurrences {
     ) {
         let start = self.lengths.len();
         self.lengths.resize(start + slots, 0);
-        let (lengths, ids, text) = (&mut self.lengths, &mut self.ids, &mut self.text);
+        let (lengths, types, ids, text) = (&mut self.lengths, &mut self.types, &mut self.ids, &mut self.text);
         each(&mut |slot, event| {
             lengths[start + usize::from(slot)] += 1;
+            types.push(events.kind(event));
             ids.push(text.insert_id(events.store.id(event)));
         });
         self.headers.push(header);

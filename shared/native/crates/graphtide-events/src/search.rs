@@ -19,8 +19,19 @@ use crate::program::{Absence, EventStep, Program, Rows, Shape, Step, ones};
 use crate::signatures::Signatures;
 use crate::view::Events;
 
-/// Deleted events of the reach: their own times, and when they were deleted.
-pub(crate) type Deletions = HashMap<u32, (Time, Time), FxBuildHasher>;
+/// What is known of a deleted event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gone {
+    /// Its time.
+    pub(crate) ts: Time,
+    /// When it was deleted.
+    pub(crate) at: Time,
+    /// The newest event then.
+    pub(crate) newest: EdgeRef,
+}
+
+/// Deleted events of the reach.
+pub(crate) type Deletions = HashMap<u32, Gone, FxBuildHasher>;
 
 /// The events of an instance in the making.
 #[derive(Debug, Default)]
@@ -132,6 +143,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) from: Time,
     /// All events came before this one, or are it.
     pub(crate) until: Option<EdgeRef>,
+    /// Events that were deleted once this one had come are there.
+    pub(crate) as_of: Option<EdgeRef>,
     /// The events are among these.
     pub(crate) among: Option<&'a [EdgeRef]>,
     /// A slot that one event alone may fill.
@@ -140,7 +153,7 @@ pub(crate) struct Scope<'a> {
 
 impl Scope<'_> {
     /// All matches.
-    pub(crate) const ALL: Self = Self { from: Time::MIN, until: None, among: None, pinned: None };
+    pub(crate) const ALL: Self = Self { from: Time::MIN, until: None, as_of: None, among: None, pinned: None };
 }
 
 /// Takes an instance; says whether to go on.
@@ -185,7 +198,7 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
         for events in instances.fresh(place as u8) {
             let times = events.iter().map(|&event| self.past.events.store.get(event).ts);
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
-            if !self.row(rows, Row { first, last, events }, &program.steps, 0, (Time::MAX, Time::MIN)) {
+            if !self.row(rows, Row { first, last, events }, (&program.steps, 0), (Time::MAX, Time::MIN)) {
                 return false;
             }
         }
@@ -239,10 +252,15 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
     /// Whether an event may be part of what is searched for.
     #[inline]
     fn is_of_use(&self, event: EdgeRef) -> bool {
-        let Scope { until, among, .. } = self.scope;
+        let Scope { until, among, as_of, .. } = self.scope;
         let is_late = until.is_some_and(|until| until != event && !event.is_before(until));
         let is_other = among.is_some_and(|among| !among.contains(&event));
-        !is_late && !is_other && (self.past.deletions.is_empty() || !self.past.deletions.contains_key(&event.0))
+        if is_late || is_other {
+            return false;
+        }
+        let deletions = self.past.deletions;
+        let gone = if deletions.is_empty() { None } else { deletions.get(&event.0) };
+        gone.is_none_or(|gone| as_of.is_some_and(|then| then == gone.newest || then.is_before(gone.newest)))
     }
 
     /// Whether an event fills a slot already that could be filled by the same.
@@ -281,15 +299,15 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
         let Some(instances) = past.instances[rows.vertex].as_ref() else { return true };
         let from = span.1.saturating_sub(self.shape.within).max(self.scope.from);
         let Some((key, given)) = &rows.key else {
-            return instances.rows(from).all(|row| row.first < from || self.row(rows, row, steps, depth, span));
+            return instances.rows(from).all(|row| row.first < from || self.row(rows, row, (steps, depth + 1), span));
         };
         let hash = combined(given.iter().map(|side| side.hash(&past.events.at(&self.bound.events))));
         let Some(hash) = hash else { return true };
-        instances.joined(*key, hash, from).all(|row| row.first < from || self.row(rows, row, steps, depth, span))
+        instances.joined(*key, hash, from).all(|row| row.first < from || self.row(rows, row, (steps, depth + 1), span))
     }
 
-    /// Binds an instance of a parent; says whether to go on.
-    fn row(&mut self, rows: &'a Rows, row: Row<'_>, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
+    /// Binds an instance of a parent, and goes on with a step; says whether to go on with others.
+    fn row(&mut self, rows: &'a Rows, row: Row<'_>, (steps, next): (&'a [Step], usize), span: (Time, Time)) -> bool {
         if !self.meter.step() {
             return false;
         }
@@ -298,7 +316,7 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
             return true;
         }
         let before = self.bound.set;
-        let goes_on = !self.join(rows, row.events) || self.step(steps, depth + 1, (first, last));
+        let goes_on = !self.join(rows, row.events) || self.step(steps, next, (first, last));
         self.bound.set = before;
         goes_on
     }
@@ -485,7 +503,7 @@ impl Past<'_> {
         let place = shape.slots.len() + number;
         for entry in between(self.buffers.list(absence.signature), from, to) {
             meter.tick(1);
-            let is_gone = self.deletions.get(&entry.event.0).is_some_and(|&(_, when)| when <= to);
+            let is_gone = self.deletions.get(&entry.event.0).is_some_and(|gone| gone.at <= to);
             let mut is_part = false;
             bound.each(shape.lists, |_, event| is_part |= event == entry.event);
             if is_gone || is_part {

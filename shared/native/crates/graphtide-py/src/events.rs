@@ -8,7 +8,7 @@ use graphtide_events::plan::PlanSpec;
 use graphtide_events::{Detector, Kind, Occurrences, Options, Setup};
 use graphtide_graph::batch::{EdgeBatch, Operation, Row};
 use graphtide_graph::key::{IdRef, KeyRef};
-use graphtide_graph::symbol::Symbol;
+use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::value::ValueRef;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,6 +20,7 @@ use crate::records::{PyEdgeBatch, PySymbols};
 #[pyclass(name = "EventDetector", module = "graphtide_native._native")]
 pub(crate) struct PyEventDetector {
     inner: Detector,
+    symbols: SharedSymbols,
 }
 
 /// What was found, whether instances were given up at a bound, and how many records were cut.
@@ -47,34 +48,38 @@ impl PyEventDetector {
         let options = Options { deletions, bounds };
         let setup = Setup { options, may_change, allowance: allowance.unwrap_or(u64::MAX) };
         let inner = Detector::new(&read(plan)?, &symbols.inner, width, setup);
-        Ok(Self { inner: inner.map_err(|error| PyValueError::new_err(error.to_string()))? })
+        let inner = inner.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self { inner, symbols: symbols.inner.clone() })
     }
 
     fn push(&mut self, py: Python<'_>, batch: &PyEdgeBatch) -> Found {
         let records = Arc::clone(&batch.inner);
-        let inner = &mut self.inner;
+        let Self { inner, symbols } = self;
+        let symbols = symbols.clone();
         py.detach(|| {
             let mut found = Occurrences::default();
             let progress = inner.push(&records, 0, &mut found, &mut Meter::unbounded(&Unhurried));
-            (PyOccurrences { inner: found }, progress.has_limited, progress.cut)
+            (PyOccurrences { inner: found, symbols }, progress.has_limited, progress.cut)
         })
     }
 
     fn advance(&mut self, py: Python<'_>, now: i64) -> PyOccurrences {
-        let inner = &mut self.inner;
+        let Self { inner, symbols } = self;
+        let symbols = symbols.clone();
         py.detach(|| {
             let mut found = Occurrences::default();
             inner.advance(now, &mut found, &mut Meter::unbounded(&Unhurried));
-            PyOccurrences { inner: found }
+            PyOccurrences { inner: found, symbols }
         })
     }
 
     fn finish(&mut self, py: Python<'_>) -> PyOccurrences {
-        let inner = &mut self.inner;
+        let Self { inner, symbols } = self;
+        let symbols = symbols.clone();
         py.detach(|| {
             let mut found = Occurrences::default();
             inner.finish(&mut found, &mut Meter::unbounded(&Unhurried));
-            PyOccurrences { inner: found }
+            PyOccurrences { inner: found, symbols }
         })
     }
 
@@ -103,10 +108,11 @@ fn read(plan: &[u8]) -> PyResult<PlanSpec> {
 #[pyclass(frozen, name = "Occurrences", module = "graphtide_native._native")]
 pub(crate) struct PyOccurrences {
     inner: Occurrences,
+    symbols: SharedSymbols,
 }
 
-/// Pattern, branch, kind, time, count, ids by slot.
-type OccurrenceRow = (u32, u32, &'static str, i64, u64, Vec<Vec<String>>);
+/// Pattern, branch, kind, time, count, types and ids of the events of each slot.
+type OccurrenceRow = (u32, u32, &'static str, i64, u64, Vec<Vec<(String, String)>>);
 
 #[pymethods]
 impl PyOccurrences {
@@ -120,9 +126,11 @@ impl PyOccurrences {
     }
 
     fn rows(&self) -> Vec<OccurrenceRow> {
+        let symbols = self.symbols.lock();
         let row = |place| {
             let found = self.inner.get(place);
-            let mut ids = found.ids().map(|id| id.to_string());
+            let types = found.types.iter().map(|&kind| symbols.name(kind).to_owned());
+            let mut ids = types.zip(found.ids().map(|id| id.to_string()));
             let slots = found.lengths.iter().map(|&length| ids.by_ref().take(length as usize).collect()).collect();
             let kind = match found.kind {
                 Kind::Match => "match",

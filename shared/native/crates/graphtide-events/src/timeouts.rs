@@ -1,0 +1,134 @@
+//! Sequences that began and did not end in time.
+//!
+//! For each event that could begin a match, once its time is over: if it began none, the longest beginning of the sequence that
+//! events from it on fill is told, the earliest of these. Beginnings are sub-patterns of their own, which nothing is stored for: the
+//! events of the reach are searched when the time is over.
+//! Cost: an entry of a queue an event, then a search.
+
+use graphtide_engine::meter::Meter;
+use graphtide_graph::Time;
+use graphtide_graph::store::EdgeRef;
+
+use crate::judge::{Court, Stored};
+use crate::occurrences::{Header, Kind, Occurrences};
+use crate::plan::{PlanSpec, VertexSpec, conjuncts, mask_below, moved, places_of};
+use crate::search::{Bound, Scope, Search};
+
+/// By pattern: vertices of the beginnings of its branches with the branch, the longest first.
+pub(crate) type Beginnings = Vec<Vec<(u32, u32)>>;
+
+/// Adds the beginnings of sequences to a plan.
+pub(crate) fn with_beginnings(plan: &PlanSpec) -> (PlanSpec, Beginnings) {
+    let mut plan = plan.clone();
+    let mut all = Vec::new();
+    for pattern in &plan.patterns {
+        let mut own: Vec<(usize, u32, u32)> = Vec::new();
+        for (branch, &vertex) in (0..).zip(&pattern.branches).filter(|_| pattern.tells_timeouts) {
+            let whole = plan.vertices[vertex as usize].clone();
+            for slots in 1..=whole.slots.len() {
+                own.push((slots, plan.vertices.len() as u32, branch));
+                plan.vertices.push(beginning(&whole, slots));
+            }
+        }
+        own.sort_by_key(|&(slots, _, branch)| (std::cmp::Reverse(slots), branch));
+        all.push(own.into_iter().map(|(_, vertex, branch)| (vertex, branch)).collect());
+    }
+    (plan, all)
+}
+
+/// The first slots of a sequence, with what is said of them and between them.
+fn beginning(whole: &VertexSpec, slots: usize) -> VertexSpec {
+    let has = |slot: &u8| usize::from(*slot) < slots;
+    let kept: Vec<usize> = (0..whole.absences.len())
+        .filter(|&number| {
+            let absence = &whole.absences[number];
+            !absence.before.is_empty() && absence.before.iter().all(has)
+        })
+        .collect();
+    let from = whole.slots.len();
+    let kept_places = kept.iter().fold(mask_below(slots), |places, number| places | 1 << (from + number));
+    let to = |place: u8| match kept.iter().position(|number| from + number == usize::from(place)) {
+        Some(number) => (slots + number) as u8,
+        None => place,
+    };
+    let predicates = conjuncts(&whole.predicates).into_iter().filter(|predicate| places_of(predicate) & !kept_places == 0);
+    let absences = kept.iter().map(|&number| {
+        let mut absence = whole.absences[number].clone();
+        absence.of.retain(has);
+        absence
+    });
+    VertexSpec {
+        slots: whole.slots[..slots].to_vec(),
+        order: whole.order.iter().copied().filter(|(one, other)| has(one) && has(other)).collect(),
+        within: whole.within,
+        predicates: predicates.map(|predicate| moved(&predicate, &to)).collect(),
+        aggregates: whole.aggregates.clone(),
+        absences: absences.collect(),
+        partition: whole.partition.clone(),
+        parents: Vec::new(),
+    }
+}
+
+impl Court<'_> {
+    /// Tells, to `out` if there is one, of an event that began no match of a pattern in its time, which is over.
+    pub(crate) fn time_out(
+        &self,
+        pattern: u32,
+        first: EdgeRef,
+        bound: &mut Bound,
+        out: Option<&mut Occurrences>,
+        detected_at: Time,
+        meter: &mut Meter<'_>,
+    ) {
+        let own = &self.patterns[pattern as usize];
+        if self.past.deletions.contains_key(&first.0) || !own.counts(first) {
+            return;
+        }
+        let begins = |&vertex: &u32| self.earliest_from(vertex, first, bound, meter).is_some();
+        if own.branches.iter().any(begins) {
+            return;
+        }
+        let mut best: Option<(Vec<Vec<usize>>, u32, Stored)> = None;
+        for &(vertex, branch) in &own.beginnings {
+            if best.as_ref().is_some_and(|(rank, ..)| rank.len() > self.vertices[vertex as usize].shape.slots.len()) {
+                break;
+            }
+            if let Some((rank, stored)) = self.earliest_from(vertex, first, bound, meter)
+                && best.as_ref().is_none_or(|(best, ..)| rank < *best)
+            {
+                best = Some((rank, branch, stored));
+            }
+        }
+        if let (Some((_, branch, stored)), Some(out)) = (best, out) {
+            let header = Header { pattern, branch, kind: Kind::Timeout, detected_at, count: 1 };
+            out.push(header, stored.slots(), self.past.events, |f| stored.each(f));
+        }
+    }
+
+    /// The instance of a vertex that begins with an event and whose events are the earliest, slot by slot, with their places.
+    fn earliest_from(&self, number: u32, first: EdgeRef, bound: &mut Bound, meter: &mut Meter<'_>) -> Option<(Vec<Vec<usize>>, Stored)> {
+        let vertex = &self.vertices[number as usize];
+        let (shape, past) = (&vertex.shape, self.past);
+        let mut best: Option<(Vec<Vec<usize>>, Stored)> = None;
+        if !self.fits(vertex, 0, first) {
+            return None;
+        }
+        let mut found = |bound: &mut Bound, meter: &mut Meter<'_>| {
+            let mut rank = vec![Vec::new(); shape.slots.len()];
+            bound.each(shape.lists, |slot, event| rank[usize::from(slot)].push(self.place(event)));
+            let begins = rank[0].first() == Some(&self.place(first));
+            if begins && best.as_ref().is_none_or(|(best, _)| rank < *best) && !self.is_blocked(vertex, bound, meter) {
+                best = Some((rank, Stored::of(number, shape, bound)));
+            }
+            true
+        };
+        let scope = Scope::ALL;
+        Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found }.run(vertex.alone(0), 0, first);
+        best
+    }
+
+    /// The place of an event among those of the reach.
+    fn place(&self, event: EdgeRef) -> usize {
+        self.past.events.store.rank(event)
+    }
+}
