@@ -12,7 +12,7 @@ pytest_plugins = ["graphtide_testing.orphans", "graphtide_testing.recoveries", "
 
 # The same examples at every run: a failure in a change's tests is the change's.
 settings.register_profile(
-    "fast", max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "fast", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("slow", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))

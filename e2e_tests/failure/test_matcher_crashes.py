@@ -195,6 +195,7 @@ def test_a_redis_that_comes_back_empty(deployment: Deployment) -> None:
     assert story.consumed() == story.expected()
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_restarted(deployment: Deployment) -> None:
     story = Story(deployment, 6)
     story.matcher.start()

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(600)]
 
 RECOVERED_SECONDS = 30.0
 """A recovery takes less; several seconds are usual."""
-OFTEN = [1, pytest.param(5, marks=pytest.mark.slow)]
+TIMES = 5
 
 
 @pytest.fixture
@@ -91,9 +91,8 @@ def until_matches_come(pulse: Pulse) -> float:
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize("times", OFTEN)
 @pytest.mark.parametrize("victim", ["a matcher", "ingestion", "Kafka", "Redis, which comes back empty"])
-def test_matches_come_again_soon(whole: Whole, victim: str, times: int, record_property: Callable[[str, object], None]) -> None:
+def test_matches_come_again_soon(whole: Whole, victim: str, record_property: Callable[[str, object], None]) -> None:
     servers = whole.deployment
 
     def crash() -> None:
@@ -110,7 +109,7 @@ def test_matches_come_again_soon(whole: Whole, victim: str, times: int, record_p
             service.start()
 
     with Pulse(whole).beating() as pulse:
-        for _ in range(times):
+        for _ in range(TIMES):
             until_matches_come(pulse)
             crashed = time.monotonic()
             crash()
@@ -120,9 +119,8 @@ def test_matches_come_again_soon(whole: Whole, victim: str, times: int, record_p
             record_property(f"recovery_seconds of {victim}", took)
 
 
-@pytest.mark.parametrize("times", OFTEN)
-def test_patterns_are_planned_again_soon(whole: Whole, times: int, record_property: Callable[[str, object], None]) -> None:
-    for number in range(times):
+def test_patterns_are_planned_again_soon(whole: Whole, record_property: Callable[[str, object], None]) -> None:
+    for number in range(TIMES):
         crashed = time.monotonic()
         whole.services["planner"].kill()
         whole.services["planner"].start()

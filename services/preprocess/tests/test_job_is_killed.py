@@ -147,6 +147,7 @@ def good(count: int) -> int:
     return count - -(-count // 100)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_driver_that_is_asked_ends_its_batch(kafka: str, tmp_path: Path) -> None:
     watched = Watched(kafka)

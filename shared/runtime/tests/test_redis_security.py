@@ -73,7 +73,7 @@ def test_a_wrong_password_is_told_and_not_shown(secure: MatcherSettings) -> None
 
 
 def test_a_client_without_a_certificate_is_shut_out(secure: MatcherSettings) -> None:
-    with pytest.raises(TransientError, match=r"(?i)certificate|reset|closed|pipe"):
+    with pytest.raises(TransientError, match=r"(?i)certificate|reset|closed|pipe|eof"):
         secure.model_copy(update={"redis_certificate": None, "redis_key": None}).checkpoints().manifest("none")
 
 
