@@ -112,7 +112,9 @@ def test_memory_follows_the_window() -> None:
 
 
 def test_bounds_and_equal_values_are_found_by_their_constants() -> None:
-    conditions = [f"speed {op} {number}" for number in range(50) for op in ("<", ">=")] + [f"user = 'u{each}'" for each in range(50)]
+    conditions = [f"speed {op} {number}" for number in range(50) for op in ("<", ">=")] + [
+        f"user = 'u{each}'" for each in range(50)
+    ]
     text = "\n".join(
         f"PATTERN p{number} SEQ(a:A, b:B) WHERE a.{condition} ON s WITHIN 10ms" for number, condition in enumerate(conditions)
     )

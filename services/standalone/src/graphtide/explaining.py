@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.plans import EventPlan
 from graphtide_native.sampling import sample
 from graphtide_query import explain as explanation
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.nodes import Actual
-from graphtide_query.planner import plan
+from graphtide_query.planner import plan_all
 
 from graphtide.explanations import FORMATS, Explanations
 from graphtide.options import MatchOptions
@@ -21,11 +23,14 @@ from graphtide.session import opened, parsed
 from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_native.matcher import PatternReport
+    from graphtide_query.explain import Explanation
 
     from graphtide.put_aside import Tell
     from graphtide.session import Patterns, Records
@@ -126,7 +131,7 @@ def _completed(run: Run) -> Explanations:
     return explained(run)
 
 
-def refuse_vain_questions(patterns: Sequence[SubgraphPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
+def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
     """Check that it can be said why edges are in no match, if that is asked.
 
     Raises:
@@ -137,28 +142,34 @@ def refuse_vain_questions(patterns: Sequence[SubgraphPattern], analyze: Records 
     if analyze is None:
         message = "why not is asked of edges, but no stream is matched: say which to analyze"
         raise ValueError(message)
-    if all(pattern.morphism.is_mapping for pattern in patterns):
+    if all(isinstance(pattern, EventPattern) or pattern.morphism.is_mapping for pattern in patterns):
         message = "why not is asked of edges, but no pattern is under dual simulation; of others the near misses tell"
         raise ValueError(message)
 
 
-def planned(patterns: Sequence[SubgraphPattern], options: MatchOptions) -> Explanations:
+def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanations:
     """Say how the patterns would be matched."""
-    plans = [
-        plan(
-            p,
-            options.wish,
-            unit=options.time_unit,
-            statistics=options.statistics,
-            crowd=Crowd.of(len(patterns)),
-        )
-        for p in patterns
-    ]
-    return Explanations(tuple(explanation.explain(p) for p in plans))
+    crowd = Crowd.of(len(patterns))
+    plans = plan_all(patterns, options.wish, unit=options.time_unit, statistics=options.statistics, crowd=crowd)
+    subgraphs = (explanation.explain(p) for p in plans if not isinstance(p, EventPlan))
+    return Explanations((*subgraphs, *_units(plans, [None] * len(plans))))
+
+
+def _units(plans: Sequence[AnyPlan], reports: Sequence[PatternReport | None]) -> Iterator[Explanation]:
+    """Lay open the plan of each unit of event patterns, once."""
+    seen = set[int]()
+    for plan, report in zip(plans, reports, strict=True):
+        if not isinstance(plan, EventPlan) or id(plan.unit) in seen:
+            continue
+        seen.add(id(plan.unit))
+        items = () if report is None else report.items
+        actuals = {item.name: Actual(item.peak, item.created) for item in items}
+        names = [pattern.name for pattern in plan.unit.patterns]
+        yield explanation.explain_events(plan.unit.aggregation, names, actuals)
 
 
 def analyzed(
-    patterns: Sequence[SubgraphPattern],
+    patterns: Sequence[AnyPattern],
     records: Records,
     options: MatchOptions,
     near_misses: int,
@@ -185,20 +196,20 @@ def analyzed(
 
 def explained(run: Run) -> Explanations:
     """Lay open the plans of a run that was executed, the actual figures beside the estimates."""
-    matcher = run.pipeline.matcher
-    funnels = matcher.funnels() or [None] * len(run.pipeline.plans)
-    return Explanations(
-        tuple(
-            explanation.explain(
-                plan,
-                {item.name: Actual(item.peak, item.created) for item in report.items},
-                {name: getattr(report, name) for name in _COUNTS},
-                funnel,
-                run.pipeline.time_unit,
-            )
-            for plan, report, funnel in zip(run.pipeline.plans, matcher.patterns(), funnels, strict=True)
+    matcher, plans = run.pipeline.matcher, run.pipeline.plans
+    reports, funnels = matcher.patterns(), iter(matcher.funnels())
+    subgraphs = [
+        explanation.explain(
+            plan,
+            {item.name: Actual(item.peak, item.created) for item in report.items},
+            {name: getattr(report, name) for name in _COUNTS},
+            next(funnels, None),
+            run.pipeline.time_unit,
         )
-    )
+        for plan, report in zip(plans, reports, strict=True)
+        if not isinstance(plan, EventPlan)
+    ]
+    return Explanations((*subgraphs, *_units(plans, reports)))
 
 
 def statistics_of(

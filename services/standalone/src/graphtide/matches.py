@@ -1,10 +1,11 @@
 """Matches as a list, and as tables of pyarrow, pandas and polars.
 
 A table has a row a match and the columns of the match record, flat: `match_id query version kind detected_at first_ts last_ts
-completeness`, then `edges.NAME` and `vertices.NAME` for every name of the patterns, null where a row's pattern does not have
-it. Where a pattern under dual simulation has a name, its columns hold lists, and `component merged split_from` follow. Times
-are timestamps in the stream's unit and UTC. Which columns there are depends on the patterns alone, so that tables of the
-pieces of one stream fit together.
+completeness`, then `edges.NAME` and `vertices.NAME`, and `events.NAME` of event patterns, for every name of the patterns, null
+where a row's pattern does not have it. Where a pattern under dual simulation has a name, or it is that of an iteration, its
+columns hold lists. `component merged split_from` follow where a pattern is under dual simulation, `count` where matches are
+counted. Times are timestamps in the stream's unit and UTC. Which columns there are depends on the patterns alone, so that
+tables of the pieces of one stream fit together.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, overload
 
-from graphtide_core.match import ComponentMatch, Match
+from graphtide_core.event_pattern import EventPattern, positive_events
+from graphtide_core.match import ComponentMatch, Match, OccurrenceMatch
+from graphtide_core.pattern import Report
 from graphtide_core.time import TimeUnit
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.any_pattern import AnyPattern
 
 _ROWS: Final = 16_384
 """Matches that are made columns at once."""
@@ -38,7 +41,7 @@ class MatchList(list[Match]):
     def __init__(
         self,
         matches: Iterable[Match] = (),
-        patterns: Sequence[SubgraphPattern] | None = None,
+        patterns: Sequence[AnyPattern] | None = None,
         time_unit: TimeUnit | str = TimeUnit.MILLISECOND,
     ) -> None:
         """Take the matches.
@@ -86,32 +89,50 @@ class Columns:
     Attributes:
         edges: names of edges in their order, each once; whether the column holds lists.
         vertices: the same of vertices.
+        events: the same of events of event patterns.
         changes: whether there are columns for components and what became of them.
+        counts: whether there is one for how many matches an event completes.
     """
 
     edges: Mapping[str, bool]
     vertices: Mapping[str, bool]
+    events: Mapping[str, bool]
     changes: bool
+    counts: bool
 
 
-def columns_of_patterns(patterns: Iterable[SubgraphPattern]) -> Columns:
+def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
     """Return the columns of what patterns match; a name that any of them has lists of has lists."""
-    patterns = tuple(patterns)
-    edges, vertices = dict[str, bool](), dict[str, bool]()
+    edges, vertices, events = dict[str, bool](), dict[str, bool](), dict[str, bool]()
+    changes = counts = False
     for pattern in patterns:
+        if isinstance(pattern, EventPattern):
+            counts |= pattern.report is Report.EXISTS
+            for event in positive_events(pattern.root):
+                events[event.name] = events.get(event.name, False) or event.repeat is not None
+            continue
+        has_lists = not pattern.morphism.is_mapping
+        changes |= has_lists
         for names, parts in ((edges, pattern.edges), (vertices, pattern.vertices)):
             for part in parts:
-                names[part.name] = names.get(part.name, False) or not pattern.morphism.is_mapping
-    return Columns(edges, vertices, not all(pattern.morphism.is_mapping for pattern in patterns))
+                names[part.name] = names.get(part.name, False) or has_lists
+    return Columns(edges, vertices, events, changes, counts)
 
 
 def _columns_of_matches(matches: Sequence[Match]) -> Columns:
-    edges, vertices = dict[str, bool](), dict[str, bool]()
+    edges, vertices, events = dict[str, bool](), dict[str, bool](), dict[str, bool]()
     for match in matches:
-        for names, found in ((edges, match.edges), (vertices, match.vertices)):
-            for name in found:
-                names[name] = names.get(name, False) or isinstance(match, ComponentMatch)
-    return Columns(edges, vertices, any(isinstance(match, ComponentMatch) for match in matches))
+        for names, found in ((edges, match.edges), (vertices, match.vertices), (events, _events(match))):
+            for name, ids in found.items():
+                names[name] = names.get(name, False) or not isinstance(ids, str)
+    changes = any(isinstance(match, ComponentMatch) for match in matches)
+    return Columns(
+        edges, vertices, events, changes, any(isinstance(m, OccurrenceMatch) and m.count is not None for m in matches)
+    )
+
+
+def _events(match: Match) -> Mapping[str, str | Sequence[str]]:
+    return match.events if isinstance(match, OccurrenceMatch) else {}
 
 
 def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.Table:
@@ -121,10 +142,11 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
     word, time, ids = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC"), pa.list_(pa.string())
     named = [
         (f"{kind}.{name}", kind, name, has_lists)
-        for kind, names in (("edges", columns.edges), ("vertices", columns.vertices))
+        for kind, names in (("edges", columns.edges), ("vertices", columns.vertices), ("events", columns.events))
         for name, has_lists in names.items()
     ]
-    changes = (("component", pa.string()), ("merged", ids), ("split_from", pa.string())) if columns.changes else ()
+    changes = [("component", pa.string()), ("merged", ids), ("split_from", pa.string())] if columns.changes else []
+    counts = [("count", pa.uint64())] if columns.counts else []
     schema = pa.schema(
         [
             pa.field("match_id", pa.string(), nullable=False),
@@ -134,7 +156,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
             *(pa.field(name, time, nullable=False) for name in ("detected_at", "first_ts", "last_ts")),
             pa.field("completeness", word, nullable=False),
             *(pa.field(column, ids if has_lists else pa.string()) for column, _, _, has_lists in named),
-            *(pa.field(name, type) for name, type in changes),
+            *(pa.field(name, type) for name, type in (*changes, *counts)),
         ]
     )
 
@@ -149,7 +171,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
             [match.last_ts for match in part],
             [match.completeness.value for match in part],
             *([_cell(match, kind, name, has_lists=has_lists) for match in part] for _, kind, name, has_lists in named),
-            *([getattr(match, name, None) for match in part] for name, _ in changes),
+            *([getattr(match, name, None) for match in part] for name, _ in (*changes, *counts)),
         ]
         arrays = [pa.array(column, type) for column, type in zip(columns, schema.types, strict=True)]
         return pa.record_batch(arrays, schema=schema)
@@ -159,7 +181,8 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
 
 
 def _cell(match: Match, kind: str, name: str, *, has_lists: bool) -> str | Sequence[str] | None:
-    found: str | Sequence[str] | None = (match.edges if kind == "edges" else match.vertices).get(name)
+    of_kind = {"edges": match.edges, "vertices": match.vertices, "events": _events(match)}
+    found: str | Sequence[str] | None = of_kind[kind].get(name)
     return [found] if has_lists and isinstance(found, str) else found
 
 

@@ -12,7 +12,7 @@ from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query.families import AUTO, ENGINES, Wish
+from graphtide_query.families import AGGREGATION, AUTO, VARIANTS, Wish
 
 from graphtide.adaptation import AdaptationPolicy
 from graphtide.record import RECORD_COLUMNS
@@ -46,6 +46,7 @@ class MatchOptions:
         columns: what the stream calls `ts src dst label src_label dst_label id op type`, where it has other names: columns of a
             table or a file, keys of a dictionary.
         types: what is declared of attributes, `string`, `integer`, `number` or `boolean` each; see `ReaderOptions.types`.
+        builder: who builds the plan that event patterns share; None for the one that shares most.
     """
 
     engine: str
@@ -61,6 +62,7 @@ class MatchOptions:
     adaptation: AdaptationPolicy
     columns: Mapping[str, str]
     types: Mapping[str, AttributeType | str]
+    builder: str | None
 
     def __init__(
         self,
@@ -78,6 +80,7 @@ class MatchOptions:
         adaptation: AdaptationPolicy | None = None,
         columns: Mapping[str, str] | None = None,
         types: Mapping[str, AttributeType | str] | None = None,
+        builder: str | None = None,
     ) -> None:
         """Read words, and refuse what no engine can do.
 
@@ -95,6 +98,7 @@ class MatchOptions:
             adaptation: a policy.
             columns: such as `{"ts": "time", "src": "from_account"}`.
             types: such as `{"zip": "string"}`.
+            builder: `none`, `rw`, `spass`, `casem-2`, `casem` or `casem+dce`.
 
         Raises:
             ValueError: a word stands for nothing there is, the lateness is longer than times can be apart, a bound is below
@@ -102,7 +106,9 @@ class MatchOptions:
             TypeError: a value is of a type that stands for nothing here.
             InvalidQueryError: a type of an attribute is none.
         """
-        refuse_unless_one_of(_text(engine, "engine"), (AUTO, *ENGINES), "engine")
+        refuse_unless_one_of(_text(engine, "engine"), (AUTO, *VARIANTS), "engine")
+        if builder is not None:
+            refuse_unless_one_of(_text(builder, "builder"), VARIANTS[AGGREGATION], "builder")
         values = {
             "engine": engine,
             "storage": _meant(storage, Storage, "storage"),
@@ -117,6 +123,7 @@ class MatchOptions:
             "adaptation": AdaptationPolicy() if adaptation is None else adaptation,
             "columns": _columns(columns or {}),
             "types": dict(types or {}),
+            "builder": builder,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -149,7 +156,8 @@ class MatchOptions:
     def wish(self) -> Wish:
         """What is wished of planning."""
         strategy = {} if self.strategy is None else {"sj-tree": self.strategy.value}
-        return Wish(self.engine, {"timing": self.storage.value, **strategy})
+        builder = {} if self.builder is None else {AGGREGATION: self.builder}
+        return Wish(self.engine, {"timing": self.storage.value, **strategy, **builder})
 
     def with_wish(self, wish: Wish) -> MatchOptions:
         """Return the same options with what else is wished of planning."""
@@ -159,6 +167,7 @@ class MatchOptions:
             engine=wish.engine,
             storage=self.storage if storage is None else Storage(storage),
             strategy=self.strategy if strategy is None else SjTreeStrategy(strategy),
+            builder=wish.variants.get(AGGREGATION, self.builder),
         )
 
     @property

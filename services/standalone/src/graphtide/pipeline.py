@@ -11,6 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import LimitExceededError
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.plans import EventPlan
 from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
@@ -20,7 +22,7 @@ from graphtide_native.statistics import StreamStatistics
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.known_attributes import refuse_unknown_attributes
-from graphtide_query.planner import plan
+from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import is_worth_it
 
 from graphtide.adaptation import Watch
@@ -28,11 +30,13 @@ from graphtide.adaptation import Watch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import Plan
+    from graphtide_core.plans import AnyPlan, Plan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
+    from graphtide_core.window import Extent
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch
 
@@ -70,7 +74,7 @@ class Pipeline:
 
     def __init__(
         self,
-        patterns: Sequence[SubgraphPattern],
+        patterns: Sequence[AnyPattern],
         options: MatchOptions,
         *,
         traced: int | None = None,
@@ -92,7 +96,7 @@ class Pipeline:
             refuse_other_family(pattern, options.engine)
         self.symbols = Symbols()
         self.projected = columns(patterns)
-        self.plans: tuple[Plan, ...] = ()
+        self.plans: tuple[AnyPlan, ...] = ()
         self.plan_seconds = 0.0
         self.match_seconds = 0.0
         self.replans: list[Replan] = []
@@ -109,6 +113,11 @@ class Pipeline:
         self._early: list[EdgeBatch] = []
         self._early_records = 0
         self._looks: tuple[int, ...] = ()
+
+    @property
+    def subgraph_plans(self) -> tuple[Plan, ...]:
+        """The plans of patterns of edges."""
+        return tuple(plan for plan in self.plans if not isinstance(plan, EventPlan))
 
     @property
     def duplicates(self) -> int:
@@ -178,10 +187,16 @@ class Pipeline:
             crowd=Crowd.of(len(self.patterns)),
         )
 
+    def _all_planned(self, statistics: StatisticsSnapshot | None) -> tuple[AnyPlan, ...]:
+        options, crowd = self._options, Crowd.of(len(self.patterns))
+        return plan_all(self.patterns, options.wish, unit=options.time_unit, statistics=statistics, crowd=crowd)
+
     def _replan(self, known: StatisticsSnapshot) -> None:
-        """Give another plan to the patterns that are worth it on the stream as it is now."""
+        """Give another plan to the patterns of edges that are worth it on the stream as it is now."""
         plans = list(self.plans)
         for number, old in enumerate(plans):
+            if isinstance(old, EventPlan):
+                continue
             new = self._planned(old.pattern, known)
             extent = old.pattern.extent(self._options.time_unit)
             if not is_worth_it(old, new, known, extent, self._options.adaptation.margin, crowd=Crowd.of(len(self.patterns))):
@@ -220,14 +235,14 @@ class Pipeline:
         known = counted.snapshot()
         if self._watch is not None:
             self._watch = Watch(self.symbols, known, self._options.adaptation)
-        plans = tuple(self._planned(pattern, known) for pattern in self.patterns)
+        plans = self._all_planned(known)
         if plans != self.plans and (fresh := self._caught_up(plans)) is not None:
             self.plans, self._matcher = plans, fresh
         if not self._looks:
             self._early = []
         self.plan_seconds += time.perf_counter() - started
 
-    def _caught_up(self, plans: tuple[Plan, ...]) -> Matcher | None:
+    def _caught_up(self, plans: tuple[AnyPlan, ...]) -> Matcher | None:
         """Return engines of these plans that saw what came so far; None if a limit acts, or acted before: it would tell."""
         fresh = self._made(plans)
         try:
@@ -249,10 +264,10 @@ class Pipeline:
         has_ids = reader is not None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
-            self._duplicates = Duplicates(*longest(pattern.extent(options.time_unit) for pattern in self.patterns))
+            self._duplicates = Duplicates(*longest(_extent(pattern, options.time_unit) for pattern in self.patterns))
         if options.statistics is None and batch is not None:
             options = replace(options, statistics=sample(batch, self.symbols))
-        self.plans = tuple(self._planned(pattern, options.statistics) for pattern in self.patterns)
+        self.plans = self._all_planned(options.statistics)
         if self._is_adaptive and options.statistics is not None:
             self._watch = Watch(self.symbols, options.statistics, options.adaptation)
         if reader is not None and reader.is_live and self._options.statistics is None:
@@ -262,7 +277,7 @@ class Pipeline:
         self.plan_seconds = time.perf_counter() - started
         return self._matcher
 
-    def _made(self, plans: Sequence[Plan]) -> Matcher:
+    def _made(self, plans: Sequence[AnyPlan]) -> Matcher:
         """Make the engines of plans."""
         return Matcher(
             plans,
@@ -276,6 +291,11 @@ class Pipeline:
             limits=self._options.limits,
             concurrency=self._options.concurrency,
         )
+
+
+def _extent(pattern: AnyPattern, unit: TimeUnit) -> Extent:
+    """Return how far apart records can lie that a match, or its end, depends on."""
+    return pattern.reach(unit) if isinstance(pattern, EventPattern) else pattern.extent(unit)
 
 
 def _is_limited(matcher: Matcher) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
+from graphtide_core.event_pattern import EventPattern
 
 from graphtide.pipeline import Pipeline
 from graphtide.put_aside import PutAside, settled_told, unfit_told
@@ -20,8 +21,8 @@ from graphtide.summary import PatternSummary, Summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.errors import GraphtideError
-    from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.ports.match_sink import MatchSink
 
@@ -177,17 +178,22 @@ class Run:
                     peak_partial_matches=report.peak_partial_matches,
                     limited=report.limited,
                     paused=report.paused,
-                    unmatched_edges=tuple(
-                        edge.name for edge, hits in zip(plan.pattern.edges, report.hits, strict=True) if hits == 0
-                    ),
+                    timeouts=report.timeouts,
+                    unmatched_edges=_unmatched(plan.pattern, report.hits),
                 )
                 for report, plan in zip(patterns, self.pipeline.plans, strict=True)
             ),
         )
 
 
+def _unmatched(pattern: AnyPattern, hits: Sequence[int]) -> tuple[str, ...]:
+    """Return the edges of a pattern that no record could be by itself."""
+    edges = () if isinstance(pattern, EventPattern) else pattern.edges
+    return tuple(edge.name for edge, hit in zip(edges, hits, strict=True) if hit == 0)
+
+
 def prepare(
-    patterns: Sequence[SubgraphPattern],
+    patterns: Sequence[AnyPattern],
     stream: str,
     options: MatchOptions,
     *,

@@ -221,8 +221,8 @@ class _Stream:
             for _ in pipeline.push(batch, reader):
                 pass
             seconds.append(time.thread_time() - started)
-            if not plans or plans[-1][1] is not pipeline.plans[0]:
-                plans.append((seen, pipeline.plans[0]))
+            if not plans or plans[-1][1] is not pipeline.subgraph_plans[0]:
+                plans.append((seen, pipeline.subgraph_plans[0]))
             seen += len(batch)
             ends.append(seen)
         wall = time.perf_counter() - began

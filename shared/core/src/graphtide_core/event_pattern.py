@@ -25,6 +25,7 @@ from graphtide_core.arrangement import (
 )
 from graphtide_core.event_rules import OF_EVENTS, refuse_unmatchable
 from graphtide_core.pattern import Report
+from graphtide_core.predicate import RECORD_FIELDS, attributes
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName, StreamName
@@ -117,6 +118,12 @@ class EventPattern:
     def has_absences(self) -> bool:
         """Whether a match is told only once time has passed its bounds, since something must not come."""
         return next(absences(self.root), None) is not None
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of events that it reads, sorted; what every record has, and the ends of an edge, are none."""
+        named = {each.name for predicate in self.predicates for each in attributes(predicate)}
+        return tuple(sorted({*named, *self.partition} - RECORD_FIELDS - {"type"}))
 
     def reach(self, unit: TimeUnit) -> int:
         """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach.

@@ -36,6 +36,9 @@ class MatchKind(Enum):
     RETRACT = "retract"
     """An edge of a match reported earlier was deleted while the whole match was in the window; or a part of one has left it."""
 
+    TIMEOUT = "timeout"
+    """A match began and did not end in time: what came of it."""
+
 
 class Completeness(Enum):
     """Whether every match so far was found."""
@@ -121,7 +124,43 @@ class ComponentMatch:
         return hash((self.match_id, self.kind, self.detected_at))
 
 
-Match = SubgraphMatch | ComponentMatch
+@dataclass(frozen=True, slots=True)
+class OccurrenceMatch:
+    """A match of the event-pattern family.
+
+    `events` maps the pattern's names to the ids of events, an iteration's to those of all of its events in order; names of
+    branches that were not taken are not there. Where the matches that an event completes are counted (`REPORT EXISTS`), `count`
+    says how many they are, `events` are those of one of them, and `match_id` is that of the event which completes them. Of a
+    timeout, `events` are those that came.
+    """
+
+    query: PatternName
+    version: int
+    kind: MatchKind
+    detected_at: EventTime
+    first_ts: EventTime
+    last_ts: EventTime
+    events: Mapping[str, EdgeId | tuple[EdgeId, ...]]
+    match_id: MatchId
+    completeness: Completeness = Completeness.EXACT
+    count: int | None = None
+
+    def __hash__(self) -> int:
+        """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
+        return hash((self.match_id, self.kind, self.detected_at))
+
+    @property
+    def edges(self) -> Mapping[str, EdgeId]:
+        """None: its events are named by the pattern, whether they are edges or not."""
+        return {}
+
+    @property
+    def vertices(self) -> Mapping[str, VertexId]:
+        """None, as `edges`."""
+        return {}
+
+
+Match = SubgraphMatch | ComponentMatch | OccurrenceMatch
 """A match of any family."""
 
 

@@ -298,6 +298,7 @@ class JsonLinesDecoder(Decoder):
 _Head = tuple[int, str, bool, int, int, int]
 _Assignment = tuple[list[str], list[int], list[str]]
 _Component = tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None]
+_Occurrence = tuple[str, list[int], list[tuple[str, bool]], int | None]
 
 @final
 class MatchBatch:
@@ -310,7 +311,7 @@ class MatchBatch:
     def records(self) -> list[tuple[int, str, str, int, bytes]]:
         """Return pattern, kind, id, time of detection and record as JSON of every match."""
 
-    def rows(self) -> list[tuple[_Head, _Assignment | _Component]]:
+    def rows(self) -> list[tuple[_Head, _Assignment | _Component | _Occurrence]]:
         """Return the matches as tuples.
 
         Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those made, names of vertices.

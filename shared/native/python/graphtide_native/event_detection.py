@@ -138,7 +138,9 @@ class EventDetector:
         told = []
         for number, place, kind, detected_at, count, slots in found.rows():
             name, branches = self._names[number]
-            events = {_name(branches[place], slot, own[0][0]): tuple(id_ for _, id_ in own) for slot, own in enumerate(slots) if own}
+            events = {
+                _name(branches[place], slot, own[0][0]): tuple(id_ for _, id_ in own) for slot, own in enumerate(slots) if own
+            }
             told.append(Occurrence(name, kind, detected_at, count, events))
         return told
 

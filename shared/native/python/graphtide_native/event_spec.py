@@ -1,6 +1,6 @@
 """Plans of event patterns as the native detection reads them: slots by position, durations by ticks, attributes by columns.
 
-The format is private to this package: `graphtide_events::plan` reads what is written here.
+The format is private to this package: `graphtide_events::plan` reads what is written here, and `graphtide_match::plan` units.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core import predicate as p
+from graphtide_core.event_pattern import positive_events
 from graphtide_core.time import MAX_EVENT_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.event_pattern import EventPattern
-    from graphtide_core.plans.events import Absence, AggregationPlan, Slot, SubPattern, Vertex
+    from graphtide_core.plans.events import Absence, AggregationPlan, Branch, EventUnit, Slot, SubPattern, Vertex
     from graphtide_core.time import Duration, TimeUnit
 
     from graphtide_native.spec import Json
@@ -35,9 +36,14 @@ def event_columns(plan: AggregationPlan) -> tuple[str, ...]:
     return tuple(sorted(names - {"ts", "id", "type"}))
 
 
-def encode(
+def encode(plan: AggregationPlan, patterns: Sequence[EventPattern], unit: TimeUnit, projected: Sequence[str]) -> bytes:
+    """Return the plan as the native detection reads it, in JSON; see `plan_spec`."""
+    return msgspec.json.encode(plan_spec(plan, patterns, unit, projected))
+
+
+def plan_spec(
     plan: AggregationPlan, patterns: Sequence[EventPattern], unit: TimeUnit, projected: Sequence[str]
-) -> bytes:
+) -> dict[str, object]:
     """Return the plan as the native detection reads it.
 
     Args:
@@ -49,7 +55,42 @@ def encode(
     """
     places = {name: place for place, name in enumerate(projected)}
     vertices = [_VertexWriter(vertex.sub_pattern, places, unit).write(vertex) for vertex in plan.vertices]
-    return msgspec.json.encode({"vertices": vertices, "patterns": [_pattern(*each, unit) for each in _both(plan, patterns)]})
+    return {"vertices": vertices, "patterns": [_pattern(*each, unit) for each in _both(plan, patterns)]}
+
+
+def unit_spec(own: EventUnit, numbers: Sequence[int], unit: TimeUnit, projected: Sequence[str]) -> dict[str, object]:
+    """Return a unit as the native matcher reads it.
+
+    Args:
+        own: the unit.
+        numbers: of its patterns in the matcher, in their order.
+        unit: what a tick of the stream's time is.
+        projected: as of `plan_spec`.
+    """
+    named = zip(own.patterns, numbers, own.aggregation.branches, strict=True)
+    return {
+        "plan": plan_spec(own.aggregation, own.patterns, unit, projected),
+        "patterns": [_names(pattern, number, branches) for pattern, number, branches in named],
+        "width": len(projected),
+    }
+
+
+def _names(pattern: EventPattern, number: int, branches: tuple[Branch, ...]) -> dict[str, object]:
+    events = positive_events(pattern.root)
+    places = {event.name: place for place, event in enumerate(events)}
+    return {
+        "number": number,
+        "name": pattern.name,
+        "version": pattern.version,
+        "events": [(event.name, event.repeat is not None) for event in events],
+        "branches": [
+            {
+                "events": [places[name] for name in branch.events],
+                "by_type": [(other.slot, other.type, places[other.name]) for other in branch.by_type],
+            }
+            for branch in branches
+        ],
+    }
 
 
 def _both(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> Iterable[tuple[EventPattern, list[int]]]:
@@ -150,8 +191,8 @@ class _ExpressionWriter:
 
     def _aggregate(self, function: p.Aggregation, name: str) -> int:
         """Return the column of an aggregate of an attribute, or of the times of events."""
-        column = None if name == "ts" or function is p.Aggregation.COUNT and name == "id" else self._column(name)
-        spec = {"function": function.name.lower(), "column": column}
+        column = None if name == "ts" or (function is p.Aggregation.COUNT and name == "id") else self._column(name)
+        spec: dict[str, object] = {"function": function.name.lower(), "column": column}
         if spec not in self.aggregates:
             self.aggregates.append(spec)
         return _FIRST_AGGREGATE + self.aggregates.index(spec)

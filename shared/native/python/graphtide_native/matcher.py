@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from graphtide_core.errors import CutShortError, LimitExceededError
+from graphtide_core.event_pattern import EventPattern, positive_events
 from graphtide_core.ids import EdgeId, MatchId, VertexId
-from graphtide_core.match import Completeness, ComponentMatch, MatchKind, SubgraphMatch
+from graphtide_core.match import Completeness, ComponentMatch, MatchKind, OccurrenceMatch, SubgraphMatch
 from graphtide_core.residue import Frontier
 from graphtide_core.time import EventTime, TimeUnit
 
@@ -19,10 +20,11 @@ from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_o
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
     from graphtide_core.match import Match
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import Plan
+    from graphtide_core.plans import AnyPlan, Plan
 
     from graphtide_native.records import EdgeBatch, Symbols
 
@@ -63,6 +65,7 @@ class PatternReport:
     matches: int
     extensions: int
     retractions: int
+    timeouts: int
     limited: int
     limit: str
     work: int
@@ -89,7 +92,7 @@ class Totals:
 class MatchRecord(NamedTuple):
     """A match as it is sent: the pattern, match or retraction, the match's id, when it was detected, the record as JSON."""
 
-    pattern: SubgraphPattern
+    pattern: AnyPattern
     kind: MatchKind
     match_id: str
     detected_at: int
@@ -99,7 +102,7 @@ class MatchRecord(NamedTuple):
 class MatchBatch:
     """Matches in order of detection."""
 
-    def __init__(self, native: _native.MatchBatch, plans: Sequence[Plan]) -> None:
+    def __init__(self, native: _native.MatchBatch, plans: Sequence[AnyPlan]) -> None:
         """Wrap what the matcher gave."""
         self._native = native
         self._plans = plans
@@ -114,7 +117,10 @@ class MatchBatch:
             query = self._plans[pattern].pattern
             completeness = Completeness.SHED if shed else Completeness.EXACT
             times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
-            if len(parts) == _ASSIGNMENT:
+            if isinstance(query, EventPattern):
+                if len(parts) == _OCCURRENCE:
+                    yield _occurrence(query, MatchKind(kind), times, completeness, parts)
+            elif len(parts) == _ASSIGNMENT:
                 edges, made, vertices = parts
                 yield SubgraphMatch(
                     query.name,
@@ -126,7 +132,7 @@ class MatchBatch:
                     completeness=completeness,
                     made=frozenset(query.edges[place].name for place in made),
                 )
-            else:
+            elif len(parts) == _COMPONENT:
                 yield _component(query, MatchKind(kind), times, completeness, parts)
 
     def records(self) -> Iterator[MatchRecord]:
@@ -166,8 +172,31 @@ def _component(
     )
 
 
+def _occurrence(
+    query: EventPattern,
+    kind: MatchKind,
+    times: tuple[EventTime, EventTime, EventTime],
+    completeness: Completeness,
+    parts: tuple[str, list[int], list[tuple[str, bool]], int | None],
+) -> OccurrenceMatch:
+    identity, places, ids, count = parts
+    named = positive_events(query.root)
+    events: dict[str, EdgeId | tuple[EdgeId, ...]] = {}
+    for place, (found, _) in zip(places, ids, strict=True):
+        event = named[place]
+        before = events.get(event.name, ())
+        events[event.name] = EdgeId(found) if event.repeat is None else (*before, EdgeId(found))
+    return OccurrenceMatch(query.name, query.version, kind, *times, events, MatchId(identity), completeness, count)
+
+
 _ASSIGNMENT: Final = 3
 """Parts of a match that is an assignment."""
+
+_OCCURRENCE: Final = 4
+"""Parts of one that is an occurrence."""
+
+_COMPONENT: Final = 5
+"""Parts of one that is a component."""
 
 
 class Matcher:
@@ -179,7 +208,7 @@ class Matcher:
 
     def __init__(
         self,
-        plans: Sequence[Plan],
+        plans: Sequence[AnyPlan],
         symbols: Symbols,
         projected: Sequence[str] = (),
         *,
@@ -196,7 +225,7 @@ class Matcher:
         """Make the engines of the plans.
 
         Args:
-            plans: one for each pattern.
+            plans: one for each pattern; those of event patterns with all of each unit.
             symbols: the table of labels that the batches were decoded with.
             projected: the attributes of those batches, in order.
             unit: what a tick of the stream's time is.
@@ -210,7 +239,7 @@ class Matcher:
             work: steps of work a record that all patterns share; where they are spent, the pattern that spent most is limited.
             turn_seconds: how long work goes on before Python has the word.
         """
-        self._plans: Sequence[Plan] = tuple(plans)
+        self._plans: Sequence[AnyPlan] = tuple(plans)
         self._unit, self._projected, self._concurrency = unit, tuple(projected), concurrency or Concurrency()
         if limits is None or isinstance(limits, Limits):
             limits = [limits or Limits()] * len(self._plans)
@@ -434,10 +463,11 @@ class Matcher:
         return None if work is None else SimulationWork(**work)
 
     def funnels(self) -> tuple[Funnel, ...]:
-        """Return what was told of every pattern so far, in the order of the plans; nothing if they are not traced."""
+        """Return what was told of every pattern of edges so far, in the order of the plans; nothing if they are not traced."""
         told = self._native.funnels() or ()
-        plans = zip(told, self._plans, strict=False)
-        return tuple(funnel(native, plan.pattern, self._asked) for native, plan in plans)
+        patterns = (plan.pattern for plan in self._plans)
+        of_subgraphs = (pattern for pattern in patterns if not isinstance(pattern, EventPattern))
+        return tuple(funnel(native, pattern, self._asked) for native, pattern in zip(told, of_subgraphs, strict=False))
 
     def _told(self, is_done: bool) -> Iterator[MatchBatch]:
         """Yield what came of work that is under way, if it is not done already."""

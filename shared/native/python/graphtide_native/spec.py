@@ -11,16 +11,28 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core import predicate as p
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import Morphism, Report
-from graphtide_core.plans import BaselinePlan, ColoringPlan, FilteringPlan, SearchPlan, SignaturePlan, SjTreePlan, TimingPlan
+from graphtide_core.plans import (
+    BaselinePlan,
+    ColoringPlan,
+    EventPlan,
+    FilteringPlan,
+    SearchPlan,
+    SignaturePlan,
+    SjTreePlan,
+    TimingPlan,
+)
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_core.window import EdgeCount
+
+from graphtide_native.event_spec import unit_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import Plan
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.plans import AnyPlan, EventUnit, Plan
     from graphtide_core.time import TimeUnit
     from graphtide_core.window import Extent
 
@@ -55,10 +67,13 @@ class Concurrency:
     locking: str = "fine"
 
 
-def columns(patterns: Iterable[SubgraphPattern]) -> tuple[str, ...]:
+def columns(patterns: Iterable[AnyPattern]) -> tuple[str, ...]:
     """Return the attributes the patterns read, sorted: what a decoder has to project."""
     names: set[str] = set()
     for pattern in patterns:
+        if isinstance(pattern, EventPattern):
+            names.update(pattern.attributes)
+            continue
         edges = {edge.name for edge in pattern.edges}
         for predicate in pattern.predicates:
             names.update(a.name for a in p.attributes(predicate) if a.variable in edges and a.name not in p.RECORD_FIELDS)
@@ -66,7 +81,7 @@ def columns(patterns: Iterable[SubgraphPattern]) -> tuple[str, ...]:
 
 
 def encode(
-    plans: Sequence[Plan], unit: TimeUnit, projected: Sequence[str], limits: Sequence[Limits], concurrency: Concurrency
+    plans: Sequence[AnyPlan], unit: TimeUnit, projected: Sequence[str], limits: Sequence[Limits], concurrency: Concurrency
 ) -> bytes:
     """Return the plans as the native matcher reads them.
 
@@ -74,11 +89,27 @@ def encode(
         plans: one for each pattern.
         unit: what a tick of the stream's time is.
         projected: the attributes its decoder projects, in order; they include `columns` of the patterns.
-        limits: bounds, one for each pattern.
+        limits: bounds, one for each pattern; the same for event patterns of one unit.
         concurrency: threads for each pattern under `timing`.
     """
     places = _places(projected)
-    return msgspec.json.encode([_spec(plan, unit, places, own, concurrency) for plan, own in zip(plans, limits, strict=True)])
+    patterns: list[dict[str, object] | None] = []
+    units: dict[int, tuple[EventUnit, Limits, dict[int, int]]] = {}
+    for number, (plan, own) in enumerate(zip(plans, limits, strict=True)):
+        if isinstance(plan, EventPlan):
+            patterns.append(None)
+            _, common, numbers = units.setdefault(id(plan.unit), (plan.unit, own, {}))
+            if common != own:
+                message = f"pattern {plan.pattern.name!r} shares a plan with such as have other limits"
+                raise ValueError(message)
+            numbers[plan.place] = number
+        else:
+            patterns.append(_spec(plan, unit, places, own, concurrency))
+    of_events = [
+        {**unit_spec(of, [numbers[place] for place in range(len(of.patterns))], unit, projected), "limits": _limits(common)}
+        for of, common, numbers in units.values()
+    ]
+    return msgspec.json.encode({"patterns": patterns, "units": of_events})
 
 
 def encode_one(plan: Plan, unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency) -> bytes:
@@ -110,12 +141,16 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
         "report": None if pattern.report is Report.ALL else pattern.report.value,
         "plan": _plan(plan, concurrency),
-        "limits": {
-            "partial_matches": limits.partial_matches,
-            "state_bytes": limits.state_bytes,
-            "work": limits.work,
-            "policy": limits.policy,
-        },
+        "limits": _limits(limits),
+    }
+
+
+def _limits(limits: Limits) -> dict[str, object]:
+    return {
+        "partial_matches": limits.partial_matches,
+        "state_bytes": limits.state_bytes,
+        "work": limits.work,
+        "policy": limits.policy,
     }
 
 

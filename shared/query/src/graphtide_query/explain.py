@@ -14,6 +14,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_query import picture
 from graphtide_query.families import engine_of
 from graphtide_query.families.events.nodes import nodes as event_nodes
+from graphtide_query.families.events.planning import AGGREGATION
 from graphtide_query.funnel import Told, funnel_object, node_lines, table, table_lines, why_not_lines, why_not_object
 from graphtide_query.markup import markup
 from graphtide_query.nodes import Actual, Node, drawn
@@ -93,7 +94,7 @@ def explain_events(plan: AggregationPlan, patterns: Sequence[str], actuals: Mapp
     """
     shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
     settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
-    return Explanation("event patterns", plan.name, settings, event_nodes(plan, patterns, actuals or {}))
+    return Explanation("event patterns", AGGREGATION, settings, event_nodes(plan, patterns, actuals or {}))
 
 
 def _nanoseconds(estimate: float) -> str:

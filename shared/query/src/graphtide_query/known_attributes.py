@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core import predicate as p
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.event_pattern import EventPattern, positive_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.any_pattern import AnyPattern
 
     Outcomes = frozenset[bool | None]
     """What an expression may be; None is unknown, or missing."""
@@ -27,14 +28,14 @@ _ANY: Final[Outcomes] = frozenset({True, False, None})
 _MISSING: Final[Outcomes] = frozenset({None})
 
 
-def refuse_unknown_attributes(patterns: Iterable[SubgraphPattern], known: Sequence[str]) -> None:
+def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[str]) -> None:
     """Refuse patterns with a condition that cannot be true where records have these attributes alone.
 
     Raises:
         InvalidPatternError: the first attribute that such a condition misses, with its place in the text.
     """
     for pattern in patterns:
-        edges = {edge.name for edge in pattern.edges}
+        edges = _readable(pattern)
         for condition in (part for predicate in pattern.predicates for part in p.conjuncts(predicate)):
             missing = [each for each in p.attributes(condition) if each.variable in edges and _is_missing(each, known)]
             if missing and True not in _outcomes(condition, frozenset(missing)):
@@ -45,15 +46,21 @@ def refuse_unknown_attributes(patterns: Iterable[SubgraphPattern], known: Sequen
                 raise InvalidPatternError(message, missing[0].location, hint=hint)
 
 
-def attributes_but_texts(patterns: Iterable[SubgraphPattern]) -> frozenset[str]:
-    """Return the attributes of edges that are taken for numbers or truth values, which a text is never."""
+def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
+    """Return the attributes of edges and events that are taken for numbers or truth values, which a text is never."""
     return frozenset(
         attribute.name
         for pattern in patterns
         for predicate in pattern.predicates
         for attribute in _taken_for_others(predicate)
-        if attribute.name not in p.RECORD_FIELDS and attribute.variable in {edge.name for edge in pattern.edges}
+        if attribute.name not in p.RECORD_FIELDS and attribute.variable in _readable(pattern)
     )
+
+
+def _readable(pattern: AnyPattern) -> frozenset[str]:
+    """Return the names of what has attributes: edges, or events that are to come."""
+    parts = positive_events(pattern.root) if isinstance(pattern, EventPattern) else pattern.edges
+    return frozenset(part.name for part in parts)
 
 
 def _taken_for_others(expression: p.Expression) -> Iterator[p.Attribute]:

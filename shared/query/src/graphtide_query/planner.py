@@ -1,9 +1,10 @@
-"""From a pattern to a plan: by the engine that is wished, or the cheapest, with what is known of the stream."""
+"""From patterns to plans: by the engine that is wished, or the cheapest, with what is known of the stream."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.plans import Plan
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
@@ -12,9 +13,14 @@ from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import ALONE
 from graphtide_query.families import AUTO, ENGINES, Wish, family_of, refuse_other_family
+from graphtide_query.families.events.planning import plan_events
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans import AnyPlan
 
     from graphtide_query.estimates.crowd import Crowd
 
@@ -51,3 +57,31 @@ def plan(
         return Plan(pattern, candidates[0].physical, candidates)
     engine = ENGINES[wish.engine]
     return Plan(pattern, engine.plan(model, wish.variant(engine)))
+
+
+def plan_all(
+    patterns: Sequence[AnyPattern],
+    wish: Wish,
+    *,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+    statistics: StatisticsSnapshot | None = None,
+    crowd: Crowd = ALONE,
+) -> tuple[AnyPlan, ...]:
+    """Plan patterns of any family: each pattern of edges by itself, event patterns together.
+
+    Arguments as of `plan`, for all patterns. Returns the plans in the order of the patterns.
+
+    Raises:
+        InvalidPatternError: an event pattern has too many branches, or asks for what no engine does.
+        InvalidQueryError, PlanningBudgetError: as `plan`.
+    """
+    for pattern in patterns:
+        refuse_other_family(pattern, wish.engine)
+    of_events = [pattern for pattern in patterns if isinstance(pattern, EventPattern)]
+    events = iter(plan_events(of_events, wish, unit=unit, statistics=statistics))
+    return tuple(
+        next(events)
+        if isinstance(pattern, EventPattern)
+        else plan(pattern, wish, unit=unit, statistics=statistics, crowd=crowd)
+        for pattern in patterns
+    )

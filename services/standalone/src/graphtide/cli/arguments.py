@@ -10,18 +10,18 @@ from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse, parse_subgraphs
-from graphtide_query.families import AUTO, ENGINES, Wish
+from graphtide_query.families import AUTO, VARIANTS, Wish
 
 from graphtide.record import RECORD_COLUMNS
 from graphtide.wording import refuse_unless_one_of
 
-_VARIANTS: Final = "; ".join(f"{name}: {', '.join(engine.variants)}" for name, engine in ENGINES.items() if engine.variants)
+_VARIANTS: Final = "; ".join(f"{name}: {', '.join(variants)}" for name, variants in VARIANTS.items() if variants)
 
 PatternFile = Annotated[Path, typer.Argument(help="File with one or several patterns.", show_default=False)]
 StreamFile = Annotated[
     str, typer.Argument(help="CSV, JSON Lines, Parquet or Arrow file, .gz or .zst; - is standard input.", show_default=False)
 ]
-Engine = Annotated[str, typer.Option(help=f"{AUTO} (the cheapest by estimate), {' or '.join(ENGINES)}.")]
+Engine = Annotated[str, typer.Option(help=f"{AUTO} (the cheapest by estimate), {' or '.join(VARIANTS)}.")]
 Plan = Annotated[
     str | None,
     typer.Option(
@@ -112,7 +112,7 @@ def time_unit(text: str) -> TimeUnit:
 
 def engine_name(text: str) -> str:
     """Read the name of an engine."""
-    return choice(text, {name: name for name in (AUTO, *ENGINES)}, "--engine")
+    return choice(text, {name: name for name in (AUTO, *VARIANTS)}, "--engine")
 
 
 def wish(engine: str, plan: str | None) -> Wish:
@@ -120,12 +120,12 @@ def wish(engine: str, plan: str | None) -> Wish:
     name = engine_name(engine)
     if plan is None:
         return Wish(name)
-    if name == AUTO or plan not in ENGINES[name].variants:
-        owner = next((each.name for each in ENGINES.values() if plan in each.variants), None)
+    if name == AUTO or plan not in VARIANTS[name]:
+        owner = next((engine for engine, variants in VARIANTS.items() if plan in variants), None)
         if owner is not None:
             message = f"{plan} is a variant of the engine {owner}: add --engine {owner}"
             raise typer.BadParameter(message, param_hint="--plan")
-        choice(plan, {variant: variant for each in ENGINES.values() for variant in each.variants}, "--plan")
+        choice(plan, {variant: variant for variants in VARIANTS.values() for variant in variants}, "--plan")
     return Wish.of(name, plan)
 
 

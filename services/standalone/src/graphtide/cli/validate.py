@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query import print_pattern
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.any_pattern import AnyPattern
 
     from graphtide.options import MatchOptions
     from graphtide.readers import ReaderOptions
@@ -55,7 +54,7 @@ def validate(
         options = of_stream(lateness, column, time_unit(unit), type, schema)
         reading = reading_of(options, format, delimiter, max_ahead)
         if stream is not None:
-            _check(subgraphs_alone(patterns), pattern_file, stream, options, reading)
+            _check(patterns, pattern_file, stream, options, reading)
     if show:
         typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
         return
@@ -64,7 +63,7 @@ def validate(
 
 
 def _check(
-    patterns: Sequence[SubgraphPattern], pattern_file: Path, stream: str, options: MatchOptions, reading: ReaderOptions
+    patterns: Sequence[AnyPattern], pattern_file: Path, stream: str, options: MatchOptions, reading: ReaderOptions
 ) -> None:
     try:
         _refuse_unfit(patterns, stream, options, reading)
@@ -72,7 +71,7 @@ def _check(
         raise with_source(error, pattern_file) from error
 
 
-def _refuse_unfit(patterns: Sequence[SubgraphPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
+def _refuse_unfit(patterns: Sequence[AnyPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
     """Refuse patterns that read what the stream does not have; say what of its first records could not be used.
 
     Raises:

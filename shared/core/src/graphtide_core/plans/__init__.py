@@ -1,5 +1,6 @@
 """The plan IR: how one pattern is to be matched, by the engines of each family."""
 
+from graphtide_core.plans.events import AggregationPlan, EventPlan, EventUnit
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
     FilteringPlan,
@@ -10,7 +11,7 @@ from graphtide_core.plans.isomorphism import (
     Storage,
     TimingPlan,
 )
-from graphtide_core.plans.plan import Candidate, PhysicalPlan, Plan
+from graphtide_core.plans.plan import AnyPlan, Candidate, PhysicalPlan, Plan
 from graphtide_core.plans.simulation import (
     MOST_PRIME,
     BaselinePlan,
@@ -21,10 +22,14 @@ from graphtide_core.plans.simulation import (
 
 __all__ = [
     "MOST_PRIME",
+    "AggregationPlan",
+    "AnyPlan",
     "BaselinePlan",
     "Candidate",
     "ColoringPlan",
     "EdgeIndex",
+    "EventPlan",
+    "EventUnit",
     "FilteringPlan",
     "IsomorphismPlan",
     "PhysicalPlan",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.event_pattern import Selection
 
 if TYPE_CHECKING:
-    from graphtide_core.event_pattern import Repeat
+    from graphtide_core.event_pattern import EventPattern, Repeat
     from graphtide_core.predicate import Expression
     from graphtide_core.time import Duration
 
@@ -134,4 +134,34 @@ class AggregationPlan:
     vertices: tuple[Vertex, ...]
     branches: tuple[tuple[Branch, ...], ...]
     builder: str = "none"
-    name: str = "event-pattern"
+
+
+@dataclass(frozen=True, slots=True)
+class EventUnit:
+    """Event patterns that one plan matches; those of its branches are in their order."""
+
+    patterns: tuple[EventPattern, ...]
+    aggregation: AggregationPlan
+
+
+@dataclass(frozen=True, slots=True)
+class EventPlan:
+    """An event pattern and how it is matched: as one of a unit, at its place there."""
+
+    unit: EventUnit
+    place: int
+
+    @property
+    def pattern(self) -> EventPattern:
+        """The pattern."""
+        return self.unit.patterns[self.place]
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """The ways in which it is matched, the first preferred."""
+        return self.unit.aggregation.branches[self.place]
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs the plan."""
+        return "aggregation"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphtide_core.plans.events import EventPlan
 from graphtide_core.plans.isomorphism import IsomorphismPlan
 from graphtide_core.plans.simulation import SimulationPlan
 
@@ -44,3 +45,7 @@ class Plan:
     def engine(self) -> str:
         """Name of the engine that runs the plan."""
         return self.physical.name
+
+
+AnyPlan = Plan | EventPlan
+"""A pattern of any family and how it is matched."""

@@ -177,6 +177,7 @@ impl Buffers {
 #[inline]
 pub(crate) fn between(list: &List, from: Time, to: Time) -> impl DoubleEndedIterator<Item = Entry> + ExactSizeIterator {
     let start = list.partition_point(|entry| entry.ts < from);
-    let end = if list.back().is_none_or(|entry| entry.ts <= to) { list.len() } else { list.partition_point(|entry| entry.ts <= to) };
+    let end =
+        if list.back().is_none_or(|entry| entry.ts <= to) { list.len() } else { list.partition_point(|entry| entry.ts <= to) };
     list.range(start..end.max(start)).copied()
 }

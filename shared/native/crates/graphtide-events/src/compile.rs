@@ -201,7 +201,8 @@ fn places(vertices: &[Vertex], signatures: usize) -> Vec<Vec<(u32, u8)>> {
 fn begins(plan: &PlanSpec, places: &[Vec<(u32, u8)>], vertices: &[Vertex]) -> Vec<Vec<(u32, Time)>> {
     let of_place = |&(number, slot): &(u32, u8)| {
         let vertex = &vertices[number as usize];
-        let told = vertex.patterns.iter().filter(move |&&(pattern, _)| slot == 0 && plan.patterns[pattern as usize].tells_timeouts);
+        let told =
+            vertex.patterns.iter().filter(move |&&(pattern, _)| slot == 0 && plan.patterns[pattern as usize].tells_timeouts);
         told.map(|&(pattern, _)| (pattern, vertex.shape.within))
     };
     let of_signature = |places: &Vec<(u32, u8)>| {
@@ -238,7 +239,8 @@ fn shape(vertex: &VertexSpec, signatures: &mut Signatures, symbols: &mut SymbolT
     };
     let mut shape_slots: Vec<Slot> = Vec::new();
     for (place, slot) in vertex.slots.iter().enumerate() {
-        let related = |of: &dyn Fn(&(u8, u8)) -> Option<u8>| vertex.order.iter().filter_map(of).fold(0, |set, slot| set | 1 << slot);
+        let related =
+            |of: &dyn Fn(&(u8, u8)) -> Option<u8>| vertex.order.iter().filter_map(of).fold(0, |set, slot| set | 1 << slot);
         let place_number = place as u8;
         shape_slots.push(Slot {
             signature: signature(place, &slot.types),
@@ -248,8 +250,12 @@ fn shape(vertex: &VertexSpec, signatures: &mut Signatures, symbols: &mut SymbolT
             rivals: 0,
         });
     }
-    let absences: Vec<(usize, SignatureId)> =
-        vertex.absences.iter().enumerate().map(|(number, absence)| (number, signature(slots + number, &absence.types))).collect();
+    let absences: Vec<(usize, SignatureId)> = vertex
+        .absences
+        .iter()
+        .enumerate()
+        .map(|(number, absence)| (number, signature(slots + number, &absence.types)))
+        .collect();
     let own_predicates: Vec<Predicate> =
         predicates.iter().filter(|predicate| !is_own(predicate)).cloned().map(Predicate::new).collect();
     let parents = vertex.parents.iter().filter(|parent| earlier[parent.vertex as usize].lists == 0);
@@ -296,7 +302,8 @@ fn inherited(vertex: usize, slots: &[u8], earlier: &[Shape]) -> Parent {
 fn rivals(shape: &mut Shape, signatures: &Signatures) {
     let own: Vec<SignatureId> = shape.slots.iter().map(|slot| slot.signature).collect();
     for (place, slot) in shape.slots.iter_mut().enumerate() {
-        let meets = |&(other, id): &(usize, &SignatureId)| other != place && signatures.get(slot.signature).meets(signatures.get(*id));
+        let meets =
+            |&(other, id): &(usize, &SignatureId)| other != place && signatures.get(slot.signature).meets(signatures.get(*id));
         slot.rivals = own.iter().enumerate().filter(meets).fold(0, |set, (other, _)| set | 1 << other);
     }
 }

@@ -5,13 +5,14 @@
 //! Cost: that of finding the matches that have the event.
 
 use graphtide_engine::meter::Meter;
+use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 
 use crate::compile::{Compiled, Vertex};
 use crate::detection::Detection;
 use crate::judge::{Court, Stored, settled_at};
-use crate::occurrences::{Header, Kind, Occurrences};
+use crate::occurrences::{Header, Occurrences};
 use crate::plan::{Report, Selection};
 use crate::program::ones;
 use crate::search::{Bound, Gone, Past, Scope, Search};
@@ -106,7 +107,8 @@ impl Court<'_> {
         if self.past.events.store.get(event).ts < from {
             return found;
         }
-        let takes_runs = vertex.shape.slots.iter().any(|slot| slot.repeat.is_some_and(|repeat| repeat.selection == Selection::Next));
+        let takes_runs =
+            vertex.shape.slots.iter().any(|slot| slot.repeat.is_some_and(|repeat| repeat.selection == Selection::Next));
         if !takes_runs {
             let scope = Scope { from, ..Scope::ALL };
             self.search(number, slot, event, scope, now, bound, meter, &mut |stored, _| {
@@ -137,7 +139,15 @@ impl Court<'_> {
     }
 
     /// Whether an event completed a match of a pattern that has another event and can be retracted, or any that was not.
-    fn has(&self, pattern: u32, completing: EdgeRef, with: Option<EdgeRef>, now: Time, bound: &mut Bound, meter: &mut Meter<'_>) -> bool {
+    fn has(
+        &self,
+        pattern: u32,
+        completing: EdgeRef,
+        with: Option<EdgeRef>,
+        now: Time,
+        bound: &mut Bound,
+        meter: &mut Meter<'_>,
+    ) -> bool {
         let own = &self.patterns[pattern as usize];
         let mut has = false;
         for (branch, &number) in (0..).zip(&own.branches) {

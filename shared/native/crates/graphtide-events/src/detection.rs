@@ -13,6 +13,7 @@ use graphtide_engine::engine::Usage;
 use graphtide_engine::expression::Bindings;
 use graphtide_engine::limits::Bounds;
 use graphtide_engine::meter::Meter;
+use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::{Symbol, SymbolTable};
@@ -20,7 +21,7 @@ use graphtide_graph::symbol::{Symbol, SymbolTable};
 use crate::buffers::Entry;
 use crate::compile::{Compiled, Mode, Target, compile};
 use crate::judge::{Court, Judge, Stored};
-use crate::occurrences::{Header, Kind, Occurrences};
+use crate::occurrences::{Header, Occurrences};
 use crate::plan::{InvalidPlan, PlanSpec, Report};
 use crate::program::Program;
 use crate::search::{Bound, Deletions, Past, Scope, Search};
@@ -139,6 +140,12 @@ impl Detection {
         }
     }
 
+    /// The time after which it has something to tell though no event comes, if anything waits for one.
+    #[inline]
+    pub fn next_bound(&self) -> Option<Time> {
+        self.judge.next_bound()
+    }
+
     /// Tells what is settled once time has passed all bounds.
     pub fn finish(&mut self, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
         self.settle(Time::MAX, events, out, meter);
@@ -236,7 +243,8 @@ impl Detection {
             true
         };
         let scope = Scope::ALL;
-        Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found }.run(program, slot, event);
+        Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found }
+            .run(program, slot, event);
         if !self.rows.is_empty() {
             self.store(number, slot, events);
         }
@@ -247,7 +255,8 @@ impl Detection {
         let Some(instances) = &mut self.compiled.instances[number] else { return };
         let (count, row) = (self.rows.len() / instances.width(), instances.row_bytes());
         let Bounds { partial_matches, bytes } = self.options.bounds;
-        let room = partial_matches.saturating_sub(self.stored as u64).min(bytes.saturating_sub(self.stored_bytes as u64) / row as u64);
+        let room =
+            partial_matches.saturating_sub(self.stored as u64).min(bytes.saturating_sub(self.stored_bytes as u64) / row as u64);
         let kept = count.min(usize::try_from(room).unwrap_or(usize::MAX));
         self.has_limited |= kept < count;
         instances.add(slot, &self.rows[..kept * instances.width()], events);

@@ -17,7 +17,6 @@ use graphtide_graph::vertex::VertexTable;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
-
 use crate::detection::{Detection, Options};
 use crate::occurrences::Occurrences;
 use crate::plan::{InvalidPlan, PlanSpec};
@@ -46,6 +45,15 @@ pub struct Progress {
     pub has_limited: bool,
     /// Why it ended before its end, if it did.
     pub ended: Option<Ended>,
+}
+
+/// What came of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Whether what follows may depend on it: some pattern asks for it, or it is a deletion.
+    pub is_kept: bool,
+    /// Why its work was cut, so that matches which it completes may lack.
+    pub refusal: Option<Refusal>,
 }
 
 /// Detects the patterns of a plan in batches of records.
@@ -90,24 +98,59 @@ impl Detector {
 
     /// Takes the records of a batch from one on. What is found is added to `out`.
     pub fn push(&mut self, batch: &EdgeBatch, start: usize, out: &mut Occurrences, meter: &mut Meter<'_>) -> Progress {
-        self.symbols.lock().copy_new_names(&mut self.texts);
+        self.learn_names();
         let mut progress = Progress::default();
         for row in start..batch.len() {
-            meter.begin(self.setup.allowance);
-            self.take(batch, row, out, meter);
+            let taken = self.push_row(batch, row, out, meter);
             progress.taken += 1;
-            match meter.end() {
-                None => {}
-                Some(Refusal::Allowance) => progress.cut += 1,
-                Some(Refusal::Ended(ended)) => {
-                    progress.cut += 1;
-                    progress.ended = Some(ended);
-                    break;
-                }
+            progress.cut += u64::from(taken.refusal.is_some());
+            if let Some(Refusal::Ended(ended)) = taken.refusal {
+                progress.ended = Some(ended);
+                break;
             }
         }
-        progress.has_limited = self.detection.take_limited();
+        progress.has_limited = self.take_limited();
         progress
+    }
+
+    /// Learns the labels that came since the last time; before records that have them.
+    pub fn learn_names(&mut self) {
+        self.symbols.lock().copy_new_names(&mut self.texts);
+    }
+
+    /// Takes one record of a batch. What is found is added to `out`.
+    pub fn push_row(&mut self, batch: &EdgeBatch, row: usize, out: &mut Occurrences, meter: &mut Meter<'_>) -> Taken {
+        meter.begin(self.setup.allowance);
+        let is_kept = self.take(batch, row, out, meter);
+        Taken { is_kept, refusal: meter.end() }
+    }
+
+    /// Whether instances were given up at a bound since the last time.
+    pub fn take_limited(&mut self) -> bool {
+        self.detection.take_limited()
+    }
+
+    /// The time after which it has something to tell though no record comes, if anything waits for one.
+    #[inline]
+    pub fn next_bound(&self) -> Option<Time> {
+        self.detection.next_bound()
+    }
+
+    /// Takes what comes now for what came before: nothing is told until [`end_replay`](Self::end_replay).
+    pub fn begin_replay(&mut self) {
+        self.learn_names();
+        self.detection.begin_replay();
+    }
+
+    /// Tells again from now on.
+    pub fn end_replay(&mut self) {
+        self.detection.end_replay();
+    }
+
+    /// Lets those matches of a pattern count whose last event is yet to come.
+    pub fn begin_now(&mut self, pattern: u32) {
+        let newest = self.store.newest().map(|(event, stored)| (stored.ts, event));
+        self.detection.begin_after(pattern, newest);
     }
 
     /// Lets time pass without a record.
@@ -144,23 +187,26 @@ impl Detector {
         detection.finish(Events { store, names, labels, texts }, out, meter);
     }
 
-    fn take(&mut self, batch: &EdgeBatch, row: usize, out: &mut Occurrences, meter: &mut Meter<'_>) {
+    /// Takes a record; says whether it may matter to what follows.
+    fn take(&mut self, batch: &EdgeBatch, row: usize, out: &mut Occurrences, meter: &mut Meter<'_>) -> bool {
         self.advance(batch.ts()[row], out, meter);
         if batch.operations()[row] == Operation::Delete {
             self.delete(batch.id(row), batch.ts()[row], out, meter);
-            return;
+            return true;
         }
         let kinds = batch.labels()[row];
         let record = Record { batch, row, labels: &self.texts };
         let mut satisfied = std::mem::take(&mut self.satisfied);
         satisfied.clear();
         self.detection.satisfied(kinds[1], &record, meter, |signature| satisfied.push(signature));
-        if !satisfied.is_empty() || self.setup.may_change {
+        let is_kept = !satisfied.is_empty();
+        if is_kept || self.setup.may_change {
             let event = self.keep(batch, row, kinds);
             let Self { detection, store, names, labels, texts, .. } = self;
             detection.insert(event, &satisfied, Events { store, names, labels, texts }, out, meter);
         }
         self.satisfied = satisfied;
+        is_kept
     }
 
     fn keep(&mut self, batch: &EdgeBatch, row: usize, kinds: [Symbol; 3]) -> EdgeRef {

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use graphtide_engine::meter::Meter;
+use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use hashbrown::HashMap;
@@ -17,7 +18,7 @@ use smallvec::SmallVec;
 
 use crate::compile::Vertex;
 use crate::detection::Pattern;
-use crate::occurrences::{Header, Kind, Occurrences};
+use crate::occurrences::{Header, Occurrences};
 use crate::plan::Report;
 use crate::program::Shape;
 use crate::search::{Bound, Past, Scope, Search};
@@ -165,6 +166,11 @@ impl Judge {
             self.wait(bound, Waiting::Group(pattern, event));
         }
         self.queue.peek().is_some_and(|Reverse((bound, ..))| *bound < now)
+    }
+
+    /// The time after which something is settled, if anything waits.
+    pub(crate) fn next_bound(&self) -> Option<Time> {
+        self.queue.peek().map(|Reverse((bound, ..))| *bound)
     }
 
     /// Tells, to `out` if there is one, what is settled once time is `now`, and remembers what may be retracted.
@@ -321,8 +327,15 @@ impl Court<'_> {
                 true
             };
             let scope = Scope { among: Some(&stored.events), as_of: Some(last), ..Scope::ALL };
-            let mut search =
-                Search { past, shape, aggregates: &vertex.aggregates, scope, bound: &mut *bound, meter: &mut *meter, found: &mut found };
+            let mut search = Search {
+                past,
+                shape,
+                aggregates: &vertex.aggregates,
+                scope,
+                bound: &mut *bound,
+                meter: &mut *meter,
+                found: &mut found,
+            };
             search.run(vertex.alone(slot as u8), slot as u8, last);
         }
         earliest

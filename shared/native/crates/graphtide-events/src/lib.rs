@@ -22,7 +22,7 @@ mod timeouts;
 mod view;
 
 pub use detection::{Detection, Options};
-pub use detector::{Detector, Progress, Setup};
-pub use occurrences::{Kind, Occurrence, Occurrences};
+pub use detector::{Detector, Progress, Setup, Taken};
+pub use occurrences::{Occurrence, Occurrences};
 pub use signatures::SignatureId;
 pub use view::Events;

@@ -1,22 +1,12 @@
 //! What detection found: occurrences of patterns, column by column, with the ids of their events.
 
+use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, TextArena};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::Symbol;
 
 use crate::view::Events;
-
-/// What is told of an occurrence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It came about.
-    Match,
-    /// It is no more, since an event of it was deleted.
-    Retract,
-    /// It began, and did not end in time.
-    Timeout,
-}
 
 /// An occurrence, as it is read.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +21,16 @@ pub struct Occurrence<'a> {
     pub detected_at: Time,
     /// Matches that one event completes, of which these are the events of one; 1 where all are told. At most [`u64::MAX`].
     pub count: u64,
+    /// Time of its first event.
+    pub first_ts: Time,
+    /// Time of its last event.
+    pub last_ts: Time,
     /// How many events each slot has.
     pub lengths: &'a [u32],
     /// Types of the events, slot by slot.
     pub types: &'a [Symbol],
     ids: &'a [Key],
+    last: usize,
     text: &'a TextArena,
 }
 
@@ -44,6 +39,11 @@ impl<'a> Occurrence<'a> {
     pub fn ids(&self) -> impl Iterator<Item = IdRef<'a>> {
         let text = self.text;
         self.ids.iter().map(move |&id| text.get_id(id))
+    }
+
+    /// The id of the event that came last.
+    pub fn completed_by(&self) -> IdRef<'a> {
+        self.text.get_id(self.ids[self.last])
     }
 }
 
@@ -57,10 +57,19 @@ pub(crate) struct Header {
     pub(crate) count: u64,
 }
 
+/// When the events of an occurrence came, and which of them was the last.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    first_ts: Time,
+    last_ts: Time,
+    last: usize,
+}
+
 /// Occurrences in the order in which they were found.
 #[derive(Clone, Debug, Default)]
 pub struct Occurrences {
     headers: Vec<Header>,
+    spans: Vec<Span>,
     /// Where the lengths and the ids of each end.
     ends: Vec<(usize, usize)>,
     lengths: Vec<u32>,
@@ -86,6 +95,17 @@ impl Occurrences {
         told.fold(0, |sum, header| sum.saturating_add(header.count))
     }
 
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.headers.clear();
+        self.spans.clear();
+        self.ends.clear();
+        self.lengths.clear();
+        self.types.clear();
+        self.ids.clear();
+        self.text.clear();
+    }
+
     /// Reads one.
     pub fn get(&self, place: usize) -> Occurrence<'_> {
         let Header { pattern, branch, kind, detected_at, count } = self.headers[place];
@@ -93,7 +113,8 @@ impl Occurrences {
         let (lengths, ids) = self.ends[place];
         let (lengths, types) = (&self.lengths[first_length..lengths], &self.types[first_id..ids]);
         let ids = &self.ids[first_id..ids];
-        Occurrence { pattern, branch, kind, detected_at, count, lengths, types, ids, text: &self.text }
+        let (Span { first_ts, last_ts, last }, text) = (self.spans[place], &self.text);
+        Occurrence { pattern, branch, kind, detected_at, count, first_ts, last_ts, lengths, types, ids, last, text }
     }
 
     /// Adds one; `slots` calls back with each slot and event, slot by slot.
@@ -107,12 +128,21 @@ impl Occurrences {
         let start = self.lengths.len();
         self.lengths.resize(start + slots, 0);
         let (lengths, types, ids, text) = (&mut self.lengths, &mut self.types, &mut self.ids, &mut self.text);
+        let from = ids.len();
+        let mut span = Span { first_ts: Time::MAX, last_ts: Time::MIN, last: 0 };
+        let mut newest: Option<EdgeRef> = None;
         each(&mut |slot, event| {
             lengths[start + usize::from(slot)] += 1;
             types.push(events.kind(event));
+            let ts = events.store.get(event).ts;
+            span.first_ts = span.first_ts.min(ts);
+            if newest.is_none_or(|newest| newest.is_before(event)) {
+                (newest, span.last_ts, span.last) = (Some(event), ts, ids.len() - from);
+            }
             ids.push(text.insert_id(events.store.id(event)));
         });
         self.headers.push(header);
+        self.spans.push(span);
         self.ends.push((self.lengths.len(), self.ids.len()));
     }
 }

@@ -194,7 +194,10 @@ impl PlanSpec {
                 return invalid("a predicate reads what is no place of it");
             }
             let mut read = vertex.order.iter().flat_map(|&(one, other)| [one, other]).chain(
-                vertex.absences.iter().flat_map(|absence| absence.after.iter().chain(&absence.before).chain(&absence.of).copied()),
+                vertex
+                    .absences
+                    .iter()
+                    .flat_map(|absence| absence.after.iter().chain(&absence.before).chain(&absence.of).copied()),
             );
             if read.any(|slot| usize::from(slot) >= slots) {
                 return invalid("it names a slot that it does not have");

@@ -143,7 +143,12 @@ impl Compiler<'_> {
     /// Makes the program that starts from an event in a slot. Complexity: O(slots² · (slots + predicates)).
     pub(crate) fn program(&mut self, shape: &mut Shape, anchor: u8) -> Program {
         let bit = 1 << anchor;
-        let mut draft = Draft { bound: bit, open: bit & shape.lists, done: vec![false; shape.own_predicates], used: vec![false; shape.parents.len()] };
+        let mut draft = Draft {
+            bound: bit,
+            open: bit & shape.lists,
+            done: vec![false; shape.own_predicates],
+            used: vec![false; shape.parents.len()],
+        };
         let driver = self.driver(shape, anchor).map(|number| {
             draft.bound = 0;
             (self.rows(shape, number, &mut draft), anchor)

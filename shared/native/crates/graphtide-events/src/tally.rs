@@ -1,5 +1,6 @@
 //! How many matches an event completes, of patterns of which only that is told.
 
+use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use hashbrown::HashMap;
@@ -7,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::detection::Pattern;
 use crate::judge::Stored;
-use crate::occurrences::{Header, Kind, Occurrences};
+use crate::occurrences::{Header, Occurrences};
 use crate::view::Events;
 
 /// What was counted of one pattern.
@@ -92,7 +93,8 @@ impl Tallies {
     /// The counts told of events from one on.
     pub(crate) fn told_from(&self, event: EdgeRef) -> Vec<(u32, EdgeRef)> {
         let from = |&&(_, other): &&(u32, u32)| other == event.0 || event.is_before(EdgeRef(other));
-        let mut told: Vec<(u32, EdgeRef)> = self.told.keys().filter(from).map(|&(pattern, other)| (pattern, EdgeRef(other))).collect();
+        let mut told: Vec<(u32, EdgeRef)> =
+            self.told.keys().filter(from).map(|&(pattern, other)| (pattern, EdgeRef(other))).collect();
         told.sort_unstable_by_key(|&(pattern, other)| (other.0.wrapping_sub(event.0), pattern));
         told
     }

@@ -6,11 +6,12 @@
 //! Cost: an entry of a queue an event, then a search.
 
 use graphtide_engine::meter::Meter;
+use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 
 use crate::judge::{Court, Stored};
-use crate::occurrences::{Header, Kind, Occurrences};
+use crate::occurrences::{Header, Occurrences};
 use crate::plan::{PlanSpec, VertexSpec, conjuncts, mask_below, moved, places_of};
 use crate::search::{Bound, Scope, Search};
 
@@ -106,7 +107,13 @@ impl Court<'_> {
     }
 
     /// The instance of a vertex that begins with an event and whose events are the earliest, slot by slot, with their places.
-    fn earliest_from(&self, number: u32, first: EdgeRef, bound: &mut Bound, meter: &mut Meter<'_>) -> Option<(Vec<Vec<usize>>, Stored)> {
+    fn earliest_from(
+        &self,
+        number: u32,
+        first: EdgeRef,
+        bound: &mut Bound,
+        meter: &mut Meter<'_>,
+    ) -> Option<(Vec<Vec<usize>>, Stored)> {
         let vertex = &self.vertices[number as usize];
         let (shape, past) = (&vertex.shape, self.past);
         let mut best: Option<(Vec<Vec<usize>>, Stored)> = None;
@@ -123,7 +130,11 @@ impl Court<'_> {
             true
         };
         let scope = Scope::ALL;
-        Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found }.run(vertex.alone(0), 0, first);
+        Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found }.run(
+            vertex.alone(0),
+            0,
+            first,
+        );
         best
     }
 

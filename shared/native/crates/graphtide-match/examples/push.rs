@@ -11,7 +11,7 @@ use graphtide_engine::meter::{Meter, Pace};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_match::matcher::{Matcher, Options as MatchOptions};
-use graphtide_match::plan::PatternSpec;
+use graphtide_match::plan::MatcherSpec;
 
 const BLOCK: usize = 1 << 18;
 const MOST: usize = 65_536;
@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for line in std::fs::read_to_string(plans)?.lines() {
         let (name, spec) = line.split_once('\t').ok_or("a plan without a name")?;
-        let specs: Vec<PatternSpec> = serde_json::from_str(spec)?;
-        let mut pass = Matcher::new(specs, &symbols, MatchOptions::default())?;
+        let spec: MatcherSpec = serde_json::from_str(spec)?;
+        let mut pass = Matcher::new(spec, &symbols, MatchOptions::default())?;
         let started = Instant::now();
         let matches: usize = batches.iter().map(|batch| push_batch(&mut pass, batch)).sum();
         writeln!(std::io::stdout(), "{name}\t{}\t{matches}\t{}", batches.len(), started.elapsed().as_secs_f64())?;

@@ -7,6 +7,7 @@ use graphtide_engine::expression::Expression;
 use graphtide_engine::limits::Limits;
 use graphtide_engine::output::PatternNames;
 use graphtide_engine::pattern::{EdgeSpec, Pattern, VertexSpec};
+use graphtide_events::plan as events;
 use graphtide_graph::clock::Clock;
 use graphtide_isomorphism::plan::{SearchPlan, TimingPlan, TreePlan};
 use graphtide_isomorphism::shape;
@@ -92,6 +93,102 @@ impl PlanSpec {
             Self::DdstSignature { prime, seed } => Some(Variant::Signature { p: prime, seed }),
             Self::DdstColoring => Some(Variant::Coloring),
         }
+    }
+}
+
+/// What a matcher matches: by number, patterns of subgraphs, none where one of events has the number; and those in units.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatcherSpec {
+    /// By number.
+    pub patterns: Vec<Option<PatternSpec>>,
+    /// Units of event patterns.
+    #[serde(default)]
+    pub units: Vec<EventUnitSpec>,
+}
+
+/// Event patterns that one plan matches.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventUnitSpec {
+    /// The plan.
+    pub plan: events::PlanSpec,
+    /// The patterns, in the order of the plan.
+    pub patterns: Vec<EventPatternSpec>,
+    /// Attributes that records have.
+    pub width: usize,
+    /// Bounds on the state and the work of each pattern; the unit may take as much as all of them.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// The names of an event pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventPatternSpec {
+    /// Its number.
+    pub number: u32,
+    /// Name given by the user.
+    pub name: String,
+    /// Version of the pattern, part of a match's identity.
+    pub version: u32,
+    /// Names of its events in the order of the text, with whether each is a list.
+    pub events: Vec<(String, bool)>,
+    /// Its branches, in the order of the plan.
+    pub branches: Vec<BranchSpec>,
+}
+
+/// The names of the events of a branch, as places in those of the pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BranchSpec {
+    /// By slot.
+    pub events: Vec<u8>,
+    /// In place of that of a slot, where its event is of a type: slot, type, name.
+    #[serde(default)]
+    pub by_type: Vec<(u8, String, u8)>,
+}
+
+impl From<Vec<PatternSpec>> for MatcherSpec {
+    fn from(patterns: Vec<PatternSpec>) -> Self {
+        Self { patterns: patterns.into_iter().map(Some).collect(), units: Vec::new() }
+    }
+}
+
+impl EventUnitSpec {
+    /// The name of its first pattern, for who reads of an error.
+    pub fn name(&self) -> String {
+        self.patterns.first().map(|pattern| pattern.name.clone()).unwrap_or_default()
+    }
+
+    /// Refuses names that do not fit the plan, so that nobody needs to check again.
+    pub fn check(&self) -> Result<(), InvalidPlan> {
+        let refused = |reason: &str| Err(InvalidPlan { pattern: self.name(), reason: reason.to_owned() });
+        if self.patterns.is_empty() || self.patterns.len() != self.plan.patterns.len() {
+            return refused("its unit has not as many patterns as the plan");
+        }
+        for (pattern, plan) in self.patterns.iter().zip(&self.plan.patterns) {
+            if pattern.branches.len() != plan.branches.len() {
+                return refused("its names are not those of as many branches as the plan has");
+            }
+            for (branch, &vertex) in pattern.branches.iter().zip(&plan.branches) {
+                let slots = self.plan.vertices.get(vertex as usize).map(|vertex| vertex.slots.len());
+                let names = branch.events.iter().chain(branch.by_type.iter().map(|(.., name)| name));
+                if slots != Some(branch.events.len())
+                    || names.into_iter().any(|&name| usize::from(name) >= pattern.events.len())
+                {
+                    return refused("the names of a branch are not those of its slots");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl EventPatternSpec {
+    /// The names under which it tells of matches.
+    pub fn names(&self) -> PatternNames {
+        PatternNames::of_events(&self.name, self.version, self.events.iter().cloned())
     }
 }
 

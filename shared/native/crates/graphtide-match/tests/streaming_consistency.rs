@@ -67,7 +67,7 @@ fn stream(symbols: &SharedSymbols) -> EdgeBatch {
 
 fn matches(threads: usize, locking: &str) -> Vec<String> {
     let symbols = SharedSymbols::default();
-    let mut matcher = Matcher::new(spec(threads, locking), &symbols, Options::default()).unwrap();
+    let mut matcher = Matcher::new(spec(threads, locking).into(), &symbols, Options::default()).unwrap();
     let found = matcher.push(&stream(&symbols), 0, usize::MAX, &mut Meter::unbounded(&Unhurried)).matches;
     let lines = String::from_utf8(found.to_json_lines(&matcher.names())).unwrap();
     // Matches of one edge may come in any order.

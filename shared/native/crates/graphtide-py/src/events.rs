@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graphtide_engine::limits::Bounds;
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_events::plan::PlanSpec;
-use graphtide_events::{Detector, Kind, Occurrences, Options, Setup};
+use graphtide_events::{Detector, Occurrences, Options, Setup};
 use graphtide_graph::batch::{EdgeBatch, Operation, Row};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
@@ -43,8 +43,7 @@ impl PyEventDetector {
         partial_matches: Option<u64>,
         state_bytes: Option<u64>,
     ) -> PyResult<Self> {
-        let bounds =
-            Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) };
+        let bounds = Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) };
         let options = Options { deletions, bounds };
         let setup = Setup { options, may_change, allowance: allowance.unwrap_or(u64::MAX) };
         let inner = Detector::new(&read(plan)?, &symbols.inner, width, setup);
@@ -132,12 +131,7 @@ impl PyOccurrences {
             let types = found.types.iter().map(|&kind| symbols.name(kind).to_owned());
             let mut ids = types.zip(found.ids().map(|id| id.to_string()));
             let slots = found.lengths.iter().map(|&length| ids.by_ref().take(length as usize).collect()).collect();
-            let kind = match found.kind {
-                Kind::Match => "match",
-                Kind::Retract => "retract",
-                Kind::Timeout => "timeout",
-            };
-            (found.pattern, found.branch, kind, found.detected_at, found.count, slots)
+            (found.pattern, found.branch, found.kind.name(), found.detected_at, found.count, slots)
         };
         (0..self.inner.len()).map(row).collect()
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
-use graphtide_engine::output::{ComponentRef, Kind, Layout, MatchBatch, PatternNames};
+use graphtide_engine::output::{ComponentRef, Layout, MatchBatch, OccurrenceRef, PatternNames};
 use graphtide_engine::replay::{Begun, Frontier};
-use graphtide_match::matcher::{Matcher, Options, Past, Progress, Query, Unit};
-use graphtide_match::plan::{InvalidPlan, PatternSpec};
+use graphtide_match::matcher::{EventUnit, Matcher, Options, Past, Progress, Query, Unit};
+use graphtide_match::plan::{InvalidPlan, MatcherSpec, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -43,7 +43,7 @@ enum State {
 
 /// What came of long work.
 enum Answer {
-    Pushed(Progress),
+    Pushed(Box<Progress>),
     Replanned(Result<bool, InvalidPlan>),
     Added(Result<PatternId, InvalidPlan>),
     Begun,
@@ -81,20 +81,19 @@ impl PyMatcher {
         turn_seconds: f64,
     ) -> PyResult<Self> {
         let options = Options { deletions, adaptive, traced, work };
-        let specs: Vec<PatternSpec> =
-            serde_json::from_slice(patterns).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let inner = Matcher::new(specs, &symbols.inner, options).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let spec: MatcherSpec = serde_json::from_slice(patterns).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let inner = Matcher::new(spec, &symbols.inner, options).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let turn = Duration::try_from_secs_f64(turn_seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self { inner: State::Ready(Box::new(inner)), answer: None, turn, stop: Arc::default() })
     }
 
     fn push(&mut self, py: Python<'_>, batch: &PyEdgeBatch, start: usize, most: usize, budget: Option<u64>) -> PyResult<bool> {
         let records = Arc::clone(&batch.inner);
-        self.start(py, budget, move |matcher, meter| Answer::Pushed(matcher.push(&records, start, most, meter)))
+        self.start(py, budget, move |matcher, meter| Answer::Pushed(Box::new(matcher.push(&records, start, most, meter))))
     }
 
     fn finish(&mut self, py: Python<'_>) -> PyResult<bool> {
-        self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.finish(meter)))
+        self.start(py, None, move |matcher, meter| Answer::Pushed(Box::new(matcher.finish(meter))))
     }
 
     fn pushed(&mut self) -> PyResult<Option<Pushed>> {
@@ -196,11 +195,11 @@ impl PyMatcher {
     }
 
     fn advance(&mut self, py: Python<'_>, now: i64) -> PyResult<bool> {
-        self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.advance(now, meter)))
+        self.start(py, None, move |matcher, meter| Answer::Pushed(Box::new(matcher.advance(now, meter))))
     }
 
     fn pass_time(&mut self, py: Python<'_>, watermark: i64) -> PyResult<bool> {
-        self.start(py, None, move |matcher, meter| Answer::Pushed(matcher.pass_time(watermark, meter)))
+        self.start(py, None, move |matcher, meter| Answer::Pushed(Box::new(matcher.pass_time(watermark, meter))))
     }
 
     fn count_from(&mut self, number: u64) -> PyResult<()> {
@@ -229,7 +228,11 @@ impl PyMatcher {
 
     fn patterns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let matcher = self.ready()?;
-        matcher.queries().map(|(_, query, unit)| describe(py, matcher, query, unit)).collect()
+        let subgraphs = matcher.queries().map(|(number, query, unit)| Ok((number, describe(py, matcher, query, unit)?)));
+        let events = matcher.event_queries().map(|(number, query, unit)| Ok((number, describe_events(py, query, unit)?)));
+        let mut told: Vec<(PatternId, Bound<'py, PyDict>)> = subgraphs.chain(events).collect::<PyResult<_>>()?;
+        told.sort_by_key(|&(number, _)| number);
+        Ok(told.into_iter().map(|(_, dict)| dict).collect())
     }
 
     fn changed<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Vec<(u32, Bound<'py, PyDict>)>> {
@@ -349,6 +352,7 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit)
     dict.set_item("matches", query.reports.matches)?;
     dict.set_item("extensions", query.reports.extensions)?;
     dict.set_item("retractions", query.reports.retractions)?;
+    dict.set_item("timeouts", query.reports.timeouts)?;
     dict.set_item("limited", counts.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
     dict.set_item("work", counts.work)?;
@@ -359,6 +363,29 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit)
     dict.set_item("state_bytes", matcher.unit_bytes(unit))?;
     let items = unit.engine.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
     dict.set_item("items", items.collect::<Vec<_>>())?;
+    Ok(dict)
+}
+
+/// Describes an event pattern: what it holds is told of its whole unit, whose patterns hold it together.
+fn describe_events<'py>(py: Python<'py>, query: &Query, unit: &EventUnit) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &query.names.name)?;
+    for nothing in ["candidates", "discarded", "extensions", "work"] {
+        dict.set_item(nothing, 0)?;
+    }
+    dict.set_item("hits", Vec::<u64>::new())?;
+    dict.set_item("matches", query.reports.matches)?;
+    dict.set_item("retractions", query.reports.retractions)?;
+    dict.set_item("timeouts", query.reports.timeouts)?;
+    dict.set_item("limited", unit.limited)?;
+    dict.set_item("limit", unit.limit.as_deref())?;
+    dict.set_item("paused", unit.is_paused())?;
+    let Usage { live, peak, bytes } = unit.usage();
+    dict.set_item("partial_matches", live)?;
+    dict.set_item("peak_partial_matches", peak)?;
+    dict.set_item("state_bytes", bytes)?;
+    let items = unit.instances().into_iter().enumerate().map(|(place, (live, peak))| (format!("v{place}"), live, peak, 0, 0));
+    dict.set_item("items", items.collect::<Vec<(String, usize, usize, u64, u64)>>())?;
     Ok(dict)
 }
 
@@ -380,7 +407,11 @@ enum Parts {
     /// For each query edge, ids and whether they were made; for each query vertex, names; identity; how many there are in all; id
     /// of the oldest edge and of former ones.
     Component(ComponentParts),
+    /// Identity; of each event the place of its name, then id and whether it was made; how many matches are counted.
+    Occurrence(OccurrenceParts),
 }
+
+type OccurrenceParts = (String, Vec<u32>, Vec<(String, bool)>, Option<u64>);
 
 type ComponentParts = (Vec<Vec<(String, bool)>>, Vec<Vec<String>>, String, Option<Vec<u32>>, Option<(String, Vec<String>)>);
 
@@ -405,7 +436,7 @@ impl PyMatchBatch {
                 json.clear();
                 names.write_json(&found, &id, &mut json);
                 let identity = id.map(char::from).iter().collect();
-                (found.pattern.0, kind_name(found.kind), identity, found.detected_at, PyBytes::new(py, &json))
+                (found.pattern.0, found.kind.name(), identity, found.detected_at, PyBytes::new(py, &json))
             })
             .collect()
     }
@@ -414,7 +445,7 @@ impl PyMatchBatch {
         (0..self.inner.len())
             .map(|index| {
                 let found = self.inner.get(index, &self.names);
-                let kind = kind_name(found.kind);
+                let kind = found.kind.name();
                 let head = (found.pattern.0, kind, found.shed, found.detected_at, found.first_ts, found.last_ts);
                 let parts = match &found.layout {
                     Layout::Assignment(found) => {
@@ -426,6 +457,10 @@ impl PyMatchBatch {
                     Layout::Component(component) => {
                         let identity = self.names[found.pattern.place()].match_id(&found);
                         Parts::Component(component_parts(component, &self.names[found.pattern.place()], identity))
+                    }
+                    Layout::Occurrence(occurrence) => {
+                        let identity = self.names[found.pattern.place()].match_id(&found);
+                        Parts::Occurrence(occurrence_parts(occurrence, identity))
                     }
                 };
                 (head, parts)
@@ -444,12 +479,9 @@ fn component_parts(component: &ComponentRef<'_>, names: &PatternNames, identity:
     (edges.collect(), vertices.collect(), identity.map(char::from).iter().collect(), totals, oldest)
 }
 
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Match => "match",
-        Kind::Extend => "extend",
-        Kind::Retract => "retract",
-    }
+fn occurrence_parts(occurrence: &OccurrenceRef<'_>, identity: [u8; 32]) -> OccurrenceParts {
+    let (names, ids) = occurrence.events().map(|(name, id)| (u32::from(name), (id.to_string(), id.is_made()))).unzip();
+    (identity.map(char::from).iter().collect(), names, ids, occurrence.counted().map(|counted| counted.count))
 }
 
 /// Checks a pattern with its plan, as a matcher does before it takes it.

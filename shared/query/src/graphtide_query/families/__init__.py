@@ -5,24 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.event_pattern import EventPattern
 
 from graphtide_query.families.engine import Engine, P, engine_among
+from graphtide_query.families.events.planning import AGGREGATION
+from graphtide_query.families.events.planning import VARIANTS as BUILDERS
 from graphtide_query.families.isomorphism import ISOMORPHISM
 from graphtide_query.families.simulation import SIMULATION
 from graphtide_query.families.wish import AUTO, Wish
 
 if TYPE_CHECKING:
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
     from graphtide_query.families.family import Family
 
-__all__ = ["AUTO", "ENGINES", "FAMILIES", "Wish", "engine_of", "family_of", "refuse_other_family"]
+__all__ = ["AGGREGATION", "AUTO", "ENGINES", "FAMILIES", "VARIANTS", "Wish", "engine_of", "family_of", "refuse_other_family"]
 
 FAMILIES: Final = {"isomorphism": ISOMORPHISM, "simulation": SIMULATION}
-"""All families, by name."""
+"""All families of patterns of edges, by name."""
 
 ENGINES: Final = {engine.name: engine for family in FAMILIES.values() for engine in family.engines}
-"""All engines, by name."""
+"""All engines of patterns of edges, by name."""
+
+VARIANTS: Final = {**{engine.name: engine.variants for engine in ENGINES.values()}, AGGREGATION: BUILDERS}
+"""The variants of plans that each engine has, by name, that of event patterns too."""
 
 
 def family_of(pattern: SubgraphPattern) -> Family:
@@ -39,17 +46,21 @@ def engine_of(physical: P) -> Engine[P]:
     return engine_among(ENGINES.values(), physical)
 
 
-def refuse_other_family(pattern: SubgraphPattern, engine: str) -> None:
+def refuse_other_family(pattern: AnyPattern, engine: str) -> None:
     """Check that an engine is of a pattern's family.
 
     Raises:
         InvalidQueryError: it is not, or there is no engine of that name.
     """
-    if engine not in (AUTO, *ENGINES):
-        message = f"there is no engine {engine!r}; one of {', '.join((AUTO, *ENGINES))}"
+    if engine not in (AUTO, *VARIANTS):
+        message = f"there is no engine {engine!r}; one of {', '.join((AUTO, *VARIANTS))}"
         raise InvalidQueryError(message)
-    own = family_of(pattern)
-    if engine not in (AUTO, *own.names):
-        choice = ", ".join((AUTO, *own.names))
-        message = f"the engine {engine} is not for patterns under {own.semantics}, as {pattern.name!r} is; one of {choice}"
+    if isinstance(pattern, EventPattern):
+        names: tuple[str, ...] = (AGGREGATION,)
+        semantics = "event patterns"
+    else:
+        own = family_of(pattern)
+        names, semantics = own.names, f"patterns under {own.semantics}"
+    if engine not in (AUTO, *names):
+        message = f"the engine {engine} is not for {semantics}, as {pattern.name!r} is; one of {', '.join((AUTO, *names))}"
         raise InvalidQueryError(message)

@@ -40,9 +40,13 @@ class Wish:
         Raises:
             InvalidQueryError: the engine has no such variant.
         """
-        wished = self.variants.get(engine.name)
-        if wished is not None and wished not in engine.variants:
-            known = f"one of {', '.join(engine.variants)}" if engine.variants else "it has none"
-            message = f"the engine {engine.name} has no variant {wished!r}; {known}"
+        return self.variant_among(engine.name, engine.variants)
+
+    def variant_among(self, engine: str, variants: tuple[str, ...]) -> str | None:
+        """Return the variant that is wished of an engine which has these. Raises as `variant`."""
+        wished = self.variants.get(engine)
+        if wished is not None and wished not in variants:
+            known = f"one of {', '.join(variants)}" if variants else "it has none"
+            message = f"the engine {engine} has no variant {wished!r}; {known}"
             raise InvalidQueryError(message)
         return wished

@@ -188,7 +188,7 @@ impl<'a> ComponentRef<'a> {
                     out.extend_from_slice(b",\"merged\":");
                     write_list(merged, |id, out| id.with_text(|text| write_string(text, out)), out);
                 }
-                (Kind::Match | Kind::Retract, [split_from, ..]) => {
+                (Kind::Match | Kind::Retract | Kind::Timeout, [split_from, ..]) => {
                     out.extend_from_slice(b",\"split_from\":");
                     split_from.with_text(|text| write_string(text, out));
                 }

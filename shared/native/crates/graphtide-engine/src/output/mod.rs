@@ -1,9 +1,11 @@
 //! Matches on their way out: rows of references while the window still holds their edges, then batches that own their texts.
 //!
 //! A row is as wide as its pattern, or a [component](component) of any size, and is of a unit. Rows become a [`MatchBatch`], of a
-//! match for each pattern of the unit, before the store lets go of an edge that was alive when they were found.
+//! match for each pattern of the unit, before the store lets go of an edge that was alive when they were found. An
+//! [occurrence](occurrence) of an event pattern goes straight to the batch.
 
 mod component;
+mod occurrence;
 
 use std::sync::Arc;
 
@@ -19,6 +21,8 @@ use crate::meter::{MATCH, Meter};
 use crate::pattern::Pattern;
 pub use component::{ComponentRef, MOST_PAIRS};
 use component::{ComponentRow, Context, OwnedComponents};
+use occurrence::OwnedOccurrences;
+pub use occurrence::{Counted, OccurrenceRef};
 
 /// What a match record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +33,20 @@ pub enum Kind {
     Extend,
     /// An edge of it was deleted, or left.
     Retract,
+    /// It began, and did not end in time.
+    Timeout,
+}
+
+impl Kind {
+    /// What it is called in a record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Match => "match",
+            Self::Extend => "extend",
+            Self::Retract => "retract",
+            Self::Timeout => "timeout",
+        }
+    }
 }
 
 /// What one item of a plan holds and held.
@@ -204,6 +222,8 @@ enum OwnedLayout {
     Assignment(usize),
     /// Which component it is.
     Component(usize),
+    /// Which occurrence it is.
+    Occurrence(usize),
 }
 
 /// Matches that own their texts, in order of detection.
@@ -212,6 +232,7 @@ pub struct MatchBatch {
     matches: Vec<OwnedMatch>,
     keys: Vec<Key>,
     components: OwnedComponents,
+    occurrences: OwnedOccurrences,
     text: TextArena,
 }
 
@@ -239,6 +260,8 @@ pub enum Layout<'a> {
     Assignment(Assignment<'a>),
     /// A component of dual simulation.
     Component(ComponentRef<'a>),
+    /// An occurrence of an event pattern.
+    Occurrence(OccurrenceRef<'a>),
 }
 
 /// A data edge for each query edge, a data vertex for each query vertex.
@@ -289,6 +312,19 @@ impl MatchBatch {
             let name = self.text.insert(name);
             self.keys.push(name);
         }
+    }
+
+    /// Appends an occurrence of an event pattern: its events in the order of their names, with the places of those.
+    pub fn push_occurrence<'k>(
+        &mut self,
+        (pattern, kind, shed): (PatternId, Kind, bool),
+        (detected_at, first_ts, last_ts): (Time, Time, Time),
+        events: impl Iterator<Item = (u8, IdRef<'k>)>,
+        counted: Option<Counted<IdRef<'k>>>,
+    ) {
+        let number = self.occurrences.push(events, counted, &mut self.text);
+        let layout = OwnedLayout::Occurrence(number);
+        self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout });
     }
 
     /// Appends every row for each pattern of its unit, read from the window it was found in.
@@ -354,6 +390,7 @@ impl MatchBatch {
                 Layout::Assignment(Assignment { edges, vertices, text: &self.text })
             }
             OwnedLayout::Component(number) => Layout::Component(self.components.get(number, &self.text)),
+            OwnedLayout::Occurrence(number) => Layout::Occurrence(self.occurrences.get(number, &self.text)),
         };
         MatchRef {
             pattern: found.pattern,
@@ -383,6 +420,7 @@ impl MatchBatch {
         self.matches.len() * size_of::<OwnedMatch>()
             + self.keys.len() * size_of::<Key>()
             + self.components.bytes()
+            + self.occurrences.bytes()
             + self.text.bytes()
     }
 }
@@ -392,7 +430,7 @@ impl MatchBatch {
 pub struct PatternNames {
     /// Name of the pattern.
     pub name: String,
-    /// Names of the edges.
+    /// Names of the edges, or of the events.
     pub edges: Vec<String>,
     /// Names of the vertices.
     pub vertices: Vec<String>,
@@ -400,6 +438,8 @@ pub struct PatternNames {
     ends: Vec<(u8, u8)>,
     /// Whether components are told by what changes.
     tells_changes: bool,
+    /// Whether an event is a list of them.
+    lists: Vec<bool>,
     sorted_edges: Vec<usize>,
     identity: Blake2b<U16>,
     json_name: Vec<u8>,
@@ -410,14 +450,24 @@ impl PatternNames {
     /// Takes the names of a pattern; `tells_changes` if its components are told by what changes.
     pub fn new(pattern: &Pattern<'_>, tells_changes: bool) -> Self {
         let edges: Vec<String> = pattern.edges.iter().map(|edge| edge.name.clone()).collect();
-        let vertices: Vec<String> = pattern.vertices.iter().map(|vertex| vertex.name.clone()).collect();
+        let vertices = pattern.vertices.iter().map(|vertex| vertex.name.clone()).collect();
+        Self { ends: pattern.ends(), tells_changes, ..Self::of_parts(pattern.name, pattern.version, edges, vertices) }
+    }
+
+    /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list.
+    pub fn of_events(name: &str, version: u32, events: impl Iterator<Item = (String, bool)>) -> Self {
+        let (events, lists) = events.unzip();
+        Self { lists, ..Self::of_parts(name, version, events, Vec::new()) }
+    }
+
+    fn of_parts(name: &str, version: u32, edges: Vec<String>, vertices: Vec<String>) -> Self {
         let mut sorted_edges: Vec<usize> = (0..edges.len()).collect();
         sorted_edges.sort_by_key(|&edge| &edges[edge]);
         let mut identity = Blake2b::<U16>::new();
-        hash_part(&mut identity, pattern.name);
-        hash_part(&mut identity, &pattern.version.to_string());
+        hash_part(&mut identity, name);
+        hash_part(&mut identity, &version.to_string());
         let mut json_name = Vec::new();
-        write_string(pattern.name, &mut json_name);
+        write_string(name, &mut json_name);
         let json_parts = edges
             .iter()
             .chain(&vertices)
@@ -429,11 +479,12 @@ impl PatternNames {
             })
             .collect();
         Self {
-            name: pattern.name.to_owned(),
+            name: name.to_owned(),
             edges,
             vertices,
-            ends: pattern.ends(),
-            tells_changes,
+            ends: Vec::new(),
+            tells_changes: false,
+            lists: Vec::new(),
             sorted_edges,
             identity,
             json_name,
@@ -457,6 +508,15 @@ impl PatternNames {
                 hexadecimal(identity)
             }
             Layout::Component(found) => found.component.id,
+            Layout::Occurrence(found) => match found.counted() {
+                Some(Counted { completed_by, .. }) => {
+                    let mut identity = self.identity.clone();
+                    hash_part(&mut identity, COMPLETED_BY);
+                    hash_id(&mut identity, completed_by);
+                    hexadecimal(identity)
+                }
+                None => self.identify(found.events()),
+            },
         }
     }
 
@@ -479,10 +539,7 @@ impl PatternNames {
 
     fn hash_edge(&self, identity: &mut Blake2b<U16>, edge: usize, id: IdRef<'_>) {
         hash_part(identity, &self.edges[edge]);
-        if matches!(id, IdRef::Given(key) if key.is_number()) {
-            hash_part(identity, GIVEN);
-        }
-        id.with_text(|id| hash_part(identity, id));
+        hash_id(identity, id);
     }
 
     /// Writes a match as a JSON object, with its identity.
@@ -492,11 +549,9 @@ impl PatternNames {
         out.extend_from_slice(id);
         out.extend_from_slice(b"\",\"query\":");
         out.extend_from_slice(&self.json_name);
-        out.extend_from_slice(match found.kind {
-            Kind::Match => b",\"kind\":\"match\"".as_slice(),
-            Kind::Extend => b",\"kind\":\"extend\"",
-            Kind::Retract => b",\"kind\":\"retract\"",
-        });
+        for part in [",\"kind\":\"", found.kind.name(), "\""] {
+            out.extend_from_slice(part.as_bytes());
+        }
         for (name, ts) in
             [(",\"detected_at\":", found.detected_at), (",\"first_ts\":", found.first_ts), (",\"last_ts\":", found.last_ts)]
         {
@@ -520,6 +575,7 @@ impl PatternNames {
                 out.push(b'}');
             }
             Layout::Component(component) => component.write_json(self, found.kind, out),
+            Layout::Occurrence(occurrence) => occurrence.write_json(self, out),
         }
         if found.shed {
             out.extend_from_slice(b",\"completeness\":\"SHED\"");
@@ -530,6 +586,9 @@ impl PatternNames {
 
 /// Part before an id that was given and might have been made; no id is empty.
 const GIVEN: &str = "";
+
+/// In place of a name, before the id of the event that completes matches that are counted; no event has it.
+const COMPLETED_BY: &str = "";
 
 /// Earliest and latest time of edges.
 fn span(store: &EdgeStore, edges: impl Iterator<Item = EdgeRef>) -> (Time, Time) {
@@ -544,6 +603,13 @@ fn hexadecimal(identity: Blake2b<U16>) -> [u8; 32] {
         digits[1] = b"0123456789abcdef"[usize::from(byte & 15)];
     }
     hex
+}
+
+fn hash_id(identity: &mut Blake2b<U16>, id: IdRef<'_>) {
+    if matches!(id, IdRef::Given(key) if key.is_number()) {
+        hash_part(identity, GIVEN);
+    }
+    id.with_text(|id| hash_part(identity, id));
 }
 
 fn hash_part(identity: &mut Blake2b<U16>, part: &str) {

@@ -167,6 +167,7 @@ impl Matcher {
         let query = Query {
             names: Arc::new(names),
             unit: Some(unit),
+            events: None,
             hits_before: of.signatures.iter().map(|&signature| self.hits[signature.place()]).collect(),
             counts_before: of.counts,
             reports: Reports::default(),

@@ -11,6 +11,7 @@
 mod allowances;
 mod changes;
 mod engine;
+mod event_units;
 mod membership;
 mod query;
 mod recovery;
@@ -32,7 +33,7 @@ use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::{PatternId, SignatureId, UnitId};
 use graphtide_engine::lists::{Gate, Postings};
-use graphtide_engine::meter::{Ended, Meter, Refusal};
+use graphtide_engine::meter::{Ended, Meter, Refusal, Unhurried};
 use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
 use graphtide_engine::trace::{Tally, Trace, Untraced};
 use graphtide_graph::Time;
@@ -47,10 +48,12 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use crate::plan::{InvalidPlan, PatternSpec};
+use crate::plan::{EventUnitSpec, InvalidPlan, MatcherSpec, PatternSpec};
 use allowances::{Allowances, Bounded};
 use changes::Told;
 pub use engine::AnyEngine;
+pub use event_units::EventUnit;
+use event_units::{Allowed, EventUnits};
 use membership::Blueprints;
 pub use membership::Past;
 pub use query::{Query, Reports};
@@ -134,6 +137,7 @@ pub struct Matcher {
     labels: Option<Vec<Box<str>>>,
     dispatch: Dispatch,
     units: Vec<Unit>,
+    events: EventUnits,
     queries: Vec<Query>,
     names: Arc<[Arc<PatternNames>]>,
     postings: Postings,
@@ -180,10 +184,12 @@ pub struct Matcher {
 
 impl Matcher {
     /// Makes a matcher of checked patterns.
-    pub fn new(specs: Vec<PatternSpec>, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
+    pub fn new(spec: MatcherSpec, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
         let Options { deletions, adaptive, traced, work } = options;
-        specs.iter().try_for_each(PatternSpec::check)?;
-        let works: Vec<Option<u64>> = specs.iter().map(|spec| spec.limits.work).collect();
+        let MatcherSpec { patterns: specs, units } = spec;
+        specs.iter().flatten().try_for_each(PatternSpec::check)?;
+        units.iter().try_for_each(EventUnitSpec::check)?;
+        let works: Vec<Option<u64>> = specs.iter().flatten().map(|spec| spec.limits.work).collect();
         let mut matcher = Self {
             symbols: symbols.clone(),
             labels: None,
@@ -192,6 +198,7 @@ impl Matcher {
             store: EdgeStore::new(0),
             dispatch: Dispatch::default(),
             units: Vec::with_capacity(specs.len()),
+            events: EventUnits::default(),
             queries: Vec::with_capacity(specs.len()),
             hits: Vec::new(),
             postings: Postings::default(),
@@ -222,6 +229,10 @@ impl Matcher {
             asked: None,
         };
         for (number, spec) in (0..).map(PatternId).zip(specs) {
+            let Some(spec) = spec else {
+                matcher.queries.push(Query::vacant());
+                continue;
+            };
             let names = spec.names();
             let trace = traced.map(|misses| {
                 let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
@@ -238,6 +249,9 @@ impl Matcher {
                 unit.trace = trace;
                 unit.inquire(&[]);
             }
+        }
+        for unit in &units {
+            matcher.add_events(unit, Allowed { deletions, work })?;
         }
         matcher.postings.begin();
         matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
@@ -278,6 +292,8 @@ impl Matcher {
         let mut progress = Progress::default();
         self.tell_expiry(Now { ts: Time::MAX, ..self.now() }, meter);
         self.hand_over(&mut progress.matches, meter);
+        let Self { events, queries, totals, .. } = self;
+        events.finish(meter, |unit| totals.matches += unit.hand_over(queries, &mut progress.matches));
         progress.ended = meter.ended();
         progress.work = meter.taken();
         progress
@@ -300,11 +316,12 @@ impl Matcher {
         if let Some(labels) = &mut self.labels {
             self.symbols.lock().copy_new_names(labels);
         }
+        self.events.learn_names();
         let mut progress = Progress::default();
         let mut row = from;
         while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
             let end = batch.len().min(row + CHUNK);
-            while row < end && self.rows.len() < most {
+            while row < end && self.rows.len() + progress.matches.len() < most {
                 match self.take::<TRACED, BOUNDED, COUNTED>(batch, row, &mut progress.matches, meter) {
                     Next::Record => row += 1,
                     Next::End => {
@@ -320,6 +337,7 @@ impl Matcher {
             meter.tick(CHUNK_STEPS);
             let drained = self.drain(meter);
             self.hand_over(&mut progress.matches, meter);
+            self.advance_events(&mut progress.matches, meter);
             let ended = self.end_chunk(meter);
             progress.stopped = progress.stopped.or(drained.err()).or(ended.err());
         }
@@ -342,6 +360,12 @@ impl Matcher {
         self.now = self.now.max(ts);
         if self.timers.may_be_due(self.now) {
             self.tell_expiry_before(batch, row, meter);
+        }
+        if !self.events.is_empty()
+            && let Err(limit) = self.detect(batch, row, out, meter)
+        {
+            self.limit = Some(limit);
+            return Next::Limit;
         }
         if batch.operations()[row] == Operation::Delete {
             self.edgeless += 1;
@@ -373,8 +397,68 @@ impl Matcher {
 
     #[inline]
     fn select(&mut self, row: usize) {
-        if self.satisfied.is_some() {
+        if self.satisfied.is_some() && self.selected.last() != Some(&(row as u32)) {
             self.selected.push(row as u32);
+        }
+    }
+
+    /// Makes a unit of event patterns, under their numbers.
+    fn add_events(&mut self, spec: &EventUnitSpec, allowed: Allowed) -> Result<(), InvalidPlan> {
+        let unit = self.events.add(spec, &self.symbols, allowed)?;
+        for pattern in &spec.patterns {
+            let Some(query) = self.queries.get_mut(pattern.number as usize).filter(|query| query.is_vacant()) else {
+                return Err(InvalidPlan { pattern: pattern.name.clone(), reason: "another pattern has its number".into() });
+            };
+            *query = Query { names: Arc::new(pattern.names()), events: Some(unit), ..Query::vacant() };
+        }
+        Ok(())
+    }
+
+    /// Lets the units of event patterns have a record, and tell what it brings about.
+    fn detect(
+        &mut self,
+        batch: &EdgeBatch,
+        row: usize,
+        out: &mut MatchBatch,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), LimitReached> {
+        if self.events.may_be_due(self.now) {
+            self.wake_events(self.now, out, meter);
+        }
+        let mut events = std::mem::take(&mut self.events);
+        let taken = events.take(batch, row, meter, |unit| self.tell_events(unit, out));
+        self.events = events;
+        if taken? {
+            self.select(row);
+        }
+        Ok(())
+    }
+
+    /// Lets units of event patterns tell what has settled by a time.
+    #[cold]
+    fn wake_events(&mut self, now: Time, out: &mut MatchBatch, meter: &mut Meter<'_>) {
+        let mut events = std::mem::take(&mut self.events);
+        events.wake(now, meter, |unit| self.tell_events(unit, out));
+        self.events = events;
+    }
+
+    /// Lets time pass for the units of event patterns.
+    fn advance_events(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
+        if self.events.is_empty() {
+            return;
+        }
+        let (mut events, now) = (std::mem::take(&mut self.events), self.now);
+        events.advance(now, meter, |unit| self.tell_events(unit, out));
+        self.totals.peak_partial_matches = self.totals.peak_partial_matches.max((self.live + events.peak()) as u64);
+        self.events = events;
+    }
+
+    /// Hands over what a unit of event patterns found, behind what was found before.
+    #[inline]
+    fn tell_events(&mut self, unit: &mut EventUnit, out: &mut MatchBatch) {
+        if unit.has_found() {
+            self.hand_over(out, &mut Meter::unbounded(&Unhurried));
+            self.totals.matches += unit.hand_over(&mut self.queries, out);
         }
     }
 
@@ -657,6 +741,7 @@ impl Matcher {
             self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
             let postings = &self.postings;
             outcome = self.units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, meter));
+            outcome = outcome.and(self.events.check_bytes());
         }
         loop {
             meter.tick(1);
@@ -703,7 +788,7 @@ impl Matcher {
     pub fn state_bytes(&self) -> usize {
         let engines: usize = self.units.iter().map(|unit| unit.engine.usage().bytes).sum();
         let postings = self.postings.total_bytes();
-        let reported = self.reported.as_ref().map_or(0, Reported::bytes);
+        let reported = self.reported.as_ref().map_or(0, Reported::bytes) + self.events.bytes();
         engines + postings + reported + self.store.bytes() + self.vertices.bytes()
     }
 
@@ -723,6 +808,12 @@ impl Matcher {
     pub fn query(&self, number: PatternId) -> Option<(&Query, &Unit)> {
         let query = self.queries.get(number.place())?;
         Some((query, &self.units[query.unit?.place()]))
+    }
+
+    /// The event patterns with their numbers and units.
+    pub fn event_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &EventUnit)> {
+        let numbered = (0..).map(PatternId).zip(&self.queries);
+        numbered.filter_map(|(number, query)| Some((number, query, self.events.get(query.events?))))
     }
 
     /// For each query edge of a pattern, how many records could be it by themselves since it was added.

@@ -17,6 +17,8 @@ pub struct Reports {
     pub extensions: u64,
     /// Matches retracted.
     pub retractions: u64,
+    /// Beginnings told that did not end in time.
+    pub timeouts: u64,
 }
 
 impl Reports {
@@ -26,6 +28,7 @@ impl Reports {
             Kind::Match => self.matches += 1,
             Kind::Extend => self.extensions += 1,
             Kind::Retract => self.retractions += 1,
+            Kind::Timeout => self.timeouts += 1,
         }
     }
 }
@@ -35,8 +38,10 @@ impl Reports {
 pub struct Query {
     /// Names for the output.
     pub names: Arc<PatternNames>,
-    /// Who matches it; none if it was removed.
+    /// Who matches it; none if it was removed, or is a pattern of events.
     pub unit: Option<UnitId>,
+    /// The unit of event patterns that it is of.
+    pub events: Option<u32>,
     /// How many records satisfied the signature of each of its edges before it was added.
     pub hits_before: Vec<u64>,
     /// What its unit had counted before it was added; if it comes from another, less what that one counted for it.
@@ -48,6 +53,24 @@ pub struct Query {
 }
 
 impl Query {
+    /// A number without a pattern.
+    pub fn vacant() -> Self {
+        Self {
+            names: Arc::new(PatternNames::of_events("", 0, std::iter::empty())),
+            unit: None,
+            events: None,
+            hits_before: Vec::new(),
+            counts_before: Counts::default(),
+            reports: Reports::default(),
+            shed: false,
+        }
+    }
+
+    /// Whether no pattern has its number.
+    pub fn is_vacant(&self) -> bool {
+        self.unit.is_none() && self.events.is_none()
+    }
+
     /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.
     pub fn hits(&self, unit: &Unit, all: &[u64]) -> impl Iterator<Item = u64> {
         unit.signatures.iter().zip(&self.hits_before).map(|(&signature, before)| all[signature.place()] - before)

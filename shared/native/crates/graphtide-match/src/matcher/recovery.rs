@@ -73,6 +73,7 @@ impl Matcher {
         let mut progress = Progress::default();
         self.tell_expiry(self.now(), meter);
         self.hand_over(&mut progress.matches, meter);
+        self.wake_events(self.now, &mut progress.matches, meter);
         progress.ended = meter.ended();
         progress.work = meter.taken();
         progress
@@ -84,6 +85,7 @@ impl Matcher {
         let mut progress = Progress::default();
         self.tell_expiry(Now { ts: self.now.max(watermark), ..self.now() }, meter);
         self.hand_over(&mut progress.matches, meter);
+        self.wake_events(self.now.max(watermark), &mut progress.matches, meter);
         progress.ended = meter.ended();
         progress.work = meter.taken();
         progress

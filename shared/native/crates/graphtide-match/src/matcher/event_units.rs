@@ -1,0 +1,370 @@
+//! Units of event patterns: each a plan of many patterns with the detection that runs it.
+//!
+//! A record goes to the units that ask for events of its type, a deletion to all. A unit is told the time when it has something to
+//! settle, and at the end of a chunk, so that it holds nothing for ever. What it finds goes to the batch at once, for its events
+//! are its own: the store of the matcher knows nothing of them.
+//! Cost: a look-up of the type a record, and a comparison with the next bound of all; else what the units do.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use graphtide_engine::engine::Usage;
+use graphtide_engine::ids::PatternId;
+use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
+use graphtide_engine::meter::{Meter, Refusal};
+use graphtide_engine::output::{Counted, Kind, MatchBatch};
+use graphtide_events::plan::{PlanSpec, Report};
+use graphtide_events::{Detector, Occurrence, Occurrences, Options, Setup};
+use graphtide_graph::Time;
+use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::key::IdRef;
+use graphtide_graph::symbol::{SharedSymbols, Symbol};
+use smallvec::SmallVec;
+
+use super::query::Query;
+use super::unit::LimitReached;
+use crate::plan::{BranchSpec, EventUnitSpec, InvalidPlan};
+
+/// What the matcher lets all units do.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    /// Events may be deleted.
+    pub deletions: bool,
+    /// Steps of work a record that all patterns share.
+    pub work: Option<u64>,
+}
+
+/// Event patterns that one plan matches.
+#[derive(Debug)]
+pub struct EventUnit {
+    members: Vec<Member>,
+    /// What runs the plan; none once a limit stopped it.
+    detector: Option<Detector>,
+    limits: Limits,
+    allowance: u64,
+    found: Occurrences,
+    /// Times that instances were given up, or the work of a record was cut.
+    pub limited: u64,
+    /// The limit that was reached last; none if none was.
+    pub limit: Option<String>,
+    /// Whether matches may be missing.
+    pub shed: bool,
+    /// The bound that it is to be woken after, if it waits for one.
+    waits_for: Option<Time>,
+}
+
+/// A pattern of a unit.
+#[derive(Debug)]
+struct Member {
+    number: PatternId,
+    is_counted: bool,
+    branches: Vec<Names>,
+}
+
+/// The names of a branch's events, as places in those of the pattern.
+#[derive(Debug)]
+struct Names {
+    by_slot: Vec<u8>,
+    by_type: Vec<(u8, Symbol, u8)>,
+}
+
+/// All units of event patterns.
+#[derive(Debug, Default)]
+pub struct EventUnits {
+    units: Vec<EventUnit>,
+    /// By type of event: who asks for it.
+    by_type: Vec<SmallVec<[u32; 2]>>,
+    /// Who asks for events of any type.
+    of_any_type: Vec<u32>,
+    /// Bounds that units wait for; those that were replaced are passed over.
+    bounds: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+/// What came of a record or of time.
+pub type Outcome = Result<bool, LimitReached>;
+
+impl EventUnits {
+    /// Makes a unit; returns its number.
+    pub fn add(&mut self, spec: &EventUnitSpec, symbols: &SharedSymbols, allowed: Allowed) -> Result<u32, InvalidPlan> {
+        let number = self.units.len() as u32;
+        let unit = EventUnit::new(spec, symbols, allowed)?;
+        for asked in asked_types(&spec.plan) {
+            match asked {
+                None => self.of_any_type.push(number),
+                Some(kind) => {
+                    let kind = symbols.lock().intern(kind).0 as usize;
+                    self.by_type.resize_with(self.by_type.len().max(kind + 1), SmallVec::new);
+                    self.by_type[kind].push(number);
+                }
+            }
+        }
+        self.units.push(unit);
+        Ok(number)
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.units.is_empty()
+    }
+
+    /// A unit.
+    pub fn get(&self, number: u32) -> &EventUnit {
+        &self.units[number as usize]
+    }
+
+    /// Lets all units know the labels that came since the last time.
+    pub fn learn_names(&mut self) {
+        self.units.iter_mut().filter_map(|unit| unit.detector.as_mut()).for_each(Detector::learn_names);
+    }
+
+    /// Whether some unit may have something to tell before a record of a time.
+    #[inline]
+    pub fn may_be_due(&self, now: Time) -> bool {
+        self.bounds.peek().is_some_and(|Reverse((bound, _))| *bound < now)
+    }
+
+    /// Lets units tell what has settled by a time.
+    pub fn wake(&mut self, now: Time, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit)) {
+        while let Some(&Reverse((bound, number))) = self.bounds.peek().filter(|Reverse((bound, _))| *bound < now) {
+            self.bounds.pop();
+            let unit = &mut self.units[number as usize];
+            if unit.waits_for != Some(bound) {
+                continue;
+            }
+            unit.waits_for = None;
+            unit.advance(now, meter);
+            told(unit);
+            self.wait(number);
+        }
+    }
+
+    /// Lets time pass for all, so that what left their reach is dropped.
+    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit)) {
+        for number in 0..self.units.len() {
+            let unit = &mut self.units[number];
+            unit.advance(now, meter);
+            told(unit);
+            self.wait(number as u32);
+        }
+    }
+
+    /// Lets all bounds pass.
+    pub fn finish(&mut self, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit)) {
+        for unit in &mut self.units {
+            if let Some(detector) = &mut unit.detector {
+                detector.finish(&mut unit.found, meter);
+            }
+            told(unit);
+        }
+    }
+
+    /// Takes a record; says whether what follows may depend on it.
+    pub fn take(
+        &mut self,
+        batch: &EdgeBatch,
+        row: usize,
+        meter: &mut Meter<'_>,
+        mut told: impl FnMut(&mut EventUnit),
+    ) -> Outcome {
+        let asks: SmallVec<[u32; 4]> = if batch.operations()[row] == Operation::Delete {
+            (0..self.units.len() as u32).collect()
+        } else {
+            let own = self.by_type.get(batch.labels()[row][1].0 as usize);
+            own.into_iter().flatten().chain(&self.of_any_type).copied().collect()
+        };
+        let (mut is_kept, mut outcome) = (false, Ok(()));
+        for number in asks {
+            let unit = &mut self.units[number as usize];
+            is_kept |= unit.take(batch, row, meter, &mut outcome);
+            told(unit);
+            self.wait(number);
+            outcome.clone()?;
+        }
+        Ok(is_kept)
+    }
+
+    /// Does as the policies say where units take more bytes than they may.
+    pub fn check_bytes(&mut self) -> Result<(), LimitReached> {
+        self.units.iter_mut().try_for_each(EventUnit::check_bytes)
+    }
+
+    /// Bytes of state of all.
+    pub fn bytes(&self) -> usize {
+        self.units.iter().map(|unit| unit.usage().bytes).sum()
+    }
+
+    /// The most instances that were alive at once in each, added up: that bounds what was alive in all.
+    pub fn peak(&self) -> usize {
+        self.units.iter().map(|unit| unit.usage().peak).sum()
+    }
+
+    #[inline]
+    fn wait(&mut self, number: u32) {
+        let unit = &mut self.units[number as usize];
+        let bound = unit.detector.as_ref().and_then(Detector::next_bound);
+        if bound != unit.waits_for {
+            unit.waits_for = bound;
+            self.bounds.extend(bound.map(|bound| Reverse((bound, number))));
+        }
+    }
+}
+
+impl EventUnit {
+    fn new(spec: &EventUnitSpec, symbols: &SharedSymbols, allowed: Allowed) -> Result<Self, InvalidPlan> {
+        let (limits, size) = (spec.limits, spec.patterns.len() as u64);
+        let all = |bound: Option<u64>| bound.map_or(u64::MAX, |bound| bound.saturating_mul(size));
+        let bounds = Bounds { partial_matches: all(limits.partial_matches), bytes: all(limits.state_bytes) };
+        let options = Options { deletions: allowed.deletions, bounds };
+        let allowance = all(limits.work).min(allowed.work.unwrap_or(u64::MAX));
+        let detector = Detector::new(&spec.plan, symbols, spec.width, Setup { options, may_change: false, allowance });
+        let detector = detector.map_err(|error| InvalidPlan { pattern: spec.name(), reason: error.to_string() })?;
+        let members = spec.patterns.iter().zip(&spec.plan.patterns).map(|(pattern, plan)| Member {
+            number: PatternId(pattern.number),
+            is_counted: plan.report == Report::Exists,
+            branches: pattern.branches.iter().map(|branch| Names::of(branch, symbols)).collect(),
+        });
+        Ok(Self {
+            members: members.collect(),
+            detector: Some(detector),
+            limits,
+            allowance,
+            found: Occurrences::default(),
+            limited: 0,
+            limit: None,
+            shed: false,
+            waits_for: None,
+        })
+    }
+
+    /// Its patterns.
+    pub fn members(&self) -> impl Iterator<Item = PatternId> {
+        self.members.iter().map(|member| member.number)
+    }
+
+    /// Whether a limit stopped it.
+    pub fn is_paused(&self) -> bool {
+        self.detector.is_none()
+    }
+
+    /// Whether it has something to hand over.
+    pub fn has_found(&self) -> bool {
+        !self.found.is_empty()
+    }
+
+    /// What it holds and held.
+    pub fn usage(&self) -> Usage {
+        self.detector.as_ref().map_or_else(Usage::default, Detector::usage)
+    }
+
+    /// By vertex of its plan, how many instances are stored, and were at most.
+    pub fn instances(&self) -> Vec<(usize, usize)> {
+        self.detector.as_ref().map_or_else(Vec::new, |detector| detector.instances().collect())
+    }
+
+    /// Hands over what was found; returns how many matches that are.
+    pub fn hand_over(&mut self, queries: &mut [Query], out: &mut MatchBatch) -> u64 {
+        let mut matches = 0;
+        for place in 0..self.found.len() {
+            let found = self.found.get(place);
+            let member = &self.members[found.pattern as usize];
+            let query = &mut queries[member.number.place()];
+            query.reports.count(found.kind);
+            matches += u64::from(found.kind == Kind::Match);
+            let is_counted = member.is_counted && found.kind != Kind::Timeout;
+            let counted = is_counted.then(|| Counted { count: found.count, completed_by: found.completed_by() });
+            let events = member.branches[found.branch as usize].named(&found);
+            let head = (member.number, found.kind, query.shed || self.shed);
+            out.push_occurrence(head, (found.detected_at, found.first_ts, found.last_ts), events.into_iter(), counted);
+        }
+        self.found.clear();
+        matches
+    }
+
+    fn advance(&mut self, now: Time, meter: &mut Meter<'_>) {
+        if let Some(detector) = &mut self.detector {
+            detector.advance(now, &mut self.found, meter);
+        }
+    }
+
+    fn take(&mut self, batch: &EdgeBatch, row: usize, meter: &mut Meter<'_>, outcome: &mut Result<(), LimitReached>) -> bool {
+        let Some(detector) = &mut self.detector else { return false };
+        let taken = detector.push_row(batch, row, &mut self.found, meter);
+        let is_limited = detector.take_limited();
+        match taken.refusal {
+            Some(Refusal::Allowance) => {
+                *outcome = self.at_limit(format!("{} steps of work a record", self.allowance));
+            }
+            Some(Refusal::Ended(_)) => self.shed = true,
+            None if is_limited => {
+                let Bounds { partial_matches, bytes } = Bounds::of(&self.limits);
+                *outcome = self.at_limit(Bounds { partial_matches, bytes }.to_string());
+            }
+            None => {}
+        }
+        taken.is_kept
+    }
+
+    fn check_bytes(&mut self) -> Result<(), LimitReached> {
+        let size = self.members.len() as u64;
+        match self.limits.state_bytes {
+            Some(bound) if !self.is_paused() && self.usage().bytes as u64 >= bound.saturating_mul(size) => {
+                self.at_limit(format!("{bound} bytes of state"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn at_limit(&mut self, limit: String) -> Result<(), LimitReached> {
+        self.limited += 1;
+        self.shed |= self.limits.policy != LimitPolicy::Fail;
+        self.limit = Some(limit.clone());
+        match self.limits.policy {
+            LimitPolicy::Fail => Err(LimitReached { pattern: self.members[0].number, limit }),
+            LimitPolicy::Pause => {
+                self.detector = None;
+                Ok(())
+            }
+            LimitPolicy::Shed => Ok(()),
+        }
+    }
+}
+
+impl Names {
+    fn of(spec: &BranchSpec, symbols: &SharedSymbols) -> Self {
+        let by_type = spec.by_type.iter().map(|(slot, kind, name)| (*slot, symbols.lock().intern(kind), *name));
+        Self { by_slot: spec.events.clone(), by_type: by_type.collect() }
+    }
+
+    /// The events of an occurrence under their names, in the order of those.
+    fn named<'a>(&self, found: &Occurrence<'a>) -> SmallVec<[(u8, IdRef<'a>); 8]> {
+        let mut events = SmallVec::new();
+        let mut ids = found.ids();
+        let mut place = 0;
+        for (slot, &length) in (0..).zip(found.lengths) {
+            let kind = found.types.get(place).copied();
+            let other = self.by_type.iter().find(|&&(of, own, _)| of == slot && Some(own) == kind);
+            let name = other.map_or(self.by_slot[usize::from(slot)], |&(.., name)| name);
+            place += length as usize;
+            events.extend(ids.by_ref().take(length as usize).map(|id| (name, id)));
+        }
+        events.sort_by_key(|&(name, _)| name);
+        events
+    }
+}
+
+/// The types that a plan asks for, each once; none stands for any.
+fn asked_types(plan: &PlanSpec) -> Vec<Option<&str>> {
+    let of = |types: &'_ [String]| types.is_empty();
+    let slots = plan.vertices.iter().flat_map(|vertex| vertex.slots.iter().map(|slot| slot.types.as_slice()));
+    let absences = plan.vertices.iter().flat_map(|vertex| vertex.absences.iter().map(|absence| absence.types.as_slice()));
+    let all: Vec<&[String]> = slots.chain(absences).collect();
+    if all.iter().any(|types| of(types)) {
+        return vec![None];
+    }
+    let mut types: Vec<Option<&str>> = all.into_iter().flatten().map(|kind| Some(kind.as_str())).collect();
+    types.sort_unstable();
+    types.dedup();
+    types
+}

@@ -1,0 +1,74 @@
+"""From event patterns to plans: those of one stream are a unit, which one plan of common sub-patterns matches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.plans import EventPlan, EventUnit
+from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.suggestion import show
+from graphtide_core.time import TimeUnit
+
+from graphtide_query.families.events.builders import BUILDERS, aggregate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.ids import StreamName
+
+    from graphtide_query.families.wish import Wish
+
+AGGREGATION: Final = "aggregation"
+"""Name of the engine of event patterns; the variants of its plans are the builders."""
+
+VARIANTS: Final = tuple(BUILDERS)
+"""Names of the builders."""
+
+_BUILT_BY_DEFAULT: Final = "casem+dce"
+
+
+def plan_events(
+    patterns: Sequence[EventPattern],
+    wish: Wish,
+    *,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+    statistics: StatisticsSnapshot | None = None,
+) -> tuple[EventPlan, ...]:
+    """Plan event patterns, those of a stream together.
+
+    Args:
+        patterns: of any streams.
+        wish: the builder that is wished, if one is.
+        unit: what a tick of the stream's time is.
+        statistics: what is known of the stream.
+
+    Returns:
+        The plans, in the order of the patterns.
+
+    Raises:
+        InvalidPatternError: a pattern has too many branches, or asks for what no engine does.
+        InvalidQueryError: there is no such builder.
+    """
+    builder = wish.variant_among(AGGREGATION, VARIANTS) or _BUILT_BY_DEFAULT
+    for pattern in patterns:
+        _refuse_what_nothing_does(pattern)
+    streams: dict[StreamName, list[EventPattern]] = {}
+    for pattern in patterns:
+        streams.setdefault(pattern.stream, []).append(pattern)
+    known = statistics or StatisticsSnapshot()
+    plans: dict[int, EventPlan] = {}
+    for members in streams.values():
+        own = EventUnit(tuple(members), aggregate(members, builder, unit=unit, statistics=known))
+        plans.update((id(pattern), EventPlan(own, place)) for place, pattern in enumerate(members))
+    return tuple(plans[id(pattern)] for pattern in patterns)
+
+
+def _refuse_what_nothing_does(pattern: EventPattern) -> None:
+    clauses = {"DISTINCT": pattern.is_distinct, "ONE PER": pattern.one_per is not None, "RETURN": pattern.returns is not None}
+    for clause, is_asked in clauses.items():
+        if is_asked:
+            message = f"{show(pattern.name)} says {clause}, which can be checked and printed, but nothing does it yet"
+            place = next((event.location for event in pattern.events), None)
+            raise InvalidPatternError(message, place, hint="match without it, and do it to the matches")
