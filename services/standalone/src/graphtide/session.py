@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeGuard
 
 from graphtide_core.any_pattern import AnyPattern
 from graphtide_core.edge import Edge
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import parse
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from graphtide.readers import Reader, Settled, Unfit
 
-Patterns = str | AnyPattern | list[SubgraphPattern] | list[AnyPattern] | tuple[AnyPattern, ...]
+Patterns = str | AnyPattern | list[SubgraphPattern] | list[EventPattern] | list[AnyPattern] | tuple[AnyPattern, ...]
 """One pattern or several, as text or parsed."""
 
 Records = object
