@@ -80,6 +80,16 @@ def test_validate_names_the_patterns_and_prints_them(files: tuple[Path, Path]) -
     assert graphtide.parse(run("validate", files[0], "--print").output) == graphtide.parse(PATTERN)
 
 
+@pytest.mark.parametrize("kind", ["deposits", "logins"])
+def test_generate_writes_streams_of_events_and_validate_says_what_their_patterns_are_of(kind: str, tmp_path: Path) -> None:
+    stream, truth, pattern = (tmp_path / name for name in ("s.csv", "truth.json", "p.gtp"))
+    ended = run("generate", kind, "-o", stream, "--ground-truth", truth, "--pattern", pattern, "--records", "300")
+    records = stream.read_text().count("\n") - 1
+    assert ended.output == f"{stream}: {records} records, 5 planted, 10 near misses\n"
+    (name,) = {instance["pattern"] for instance in json.loads(truth.read_text())["planted"]}
+    assert run("validate", pattern).output == f"{pattern}: 1 valid pattern: {name} (event pattern)\n"
+
+
 @pytest.mark.parametrize("kind", ["network", "payments", "social", "traffic"])
 def test_generate_writes_what_match_finds(kind: str, tmp_path: Path) -> None:
     stream, truth, pattern, out = (tmp_path / name for name in ("s.parquet", "truth.json", "p.gtp", "out.jsonl"))

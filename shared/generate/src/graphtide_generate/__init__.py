@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_generate import calls, citations, network, payments, retweets, roads, social, traffic
+from graphtide_generate import calls, citations, deposits, logins, network, payments, retweets, roads, social, traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from graphtide_generate.event_stream import GeneratedEvents
     from graphtide_generate.stream import GeneratedStream, Recipe
 
 GENERATORS: Final[Mapping[str, Callable[[Recipe], GeneratedStream]]] = {
@@ -17,7 +18,13 @@ GENERATORS: Final[Mapping[str, Callable[[Recipe], GeneratedStream]]] = {
     "social": lambda recipe: social.generate(social.SocialOptions(recipe)),
     "traffic": lambda recipe: traffic.generate(traffic.TrafficOptions(recipe)),
 }
-"""Every kind of stream with planted instances by name, with its own options at their defaults."""
+"""Every kind of stream of edges with planted instances by name, with its own options at their defaults."""
+
+EVENTS: Final[Mapping[str, Callable[[Recipe], GeneratedEvents]]] = {
+    "deposits": lambda recipe: deposits.generate(deposits.DepositOptions(recipe)),
+    "logins": lambda recipe: logins.generate(logins.LoginOptions(recipe)),
+}
+"""Every kind of stream of events with planted instances, likewise."""
 
 NATURAL: Final[Mapping[str, Callable[[Recipe], GeneratedStream]]] = {
     "calls": lambda recipe: calls.generate(calls.CallOptions(recipe)),

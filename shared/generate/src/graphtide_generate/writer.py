@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -17,28 +18,97 @@ import msgspec
 from graphtide_core.edge import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import IO
 
     import pyarrow as pa
     from graphtide_core.edge import Edge, Value
+    from graphtide_core.event import Event
 
+    from graphtide_generate.event_stream import GeneratedEvents
     from graphtide_generate.stream import GeneratedStream
 
     _File = IO[bytes] | gzip.GzipFile
+    _Fields = tuple[int | str | None, ...]
+    _Row = tuple[_Fields, Mapping[str, Value]]
 
-_COLUMNS = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
+_OF_EDGES = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
+_OF_EVENTS = ("ts", "type", "id", "op")
 _CHUNK = 8_192
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Records by column.
+
+    Attributes:
+        columns: names of the fields; `op`, the last one, only where something is deleted.
+        names: of the attributes, in order.
+        rows: fields and attributes of each record.
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    rows: list[_Row]
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], records: Sequence[Edge] | Sequence[Event], rows: Iterable[_Fields]) -> _Table:
+        """Return the table of records whose fields, but for `op`, are `rows`."""
+        names = sorted(set[str]().union(*(record.attributes for record in records)))
+        operations = [None if record.operation is Operation.INSERT else record.operation.value for record in records]
+        if any(operations):
+            rows = ((*row, operation) for row, operation in zip(rows, operations, strict=True))
+        else:
+            columns = columns[:-1]
+        attributes = (record.attributes for record in records)
+        return cls(columns, tuple(names), list(zip(rows, attributes, strict=True)))
+
+
 def write_stream(path: Path, edges: Sequence[Edge]) -> None:
-    """Write the records in their order.
+    """Write the edges in their order.
 
     Raises:
         ValueError: no format has this suffix.
         OSError: the file cannot be written.
     """
+    fields = ((one.ts, one.source, one.target, one.label, one.source_label, one.target_label, one.id) for one in edges)
+    _write(path, _Table.of(_OF_EDGES, edges, fields))
+
+
+def write_events(path: Path, events: Sequence[Event]) -> None:
+    """Write the events in their order.
+
+    Raises:
+        ValueError: no format has this suffix.
+        OSError: the file cannot be written.
+    """
+    _write(path, _Table.of(_OF_EVENTS, events, ((one.ts, one.type, one.id) for one in events)))
+
+
+def write_ground_truth(path: Path, stream: GeneratedStream | GeneratedEvents) -> None:
+    """Write the planted instances and the decoys as one JSON object.
+
+    `{"planted": [{"pattern", "edges", "vertices"}], "decoys": [{"pattern", "flaw", "edges"}]}`; edges and vertices by name. Of
+    events `events` by name, in place of both; a list of them under the name of an iteration.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    truth = {"planted": stream.planted, "decoys": stream.decoys}
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(truth), indent=2) + b"\n")
+
+
+def write_patterns(path: Path, stream: GeneratedStream | GeneratedEvents) -> None:
+    """Write the pattern text.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    path.write_text(stream.patterns, encoding="utf-8")
+
+
+def _write(path: Path, table: _Table) -> None:
     suffix = path.suffix
     if suffix == ".gz":
         suffix = path.with_suffix("").suffix
@@ -49,28 +119,7 @@ def write_stream(path: Path, edges: Sequence[Edge]) -> None:
         message = f"cannot tell the format of {path.name!r}: use {', '.join(_WRITERS)}; the text formats also with .gz"
         raise ValueError(message)
     with _opened(path) as file:
-        writer(file, edges)
-
-
-def write_ground_truth(path: Path, stream: GeneratedStream) -> None:
-    """Write the planted instances and the decoys as one JSON object.
-
-    `{"planted": [{"pattern", "edges", "vertices"}], "decoys": [{"pattern", "flaw", "edges"}]}`; edges and vertices by name.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    truth = {"planted": stream.planted, "decoys": stream.decoys}
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(truth), indent=2) + b"\n")
-
-
-def write_patterns(path: Path, stream: GeneratedStream) -> None:
-    """Write the pattern text.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    path.write_text(stream.patterns, encoding="utf-8")
+        writer(file, table)
 
 
 @contextmanager
@@ -84,40 +133,38 @@ def _opened(path: Path) -> Iterator[_File]:
             yield packed
 
 
-def _write_csv(file: _File, edges: Sequence[Edge]) -> None:
-    columns, names = _columns(edges), _attribute_names(edges)
+def _write_csv(file: _File, table: _Table) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*columns, *names])
-    for edge in edges:
-        own = [_csv_value(edge.attributes.get(name)) for name in names]
-        writer.writerow([*_fields(edge)[: len(columns)], *own])
+    writer.writerow([*table.columns, *table.names])
+    for fields, attributes in table.rows:
+        writer.writerow([*fields, *(_csv_value(attributes.get(name)) for name in table.names)])
     text.flush()
     text.detach()
 
 
-def _write_json_lines(file: _File, edges: Sequence[Edge]) -> None:
+def _write_json_lines(file: _File, table: _Table) -> None:
     encoder = msgspec.json.Encoder()
-    remaining = iter(edges)
+    remaining = iter(table.rows)
     while chunk := list(islice(remaining, _CHUNK)):
-        file.write(encoder.encode_lines([_record(edge) for edge in chunk]))
+        file.write(encoder.encode_lines([_record(table.columns, *row) for row in chunk]))
 
 
-def _write_parquet(file: _File, edges: Sequence[Edge]) -> None:
+def _write_parquet(file: _File, table: _Table) -> None:
     from pyarrow import parquet  # noqa: PLC0415 - texts do without
 
-    parquet.write_table(_table(edges), file)
+    parquet.write_table(_arrow(table), file)
 
 
-def _write_arrow(file: _File, edges: Sequence[Edge]) -> None:
+def _write_arrow(file: _File, table: _Table) -> None:
     import pyarrow as pa  # noqa: PLC0415 - as above
 
-    table = _table(edges)
-    with pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table, max_chunksize=_CHUNK)
+    arrow = _arrow(table)
+    with pa.ipc.new_file(file, arrow.schema) as writer:
+        writer.write_table(arrow, max_chunksize=_CHUNK)
 
 
-_WRITERS: dict[str, Callable[[_File, Sequence[Edge]], None]] = {
+_WRITERS: dict[str, Callable[[_File, _Table], None]] = {
     ".csv": _write_csv,
     ".jsonl": _write_json_lines,
     ".ndjson": _write_json_lines,
@@ -126,33 +173,19 @@ _WRITERS: dict[str, Callable[[_File, Sequence[Edge]], None]] = {
 }
 
 
-def _table(edges: Sequence[Edge]) -> pa.Table:
+def _arrow(table: _Table) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - as above
 
-    columns = dict(zip(_COLUMNS, zip(*map(_fields, edges), strict=True), strict=True)) if edges else dict.fromkeys(_COLUMNS, ())
-    types = dict.fromkeys(_COLUMNS, pa.string()) | {"ts": pa.int64()}
-    arrays = {name: pa.array(columns[name], types[name]) for name in _columns(edges)}
-    arrays |= {name: pa.array([edge.attributes.get(name) for edge in edges]) for name in _attribute_names(edges)}
+    types = dict.fromkeys(table.columns, pa.string()) | {"ts": pa.int64()}
+    fields = zip(*(fields for fields, _ in table.rows), strict=True) if table.rows else [()] * len(table.columns)
+    arrays = {name: pa.array(values, types[name]) for name, values in zip(table.columns, fields, strict=True)}
+    arrays |= {name: pa.array([attributes.get(name) for _, attributes in table.rows]) for name in table.names}
     return pa.table(arrays)
 
 
-def _columns(edges: Sequence[Edge]) -> tuple[str, ...]:
-    """Return the columns of the stream: `op`, the last one, only where something is deleted."""
-    return _COLUMNS if any(edge.operation is Operation.DELETE for edge in edges) else _COLUMNS[:-1]
-
-
-def _attribute_names(edges: Sequence[Edge]) -> list[str]:
-    return sorted(set().union(*(edge.attributes for edge in edges)))
-
-
-def _fields(edge: Edge) -> tuple[int | str | None, ...]:
-    operation = None if edge.operation is Operation.INSERT else edge.operation.value
-    return (edge.ts, edge.source, edge.target, edge.label, edge.source_label, edge.target_label, edge.id, operation)
-
-
-def _record(edge: Edge) -> dict[str, Value]:
-    named = zip(_COLUMNS, _fields(edge), strict=True)
-    return {**edge.attributes, **{name: value for name, value in named if value is not None}}
+def _record(columns: tuple[str, ...], fields: _Fields, attributes: Mapping[str, Value]) -> dict[str, Value]:
+    named = zip(columns, fields, strict=True)
+    return {**attributes, **{name: value for name, value in named if value is not None}}
 
 
 def _csv_value(value: Value) -> Value:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from graphtide_core.errors import FatalError
-from graphtide_generate import GENERATORS, NATURAL
+from graphtide_generate import EVENTS, GENERATORS, NATURAL
+from graphtide_generate.event_stream import GeneratedEvents
 from graphtide_generate.stream import Recipe
-from graphtide_generate.writer import write_ground_truth, write_patterns, write_stream
+from graphtide_generate.writer import write_events, write_ground_truth, write_patterns, write_stream
 
 from graphtide.cli.arguments import MOST_AT_ONCE, choice, refuse_shared_files
 from graphtide.cli.output import refuse_unwritable
 
-_KINDS = {**GENERATORS, **NATURAL}
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphtide_generate.stream import GeneratedStream
+
+_KINDS: dict[str, Callable[[Recipe], GeneratedStream | GeneratedEvents]] = {**GENERATORS, **EVENTS, **NATURAL}
 
 
 def generate(
@@ -34,7 +40,8 @@ def generate(
 ) -> None:
     """Write a seeded stream with planted instances of a pattern, near misses, and what was planted.
 
-    Nothing is planted in calls, citations, retweets and roads: their patterns find what the nature of the stream brings.
+    Streams of deposits and logins are of events, the others of edges. Nothing is planted in calls, citations, retweets and
+    roads: their patterns find what the nature of the stream brings.
     """
     refuse_shared_files({}, {"--output": output, "--ground-truth": ground_truth, "--pattern": pattern})
     refuse_unwritable([output, ground_truth, pattern])
@@ -47,7 +54,12 @@ def generate(
         plants = usual.planted if planted is None else planted
         flawed = usual.decoys if decoys is None else decoys
         stream = make(replace(usual, planted=plants, decoys=flawed, swap_labels=swap_labels))
-        write_stream(output, stream.edges)
+        if isinstance(stream, GeneratedEvents):
+            count = len(stream.events)
+            write_events(output, stream.events)
+        else:
+            count = len(stream.edges)
+            write_stream(output, stream.edges)
         if ground_truth is not None:
             write_ground_truth(ground_truth, stream)
         if pattern is not None:
@@ -57,4 +69,4 @@ def generate(
     except OSError as error:
         message = f"{error.filename} cannot be written: {error.strerror}"
         raise FatalError(message) from error
-    typer.echo(f"{output}: {len(stream.edges):,} records, {len(stream.planted)} planted, {len(stream.decoys)} near misses")
+    typer.echo(f"{output}: {count:,} records, {len(stream.planted)} planted, {len(stream.decoys)} near misses")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.event_pattern import EventPattern
 from graphtide_query import print_pattern
 
 from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_patterns, time_unit, with_source
@@ -58,8 +59,13 @@ def validate(
     if show:
         typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
         return
-    names = ", ".join(pattern.name for pattern in patterns)
+    names = ", ".join(map(_with_family, patterns))
     typer.echo(f"{pattern_file}: {len(patterns)} valid pattern{'s' if len(patterns) != 1 else ''}: {names}")
+
+
+def _with_family(pattern: AnyPattern) -> str:
+    """Return the name of a pattern, and that it is one of events if it is."""
+    return f"{pattern.name} (event pattern)" if isinstance(pattern, EventPattern) else pattern.name
 
 
 def _check(
