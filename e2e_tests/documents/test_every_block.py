@@ -83,6 +83,9 @@ LEFT_OUT: Final = {
 }
 """Blocks that are not run here, by their page and beginning, and why; they are checked without being run."""
 
+PRINTED: Final = ("text", "mermaid")
+"""Blocks that are the output of the block before them."""
+
 SETTINGS: Final[Mapping[str, type[BaseSettings]]] = {
     "GRAPHTIDE_ADMIN_API_": AdminApiSettings,
     "GRAPHTIDE_INGESTION_": IngestionSettings,
@@ -135,8 +138,8 @@ class Story:
             pytest.skip(f"all ran but what needs {self._lacks}")
 
     def tell(self, block: Block, below: Block | None) -> None:
-        """Run a block; below stands what it prints, if it is a `text`."""
-        output = below if below is not None and below.language == "text" else None
+        """Run a block; below stands what it prints, if it is one of `PRINTED`."""
+        output = below if below is not None and below.language in PRINTED else None
         match block.language:
             case "sh":
                 came = self._run(block)
@@ -162,7 +165,7 @@ class Story:
             case "synopsis":
                 assert_whole_synopsis(block)
             case _:
-                assert block.language in {"text", "diagram"}, block.place
+                assert block.language in {*PRINTED, "diagram"}, block.place
 
     def _run(self, block: Block) -> str:
         text = block.text.replace("dev up", f"dev up --port {self.port}").replace(":8080", f":{self.port}")
@@ -464,7 +467,7 @@ def tell(
     story = Story(reader, demo[1], server, programs(reader, *program))
     blocks = blocks_of(page)
     for above, block, below in zip([None, *blocks], blocks, [*blocks[1:], None], strict=False):
-        if block.language == "text":
+        if block.language in PRINTED:
             is_output = above is not None and above.language in {"sh", "python"} and not is_left_out(above)
             assert is_output, f"{block.place} is nobody's output"
         if not is_left_out(block):

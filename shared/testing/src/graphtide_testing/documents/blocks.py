@@ -18,6 +18,7 @@ LANGUAGES: Final = {
     "console": "commands behind `$ `, each with what it prints on either stream below it",
     "python": "statements; they print the `text` block that follows, or nothing",
     "text": "what the `sh` or `python` block before it prints",
+    "mermaid": "the same, where it is a drawing",
     "graphtide": "a pattern; it is valid, and is the file `NAME.gtp`, NAME its own",
     "csv": "edges, the file of this name",
     "json": "a match record",
