@@ -10,6 +10,7 @@ from graphtide_core.arrangement import positive_events
 from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import OnePer
+from graphtide_core.pattern import Report
 from graphtide_core.predicate import (
     Aggregate,
     Aggregation,
@@ -70,7 +71,11 @@ def patterns(draw: DrawFn) -> EventPattern:
     if draw(st.booleans()):
         more = (Not(Compare(draw(st.sampled_from(Comparison)), draw(value), Literal(draw(st.integers(-9, 9))))),)
     everything = draw(st.booleans())
-    is_keyed = draw(st.booleans()) and (plain.partition == ("k",) or plain.report.value == "all") and not event.repeat
+    keys: tuple[Expression, ...] = ()
+    if plain.report is Report.ALL:
+        keys = tuple(draw(st.lists(value, max_size=2)))
+    elif plain.partition == ("k",) and event.repeat is None and draw(st.booleans()):
+        keys = (Attribute(event.name, "k"),)
     return replace(
         plain,
         name=PatternName(draw(NAMES)),
@@ -78,7 +83,7 @@ def patterns(draw: DrawFn) -> EventPattern:
         within=draw(DURATIONS),
         stream=StreamName(draw(NAMES)),
         predicates=(*(renamed(predicate, names) for predicate in plain.predicates), *more),
-        one_per=OnePer((Attribute(event.name, "k"),), draw(DURATIONS)) if is_keyed else None,
+        one_per=OnePer(keys, draw(DURATIONS)) if keys else None,
         returns=Returns(tuple(fields), everything=everything) if fields or everything else None,
     )
 

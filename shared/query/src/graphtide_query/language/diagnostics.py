@@ -11,6 +11,7 @@ from graphtide_core.errors import InvalidPatternError, Location
 from graphtide_core.suggestion import did_you_mean, show
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
+from graphtide_query.language.event_hints import event_hint
 from graphtide_query.language.spelling import KEYWORDS, write_name
 
 if TYPE_CHECKING:
@@ -139,7 +140,10 @@ def explain(error: UnexpectedInput, accepted: Collection[str], last: Token | Non
         return InvalidPatternError(message, location, hint=hint)
     kind = error.token.type if isinstance(error, UnexpectedToken) else ""
     hint = (
-        _hint_by_text(text, start) or _hint_by_kind(kind, found, accepted, last) or _hint_by_sign(found, start, accepted, last)
+        _hint_by_text(text, start)
+        or _hint_by_kind(kind, found, accepted, last)
+        or event_hint(kind, found, accepted, last)
+        or _hint_by_sign(found, start, accepted, last)
     )
     message = f"unexpected {show(found)}"
     return InvalidPatternError(message, location, expected=_expected(accepted), hint=hint)
@@ -190,7 +194,8 @@ def _hint_by_text(text: str, start: int) -> str:
         return "a comment that starts with /* is not closed"
     if text[start - 1 : start + 1] == "==":
         return _INSTEAD["=="]
-    return _INSTEAD.get(text[start : start + 2], "")
+    pair = text[start : start + 2]
+    return _INSTEAD.get(pair, "") if len(pair) > 1 else ""
 
 
 def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token | None) -> str:
@@ -227,6 +232,8 @@ def _hint_by_sign(found: str, start: int, accepted: Collection[str], last: Token
         return "an edge has one direction: -[e]-> or <-[e]-"
     if found in {"*", "?"} and _is_behind_an_event(accepted):
         return "an iteration has at least one event: a:A+, a:A{2,5}; where there may be none, write a pattern without it"
+    if found == "=" and set(accepted) == {"COLON"}:
+        return "an attribute equals a constant, {x: 1}; other conditions stand in WHERE"
     if "FORWARD" in accepted and found[0] in "-<=":
         return "an edge is drawn -->, <--, -[e]-> or <-[e]-"
     if found == "." and {"COMMA", "WITHIN"} <= set(accepted) and "DOT" not in accepted:
