@@ -107,8 +107,8 @@ def test_what_must_not_come_within_an_and_is_bounded_by_its_events() -> None:
     )
 
 
-@pytest.mark.parametrize(("repeat", "selection"), [(Repeat(1), Selection.NEXT), (None, Selection.ANY)])
-def test_only_lists_have_a_selection(repeat: Repeat | None, selection: Selection) -> None:
-    (branch,) = branches(pattern(Seq((A, QueryEvent("b", "B", repeat))), selection=Selection.NEXT))
-    assert branch.sub_pattern.selection is selection
-    assert branch.sub_pattern.slots[1] == Slot(("B",), repeat)
+def test_only_branches_with_lists_have_a_selection() -> None:
+    choice = Any((QueryEvent("b", "B", Repeat(1)), C))
+    listed, single = branches(pattern(Seq((A, choice)), selection=Selection.NEXT))
+    assert (listed.sub_pattern.slots[1], listed.sub_pattern.selection) == (Slot(("B",), Repeat(1)), Selection.NEXT)
+    assert (single.sub_pattern.slots[1], single.sub_pattern.selection) == (Slot(("C",)), Selection.ANY)

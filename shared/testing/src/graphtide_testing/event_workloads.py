@@ -35,13 +35,15 @@ def _pattern(random: Random, number: int) -> EventPattern:
     named = iter(range(100))
     root = _group(random, named, depth=random.choice((0, 0, 1)), may_lack=True)
     names = [event.name for event in events(root)]
+    selections = (Selection.ANY, Selection.ANY, Selection.NEXT)
+    repeats = any(event.repeat is not None for event in events(root))
     return EventPattern(
         PatternName(f"p{number}"),
         root,
         Duration(random.choice((3, 5, LONGEST))),
         StreamName("s"),
         tuple(_predicates(random, root, names)),
-        selection=random.choice((Selection.ANY, Selection.ANY, Selection.NEXT)),
+        selection=random.choice(selections) if repeats else Selection.ANY,
         partition=random.choice(((), (), ("who",))),
     )
 
