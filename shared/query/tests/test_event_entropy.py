@@ -136,6 +136,18 @@ def test_a_pattern_is_linked_with_the_most_similar_and_of_equals_the_first() -> 
     assert max(own) <= 9 + 4
 
 
+def test_of_very_many_equals_the_next_are_taken_so_that_nobody_has_all_links() -> None:
+    alike = correlation_graph([frozenset("abc")] * 1_000)
+    assert alike[5] == {(5 + step) % 1_000 for step in range(-9, 10)} - {5}
+    assert {len(links) for links in alike} == {18}
+    types = [frozenset(("a", "b", f"own{number}", f"twin{number // 2}")) for number in range(1_000)]
+    in_pairs = correlation_graph(types)
+    assert all(number ^ 1 in links for number, links in enumerate(in_pairs))
+    assert max(map(len, in_pairs)) <= 20
+    few = correlation_graph([frozenset("abc")] * 64)
+    assert len(few[0]) == 63
+
+
 def test_similarity_must_be_greater_than_a_tenth_of_the_types() -> None:
     ten, eleven = frozenset("abcdefghij"), frozenset("abcdefghijk")
     other = frozenset("a1234567890")

@@ -4,11 +4,16 @@ Similarity of i to j is |E_i & E_j| / |E_i|, where E are the sets of event types
 of the matrix sub-patterns x types with its transpose; both are sparse, and rows of the product are made one at a time from the
 lists of who asks for a type. Rows do not depend on each other, so that groups of them can be made apart and merged.
 
+Thousands of patterns may differ in their constants alone, or all ask for the same few types. Then nearly all are equally
+similar, and whoever came first would be linked with each of them: n^2 / 2 pairs are looked at while such a node's cluster
+grows. So of very many equals the next ones after a node are taken, and of very many that ask for a type the next are counted.
+
 Reference: paper 002, Definition 4 and section 5.2; the published code's figures for the most links and the least similarity.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from heapq import nlargest
 from itertools import chain
@@ -26,14 +31,21 @@ MOST_SIMILAR: Final = 10
 LEAST_SIMILARITY: Final = 0.1
 """Only greater similarity makes a link."""
 
+MOST_EQUAL: Final = 64
+"""Of up to so many that are equally similar the first are taken; of more those that come next, so that nobody has all links."""
+
+MOST_ASKING: Final = 256
+"""So many of those that ask for a type are counted, from the node on; the published workloads have fewer."""
+
 GROUP: Final = 1024
 """Nodes whose links are found at a time."""
 
 
 def correlation_graph(types: Sequence[frozenset[str]], group: int = GROUP) -> Graph:
-    """Return the correlation graph of sub-patterns with these event types. Of equally similar ones the first are taken.
+    """Return the correlation graph of sub-patterns with these event types.
 
-    Complexity: O(pairs of sub-patterns with a common type, counted once for each such type).
+    Complexity: O(pairs of sub-patterns with a common type, counted once for each such type), and no more than `MOST_ASKING` of
+    them for each type of a sub-pattern.
     """
     asking: dict[str, list[int]] = {}
     for node, own in enumerate(types):
@@ -46,17 +58,31 @@ def correlation_graph(types: Sequence[frozenset[str]], group: int = GROUP) -> Gr
 def most_similar(
     nodes: Iterable[int], types: Sequence[frozenset[str]], asking: Mapping[str, Sequence[int]]
 ) -> dict[int, list[int]]:
-    """Return for each node of a group those that it links to; `asking` tells who asks for a type."""
+    """Return for each node of a group those that it links to; `asking` tells who asks for a type, ascending."""
     count = len(types)
     found = {}
     for node in nodes:
         own = types[node]
         least = LEAST_SIMILARITY * len(own)
-        common = Counter(chain.from_iterable([asking[each] for each in own]))
+        common = Counter(chain.from_iterable([_next(asking[each], node) for each in own]))
         # One number for each: the more types in common the greater, and of equals the earlier node.
         ranked = nlargest(MOST_SIMILAR, [shared * count - other for other, shared in common.items() if shared > least])
-        found[node] = [other for other in (-rank % count for rank in ranked) if other != node]
+        first = 0
+        if len(ranked) == MOST_SIMILAR and list(common.values()).count(-(-ranked[-1] // count)) > MOST_EQUAL:
+            first = node
+            later = ((other - first) % count for other in common)
+            pairs = zip(common.values(), later, strict=True)
+            ranked = nlargest(MOST_SIMILAR, [shared * count - other for shared, other in pairs if shared > least])
+        found[node] = [other for other in ((first - rank) % count for rank in ranked) if other != node]
     return found
+
+
+def _next(asking: Sequence[int], node: int) -> Sequence[int]:
+    """Return who asks for a type: of very many those from a node on, and then from the first on."""
+    if len(asking) <= MOST_ASKING:
+        return asking
+    place = bisect_left(asking, node)
+    return [*asking[place : place + MOST_ASKING], *asking[: max(0, place + MOST_ASKING - len(asking))]]
 
 
 def merged(groups: Iterable[Mapping[int, Iterable[int]]], nodes: int) -> Graph:
