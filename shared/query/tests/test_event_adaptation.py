@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 from graphtide_core.event_pattern import Absent, All, EventPattern, QueryEvent, Repeat, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import AggregationPlan, Parent
-from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, Or
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_query.explain import explain_events, to_dot, to_json, to_mermaid, to_text
@@ -58,6 +59,25 @@ def test_a_new_pattern_may_be_a_vertex_that_is_there() -> None:
     grown = with_pattern(plan, seq("r", "AB"), UNIT, NOTHING_KNOWN)
     assert grown.vertices == plan.vertices
     assert grown.branches[2][0].vertex == 0
+
+
+def less(name: str, value: int) -> Expression:
+    return Compare(Comparison.LESS, Attribute(name, "x"), Literal(value))
+
+
+def test_a_new_pattern_goes_below_conditions_that_were_joined_by_or() -> None:
+    asked = [
+        replace(seq(name, types), predicates=(less("a0", value),)) for name, types, value in (("p", "ABC", 1), ("q", "ABD", 2))
+    ]
+    plan = aggregate(asked, "casem")
+    grown = with_pattern(plan, replace(seq("r", "ABE"), predicates=(less("a0", 2), less("a1", 3))), UNIT, NOTHING_KNOWN)
+    assert grown.vertices[:3] == plan.vertices
+    assert drawn(grown) == drawn(plan) | {"ABE": {"AB"}}
+    wider = with_pattern(plan, replace(seq("r", "ABE"), predicates=(less("a0", 3),)), UNIT, NOTHING_KNOWN)
+    assert [vertex.sub_pattern.predicates for vertex in wider.vertices[:2]] == [
+        (Or((less("s0", 1), less("s0", 2), less("s0", 3))),),
+        (Or((less("s0", 1), less("s0", 2))),),
+    ]
 
 
 def test_who_leaves_takes_along_what_nobody_else_shares() -> None:

@@ -9,8 +9,8 @@ from graphtide_core.plans.events import Absence, Slot, SubPattern
 from graphtide_core.predicate import And, Attribute, Compare, Comparison, Expression, Literal, Or
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.families.events.branches import branches
-from graphtide_query.families.events.common import MOST_DISJUNCTS, common, common_of_all, implies, may_share, restricted
-from graphtide_query.families.events.forms import Form, Forms
+from graphtide_query.families.events.common import common, common_of_all, implies, may_share, restricted
+from graphtide_query.families.events.forms import MOST_DISJUNCTS, Form, Forms
 
 A, B, C, D, E, F = (QueryEvent(name.lower(), name) for name in "ABCDEF")
 
@@ -130,6 +130,25 @@ def test_predicates_over_the_same_slots_are_joined_by_or(
     found = shared(event_pattern(seq(A, B), *first), event_pattern(seq(A, B), *second))
     assert found is not None
     assert found.predicates == asked
+
+
+def test_a_form_is_that_of_its_sub_pattern_again() -> None:
+    forms = Forms(TimeUnit.SECOND)
+    either = Or((x("a", 1), And((x("a", 2), x("a", 3)))))
+    one, other = (form_of(forms, event_pattern(seq(A, B, C), each, x("a", 9), x("c", 1))) for each in (either, x("a", 4)))
+    found = common(forms, one, other)
+    assert found is not None
+    assert forms.of(forms.sub_pattern(found.form)[0])[0] == found.form
+    assert implies(forms, one, found.form)
+
+
+def test_an_or_that_reads_several_slots_or_has_too_many_parts_is_one_condition() -> None:
+    forms = Forms(TimeUnit.SECOND)
+    across, long = Or((x("a", 1), x("b", 1))), Or(tuple(x("a", value) for value in range(MOST_DISJUNCTS + 1)))
+    short = Or((x("a", 1), x("a", 2)))
+    form = form_of(forms, event_pattern(seq(A, B), across, long, short))
+    assert sorted(map(len, form.predicates.values())) == [1, 2]
+    assert forms.of(forms.sub_pattern(form)[0])[0] == form
 
 
 def test_predicates_across_slots_are_joined_with_those_across_the_same() -> None:

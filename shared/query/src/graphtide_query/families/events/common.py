@@ -20,7 +20,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.plans.events import Slot
 
-from graphtide_query.families.events.forms import Forbidden, Form, bits, fresh, pair, strongest, unpaired
+from graphtide_query.families.events.forms import (
+    MOST_DISJUNCTS,
+    Forbidden,
+    Form,
+    bits,
+    fresh,
+    joined,
+    pair,
+    strongest,
+    unpaired,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +39,6 @@ if TYPE_CHECKING:
 
 FEWEST_SLOTS: Final = 2
 """Slots of a sub-pattern that is worth a vertex: single events are shared in the buffers of their types."""
-
-MOST_DISJUNCTS: Final = 8
-"""Conjunctions that predicates over the same slots may have; with more, nothing is asked, which all patterns below fulfil."""
 
 
 class Common(NamedTuple):
@@ -118,14 +125,9 @@ def _either(first: Form, second: Form, shared: int) -> Iterator[tuple[int, Disju
         other = second.predicates.get(read)
         if other is None or read & ~shared:
             continue
-        either = asked if asked == other else _smallest(asked | other)
+        either = joined(asked, other)
         if len(either) <= MOST_DISJUNCTS:
             yield read, either
-
-
-def _smallest(disjunction: Disjunction) -> Disjunction:
-    """Return a disjunction without the conjunctions that contain another of it."""
-    return frozenset([terms for terms in disjunction if not any(other < terms for other in disjunction)])
 
 
 def _neither(forms: Forms, first: Form, second: Form, shared: int) -> frozenset[Forbidden]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.event_pattern import Selection
 from graphtide_core.plans.events import Absence, Slot, SubPattern
-from graphtide_core.predicate import And, Attribute, Compare, Literal, Or, renamed, variables
+from graphtide_core.predicate import And, Attribute, Compare, Literal, Or, conjuncts, renamed, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +31,12 @@ Term = int
 
 Disjunction = frozenset[frozenset[Term]]
 """Of these sets of terms all of one are true."""
+
+MOST_DISJUNCTS: Final = 8
+"""Conjunctions that predicates over the same slots may have; with more, nothing is asked, which all patterns below fulfil."""
+
+_NOTHING: Final[Disjunction] = frozenset([frozenset()])
+"""What is always true."""
 
 _KEY_BITS: Final = 24
 """A pair of keys is one number: the first, shifted by so many bits, and the second."""
@@ -138,24 +144,42 @@ class Forms:
         self._durations.setdefault(within, sub_pattern.within)
         names = {f"s{slot}": f"k{key}" for slot, key in enumerate(keys)}
         absent = {f"n{index}": _FORBIDDEN for index in range(len(sub_pattern.absences))}
-        asked: dict[int, set[Term]] = {}
+        asked: dict[int, Disjunction] = {}
         of_absences: list[set[Term]] = [set() for _ in sub_pattern.absences]
         for predicate in sub_pattern.predicates:
             index = next((int(name[1:]) for name in variables(predicate) if name in absent), None) if absent else None
-            term = self.term(predicate, names if index is None else names | absent)
             if index is None:
-                asked.setdefault(self.reads(term), set()).add(term)
+                self._ask(asked, predicate, names)
             else:
-                of_absences[index].add(term)
+                of_absences[index].add(self.term(predicate, names | absent))
         form = Form(
             slots=_mask(keys),
             order=frozenset([keys[first] << _KEY_BITS | keys[second] for first, second in sub_pattern.order]),
             within=within,
-            predicates={read: frozenset([frozenset(terms)]) for read, terms in asked.items()},
+            predicates=asked,
             absences=strongest(map(_forbidden, sub_pattern.absences, [keys] * len(of_absences), of_absences)),
             partition=frozenset(sub_pattern.partition),
         )
         return form, keys
+
+    def _ask(self, asked: dict[int, Disjunction], predicate: Expression, names: Mapping[str, str]) -> None:
+        """Note what a predicate asks beside others, by the keys that it reads.
+
+        An OR of what reads the same is split: so the sub-pattern of a vertex, whose predicates were joined, has the form again
+        that it was written from, unless there would be too many conjunctions.
+        """
+        if isinstance(predicate, Or):
+            split = [frozenset([self.term(each, names) for each in conjuncts(option)]) for option in predicate.operands]
+            reads = {self.reads(term) for terms in split for term in terms}
+            if len(reads) == 1:
+                (read,) = reads
+                either = _smallest(terms | others for terms in asked.get(read, _NOTHING) for others in split)
+                if len(either) <= MOST_DISJUNCTS:
+                    asked[read] = either
+                    return
+        term = self.term(predicate, names)
+        read = self.reads(term)
+        asked[read] = frozenset([terms | {term} for terms in asked.get(read, _NOTHING)])
 
     def _keys_of(self, sub_pattern: SubPattern) -> tuple[Key, ...]:
         seen: dict[Slot, int] = {}
@@ -226,6 +250,17 @@ def bits(mask: int) -> Iterator[Key]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
+
+
+def joined(one: Disjunction, other: Disjunction) -> Disjunction:
+    """Return what is true where one of two disjunctions is."""
+    return one if one == other else _smallest(one | other)
+
+
+def _smallest(conjunctions: Iterable[frozenset[Term]]) -> Disjunction:
+    """Return a disjunction without the conjunctions that contain another of it."""
+    found = frozenset(conjunctions)
+    return found if len(found) < 2 else frozenset([terms for terms in found if not any(other < terms for other in found)])
 
 
 def strongest(absences: Iterable[Forbidden]) -> frozenset[Forbidden]:
