@@ -378,6 +378,12 @@ class Matcher:
             RuntimeError: none was.
         """
 
+    def add_unit(self, unit: bytes, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> bool:
+        """Begin to add event patterns as a unit, with their past; say whether that is done."""
+
+    def added_unit(self) -> list[int]:
+        """Take the numbers of the patterns that were added. Raises ValueError where they cannot be."""
+
     def remove(self, number: int) -> None:
         """Remove a pattern.
 

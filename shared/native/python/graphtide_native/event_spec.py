@@ -58,16 +58,17 @@ def plan_spec(
     return {"vertices": vertices, "patterns": [_pattern(*each, unit) for each in _both(plan, patterns)]}
 
 
-def unit_spec(own: EventUnit, numbers: Sequence[int], unit: TimeUnit, projected: Sequence[str]) -> dict[str, object]:
+def unit_spec(own: EventUnit, numbers: Sequence[int] | None, unit: TimeUnit, projected: Sequence[str]) -> dict[str, object]:
     """Return a unit as the native matcher reads it.
 
     Args:
         own: the unit.
-        numbers: of its patterns in the matcher, in their order.
+        numbers: of its patterns in the matcher, in their order; None where it gives them numbers.
         unit: what a tick of the stream's time is.
         projected: as of `plan_spec`.
     """
-    named = zip(own.patterns, numbers, own.aggregation.branches, strict=True)
+    given: Sequence[int | None] = numbers or [None] * len(own.patterns)
+    named = zip(own.patterns, given, own.aggregation.branches, strict=True)
     return {
         "plan": plan_spec(own.aggregation, own.patterns, unit, projected),
         "patterns": [_names(pattern, number, branches) for pattern, number, branches in named],
@@ -75,7 +76,7 @@ def unit_spec(own: EventUnit, numbers: Sequence[int], unit: TimeUnit, projected:
     }
 
 
-def _names(pattern: EventPattern, number: int, branches: tuple[Branch, ...]) -> dict[str, object]:
+def _names(pattern: EventPattern, number: int | None, branches: tuple[Branch, ...]) -> dict[str, object]:
     events = positive_events(pattern.root)
     places = {event.name: place for place, event in enumerate(events)}
     return {

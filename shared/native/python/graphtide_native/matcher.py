@@ -9,13 +9,14 @@ from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.event_pattern import EventPattern, positive_events
 from graphtide_core.ids import EdgeId, MatchId, VertexId
 from graphtide_core.match import Completeness, ComponentMatch, MatchKind, OccurrenceMatch, SubgraphMatch
+from graphtide_core.plans import EventPlan
 from graphtide_core.residue import Frontier
 from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
 from graphtide_native.funnel import funnel
 from graphtide_native.simulation import SimulationWork
-from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_one
+from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_one, encode_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from graphtide_core.funnel import Funnel
     from graphtide_core.match import Match
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import AnyPlan, Plan
+    from graphtide_core.plans import AnyPlan, EventUnit, Plan
 
     from graphtide_native.records import EdgeBatch, Symbols
 
@@ -380,6 +381,35 @@ class Matcher:
         self._put(number, plan)
         return number
 
+    def add_unit(
+        self,
+        unit: EventUnit,
+        limits: Limits,
+        *,
+        untold: Sequence[EdgeBatch],
+        told: Sequence[EdgeBatch],
+        projected: Sequence[str] | None = None,
+    ) -> tuple[int, ...]:
+        """Match event patterns from the next record on, as one unit; arguments as of `add`.
+
+        Matches whose last event is among the records `told` count as reported, where nothing can prevent them any more; where
+        something can, they are reported once time is past that.
+
+        Returns:
+            The numbers of the patterns, in their order.
+
+        Raises:
+            ValueError: the matcher is not adaptive, or is traced.
+        """
+        self._projected = self._projected if projected is None else tuple(projected)
+        if not self._native.add_unit(encode_unit(unit, self._unit, self._projected, limits), untold, told):
+            self._finish()
+        numbers = self._native.added_unit()
+        for place, number in enumerate(numbers):
+            self._limits[number : number + 1] = [limits]
+            self._put(number, EventPlan(unit, place))
+        return tuple(numbers)
+
     def remove(self, number: int) -> None:
         """Match a pattern no more: none of its matches is found after this, nor retracted.
 
@@ -388,7 +418,7 @@ class Matcher:
         """
         self._native.remove(number)
 
-    def _put(self, number: int, plan: Plan) -> None:
+    def _put(self, number: int, plan: AnyPlan) -> None:
         # Batches of matches keep the plans that they were found by.
         self._plans = (*self._plans[:number], plan, *self._plans[number + 1 :])
 

@@ -1,4 +1,4 @@
-"""Edges as the text a command line reads: CSV and JSON Lines.
+"""Edges and events as the text a command line reads: CSV and JSON Lines.
 
 A text format has no types: CSV gives back `1` as an integer and `2.0` as a number, but a text that looks like a number, a truth
 value or nothing as something else than it was. JSON Lines keeps every value.
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.edge import Edge, Value
+    from graphtide_core.event import Event
 
 _COLUMNS = ("ts", "src", "dst", "label", "src_label", "dst_label", "id", "op")
 
@@ -36,12 +37,17 @@ def to_csv(edges: Sequence[Edge]) -> str:
 
 def to_json_lines(edges: Sequence[Edge]) -> bytes:
     """Return the records as JSON, one object a line; missing values are left out."""
-    lines = []
-    for edge in edges:
-        record = {**edge.attributes, **_fields(edge)}
-        given = {name: value for name, value in record.items() if value is not None}
-        lines.append(json.dumps(given, ensure_ascii=False, allow_nan=False) + "\n")
-    return "".join(lines).encode()
+    return b"".join(_line({**edge.attributes, **_fields(edge)}) for edge in edges)
+
+
+def events_to_json_lines(events: Sequence[Event]) -> bytes:
+    """Return the records as JSON, one object a line; missing values are left out."""
+    return b"".join(_line({**event.attributes, "ts": event.ts, "type": event.type, **_identity(event)}) for event in events)
+
+
+def _line(record: dict[str, Value]) -> bytes:
+    given = {name: value for name, value in record.items() if value is not None}
+    return (json.dumps(given, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def _fields(edge: Edge) -> dict[str, Value]:
@@ -52,8 +58,14 @@ def _fields(edge: Edge) -> dict[str, Value]:
         "label": edge.label,
         "src_label": edge.source_label,
         "dst_label": edge.target_label,
-        "id": None if edge.made else edge.id,
-        "op": None if edge.operation is Operation.INSERT else edge.operation.value,
+        **_identity(edge),
+    }
+
+
+def _identity(record: Edge | Event) -> dict[str, Value]:
+    return {
+        "id": None if record.made else record.id,
+        "op": None if record.operation is Operation.INSERT else record.operation.value,
     }
 
 

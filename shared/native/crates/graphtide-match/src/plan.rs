@@ -126,8 +126,9 @@ pub struct EventUnitSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventPatternSpec {
-    /// Its number.
-    pub number: u32,
+    /// Its number; none where the matcher gives it one.
+    #[serde(default)]
+    pub number: Option<u32>,
     /// Name given by the user.
     pub name: String,
     /// Version of the pattern, part of a match's identity.

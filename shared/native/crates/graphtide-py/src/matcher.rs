@@ -12,7 +12,7 @@ use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ComponentRef, Layout, MatchBatch, OccurrenceRef, PatternNames};
 use graphtide_engine::replay::{Begun, Frontier};
 use graphtide_match::matcher::{EventUnit, Matcher, Options, Past, Progress, Query, Unit};
-use graphtide_match::plan::{InvalidPlan, MatcherSpec, PatternSpec};
+use graphtide_match::plan::{EventUnitSpec, InvalidPlan, MatcherSpec, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -46,6 +46,7 @@ enum Answer {
     Pushed(Box<Progress>),
     Replanned(Result<bool, InvalidPlan>),
     Added(Result<PatternId, InvalidPlan>),
+    AddedUnit(Result<Vec<PatternId>, InvalidPlan>),
     Begun,
 }
 
@@ -112,7 +113,7 @@ impl PyMatcher {
     fn replanned(&mut self) -> PyResult<bool> {
         match self.answer.take() {
             Some(Answer::Replanned(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
-            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::Begun) | None => Ok(false),
+            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::AddedUnit(_) | Answer::Begun) | None => Ok(false),
         }
     }
 
@@ -143,8 +144,36 @@ impl PyMatcher {
             Some(Answer::Added(outcome)) => {
                 outcome.map(|number| number.0).map_err(|error| PyValueError::new_err(error.to_string()))
             }
-            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Begun) | None => {
+            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::AddedUnit(_) | Answer::Begun) | None => {
                 Err(PyRuntimeError::new_err("no pattern was added"))
+            }
+        }
+    }
+
+    fn add_unit(
+        &mut self,
+        py: Python<'_>,
+        unit: &[u8],
+        untold: Vec<PyRef<'_, PyEdgeBatch>>,
+        told: Vec<PyRef<'_, PyEdgeBatch>>,
+    ) -> PyResult<bool> {
+        let spec: EventUnitSpec = serde_json::from_slice(unit).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let [untold, told] =
+            [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
+        self.start(py, None, move |matcher, meter| {
+            let past = Past { untold: &untold, told: &told, begun: Begun::Now };
+            Answer::AddedUnit(matcher.add_unit(&spec, past, meter))
+        })
+    }
+
+    fn added_unit(&mut self) -> PyResult<Vec<u32>> {
+        match self.answer.take() {
+            Some(Answer::AddedUnit(outcome)) => {
+                let numbers = outcome.map_err(|error| PyValueError::new_err(error.to_string()))?;
+                Ok(numbers.into_iter().map(|number| number.0).collect())
+            }
+            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Added(_) | Answer::Begun) | None => {
+                Err(PyRuntimeError::new_err("no unit was added"))
             }
         }
     }
@@ -238,8 +267,15 @@ impl PyMatcher {
     fn changed<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Vec<(u32, Bound<'py, PyDict>)>> {
         let changed = self.ready_mut()?.changed(most);
         let matcher = self.ready()?;
-        let told = changed.into_iter().filter_map(|number| Some((number, matcher.query(number)?)));
-        told.map(|(number, (query, unit))| Ok((number.0, describe(py, matcher, query, unit)?))).collect()
+        let told = changed.into_iter().filter_map(|number| {
+            let dict = match (matcher.query(number), matcher.event_query(number)) {
+                (Some((query, unit)), _) => describe(py, matcher, query, unit),
+                (None, Some((query, unit))) => describe_events(py, query, unit),
+                (None, None) => return None,
+            };
+            Some(dict.map(|dict| (number.0, dict)))
+        });
+        told.collect()
     }
 
     fn shed(&self) -> PyResult<Vec<u32>> {

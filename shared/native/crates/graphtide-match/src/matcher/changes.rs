@@ -3,14 +3,15 @@
 //! What a pattern counts changes where an edge satisfies one of its query edges, or where it holds something, which may expire. So a
 //! look compares the hits of the signatures with those of the last look, and goes to the patterns of those that differ, and to those
 //! that held something then. Where more changed than are asked for, each has its turn, and those at a limit come first.
+//! Event patterns count no hits: each is looked at.
 //! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns looked at;
 //! nothing while records are taken.
 
-use graphtide_engine::engine::Engine;
+use graphtide_engine::engine::{Engine, Usage};
 use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::lists::Postings;
 
-use super::{Matcher, Query, Unit};
+use super::{EventUnit, Matcher, Query, Unit};
 
 /// What was said of the patterns at the last look.
 #[derive(Debug, Default)]
@@ -82,6 +83,20 @@ impl Figures {
         }
     }
 
+    fn of_events(query: &Query, unit: &EventUnit) -> Self {
+        let Usage { live, bytes, .. } = unit.usage();
+        Self {
+            candidates: query.reports.timeouts,
+            matches: query.reports.matches,
+            retractions: query.reports.retractions,
+            limited: unit.limited,
+            work: 0,
+            live,
+            bytes,
+            paused: unit.is_paused(),
+        }
+    }
+
     fn holds(&self) -> bool {
         self.live > 0 || self.bytes > 0
     }
@@ -111,6 +126,8 @@ impl Matcher {
                     .map(|(number, _)| PatternId(number)),
             );
         }
+        let of_events = (0..).map(PatternId).zip(&self.queries).filter(|(_, query)| query.events.is_some());
+        candidates.extend(of_events.map(|(number, _)| number));
         candidates.sort_unstable();
         candidates.dedup();
         let mut changed: Vec<(bool, PatternId, Figures)> = Vec::new();
@@ -118,9 +135,12 @@ impl Matcher {
         candidates.rotate_left(turn);
         for number in candidates {
             let query = &self.queries[number.place()];
-            let Some(unit) = query.unit else { continue };
+            let now = match (query.unit, query.events) {
+                (Some(unit), _) => Figures::of(query, &self.units[unit.place()], &self.hits, &self.postings),
+                (None, Some(unit)) => Figures::of_events(query, self.events.get(unit)),
+                (None, None) => continue,
+            };
             let before = figures[number.place()];
-            let now = Figures::of(query, &self.units[unit.place()], &self.hits, &self.postings);
             if now != before {
                 changed.push(((now.limited > 0, now.paused) == (before.limited > 0, before.paused), number, now));
             } else if now.holds() {
@@ -142,7 +162,11 @@ impl Matcher {
 
     /// The patterns whose matches may be incomplete, in their order.
     pub fn shed(&self) -> Vec<PatternId> {
-        let has_shed = |query: &Query| query.unit.is_some_and(|unit| query.has_shed(&self.units[unit.place()], &self.postings));
+        let has_shed = |query: &Query| match (query.unit, query.events) {
+            (Some(unit), _) => query.has_shed(&self.units[unit.place()], &self.postings),
+            (None, Some(unit)) => query.shed || self.events.get(unit).shed,
+            (None, None) => false,
+        };
         (0..).map(PatternId).zip(&self.queries).filter(|(_, query)| has_shed(query)).map(|(number, _)| number).collect()
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A record goes to the units that ask for events of its type, a deletion to all. A unit is told the time when it has something to
 //! settle, and at the end of a chunk, so that it holds nothing for ever. What it finds goes to the batch at once, for its events
-//! are its own: the store of the matcher knows nothing of them.
+//! are its own: the store of the matcher knows nothing of them. A pattern that comes is a unit, and takes its past again before it
+//! tells anything; one that goes is told of no more, and takes its unit along if it was the last.
 //! Cost: a look-up of the type a record, and a comparison with the next bound of all; else what the units do.
 
 use std::cmp::Reverse;
@@ -51,12 +52,15 @@ pub struct EventUnit {
     pub shed: bool,
     /// The bound that it is to be woken after, if it waits for one.
     waits_for: Option<Time>,
+    /// Whether none of its patterns is left: then another may have its number.
+    is_vacant: bool,
 }
 
 /// A pattern of a unit.
 #[derive(Debug)]
 struct Member {
-    number: PatternId,
+    /// None once it was removed.
+    number: Option<PatternId>,
     is_counted: bool,
     branches: Vec<Names>,
 }
@@ -85,9 +89,16 @@ pub type Outcome = Result<bool, LimitReached>;
 
 impl EventUnits {
     /// Makes a unit; returns its number.
-    pub fn add(&mut self, spec: &EventUnitSpec, symbols: &SharedSymbols, allowed: Allowed) -> Result<u32, InvalidPlan> {
-        let number = self.units.len() as u32;
-        let unit = EventUnit::new(spec, symbols, allowed)?;
+    pub fn add(
+        &mut self,
+        spec: &EventUnitSpec,
+        numbers: &[PatternId],
+        symbols: &SharedSymbols,
+        allowed: Allowed,
+    ) -> Result<u32, InvalidPlan> {
+        let vacant = self.units.iter().position(|unit| unit.is_vacant);
+        let number = vacant.unwrap_or(self.units.len()) as u32;
+        let unit = EventUnit::new(spec, numbers, symbols, allowed)?;
         for asked in asked_types(&spec.plan) {
             match asked {
                 None => self.of_any_type.push(number),
@@ -98,8 +109,58 @@ impl EventUnits {
                 }
             }
         }
-        self.units.push(unit);
+        match vacant {
+            Some(place) => self.units[place] = unit,
+            None => self.units.push(unit),
+        }
         Ok(number)
+    }
+
+    /// Lets a unit take records that came before it was made, of which nothing is told now: those from `told` on complete matches
+    /// that somebody was told of, or will be, once nothing can prevent them.
+    pub fn bring(&mut self, number: u32, batches: &[&EdgeBatch], told: usize, now: Time, meter: &mut Meter<'_>) {
+        let unit = &mut self.units[number as usize];
+        let Some(detector) = &mut unit.detector else { return };
+        detector.begin_replay();
+        for (place, batch) in batches.iter().enumerate() {
+            if place == told {
+                unit.members.iter().zip(0..).for_each(|(_, member)| detector.begin_now(member));
+            }
+            for row in 0..batch.len() {
+                let taken = detector.push_row(batch, row, &mut unit.found, meter);
+                unit.shed |= taken.refusal.is_some() || detector.take_limited();
+            }
+        }
+        if told >= batches.len() {
+            unit.members.iter().zip(0..).for_each(|(_, member)| detector.begin_now(member));
+        }
+        detector.advance(now, &mut unit.found, meter);
+        detector.end_replay();
+        unit.found.clear();
+        self.wait(number);
+    }
+
+    /// Lets the matches of a pattern count that events complete from now on.
+    pub fn begin(&mut self, number: u32, pattern: PatternId) {
+        let unit = &mut self.units[number as usize];
+        let place = (0..).zip(&unit.members).find(|(_, member)| member.number == Some(pattern)).map(|(place, _)| place);
+        if let (Some(place), Some(detector)) = (place, &mut unit.detector) {
+            detector.begin_now(place);
+        }
+    }
+
+    /// Tells of a pattern no more.
+    pub fn remove(&mut self, number: u32, pattern: PatternId) {
+        let unit = &mut self.units[number as usize];
+        for member in &mut unit.members {
+            member.number = member.number.filter(|&own| own != pattern);
+        }
+        if unit.members().next().is_none() {
+            *unit = EventUnit::vacant();
+            let routes = self.by_type.iter_mut();
+            routes.for_each(|units| units.retain(|&mut own| own != number));
+            self.of_any_type.retain(|&own| own != number);
+        }
     }
 
     /// Whether there is none.
@@ -168,7 +229,7 @@ impl EventUnits {
         mut told: impl FnMut(&mut EventUnit),
     ) -> Outcome {
         let asks: SmallVec<[u32; 4]> = if batch.operations()[row] == Operation::Delete {
-            (0..self.units.len() as u32).collect()
+            (0..).zip(&self.units).filter(|(_, unit)| !unit.is_vacant).map(|(number, _)| number).collect()
         } else {
             let own = self.by_type.get(batch.labels()[row][1].0 as usize);
             own.into_iter().flatten().chain(&self.of_any_type).copied().collect()
@@ -211,7 +272,12 @@ impl EventUnits {
 }
 
 impl EventUnit {
-    fn new(spec: &EventUnitSpec, symbols: &SharedSymbols, allowed: Allowed) -> Result<Self, InvalidPlan> {
+    fn new(
+        spec: &EventUnitSpec,
+        numbers: &[PatternId],
+        symbols: &SharedSymbols,
+        allowed: Allowed,
+    ) -> Result<Self, InvalidPlan> {
         let (limits, size) = (spec.limits, spec.patterns.len() as u64);
         let all = |bound: Option<u64>| bound.map_or(u64::MAX, |bound| bound.saturating_mul(size));
         let bounds = Bounds { partial_matches: all(limits.partial_matches), bytes: all(limits.state_bytes) };
@@ -219,8 +285,8 @@ impl EventUnit {
         let allowance = all(limits.work).min(allowed.work.unwrap_or(u64::MAX));
         let detector = Detector::new(&spec.plan, symbols, spec.width, Setup { options, may_change: false, allowance });
         let detector = detector.map_err(|error| InvalidPlan { pattern: spec.name(), reason: error.to_string() })?;
-        let members = spec.patterns.iter().zip(&spec.plan.patterns).map(|(pattern, plan)| Member {
-            number: PatternId(pattern.number),
+        let members = spec.patterns.iter().zip(&spec.plan.patterns).zip(numbers).map(|((pattern, plan), &number)| Member {
+            number: Some(number),
             is_counted: plan.report == Report::Exists,
             branches: pattern.branches.iter().map(|branch| Names::of(branch, symbols)).collect(),
         });
@@ -234,12 +300,29 @@ impl EventUnit {
             limit: None,
             shed: false,
             waits_for: None,
+            is_vacant: false,
         })
+    }
+
+    /// What stands in the place of a unit that was removed.
+    fn vacant() -> Self {
+        Self {
+            members: Vec::new(),
+            detector: None,
+            limits: Limits::default(),
+            allowance: 0,
+            found: Occurrences::default(),
+            limited: 0,
+            limit: None,
+            shed: false,
+            waits_for: None,
+            is_vacant: true,
+        }
     }
 
     /// Its patterns.
     pub fn members(&self) -> impl Iterator<Item = PatternId> {
-        self.members.iter().map(|member| member.number)
+        self.members.iter().filter_map(|member| member.number)
     }
 
     /// Whether a limit stopped it.
@@ -268,13 +351,14 @@ impl EventUnit {
         for place in 0..self.found.len() {
             let found = self.found.get(place);
             let member = &self.members[found.pattern as usize];
-            let query = &mut queries[member.number.place()];
+            let Some(number) = member.number else { continue };
+            let query = &mut queries[number.place()];
             query.reports.count(found.kind);
             matches += u64::from(found.kind == Kind::Match);
             let is_counted = member.is_counted && found.kind != Kind::Timeout;
             let counted = is_counted.then(|| Counted { count: found.count, completed_by: found.completed_by() });
             let events = member.branches[found.branch as usize].named(&found);
-            let head = (member.number, found.kind, query.shed || self.shed);
+            let head = (number, found.kind, query.shed || self.shed);
             out.push_occurrence(head, (found.detected_at, found.first_ts, found.last_ts), events.into_iter(), counted);
         }
         self.found.clear();
@@ -321,7 +405,7 @@ impl EventUnit {
         self.shed |= self.limits.policy != LimitPolicy::Fail;
         self.limit = Some(limit.clone());
         match self.limits.policy {
-            LimitPolicy::Fail => Err(LimitReached { pattern: self.members[0].number, limit }),
+            LimitPolicy::Fail => Err(LimitReached { pattern: self.members().next().unwrap_or(PatternId(0)), limit }),
             LimitPolicy::Pause => {
                 self.detector = None;
                 Ok(())

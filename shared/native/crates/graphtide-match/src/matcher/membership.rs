@@ -43,7 +43,7 @@ use super::unit::{Counts, Unit};
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
 use super::{Matcher, hash, split_predicates};
-use crate::plan::{InvalidPlan, PatternSpec, PlanSpec};
+use crate::plan::{EventUnitSpec, InvalidPlan, PatternSpec, PlanSpec};
 
 /// What units were made from, and what became free.
 #[derive(Debug, Default)]
@@ -137,8 +137,42 @@ impl Matcher {
         Ok(query)
     }
 
+    /// Adds event patterns as a unit, with their past; returns their numbers, in their order. As [`add`](Self::add) otherwise.
+    pub fn add_unit(
+        &mut self,
+        spec: &EventUnitSpec,
+        past: Past<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<PatternId>, InvalidPlan> {
+        self.check_changeable(&spec.name())?;
+        spec.check()?;
+        let numbers: Vec<PatternId> = spec.patterns.iter().map(|_| self.vacant_query()).collect();
+        let unit = self.enrol_events(spec, &numbers, self.allowed);
+        let unit = unit.inspect_err(|_| self.blueprints.vacant_queries.extend(&numbers))?;
+        let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
+        self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        self.events.bring(unit, &batches, past.untold.len(), self.now.max(self.passed), meter);
+        self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        Ok(numbers)
+    }
+
+    /// A number that no pattern has.
+    fn vacant_query(&mut self) -> PatternId {
+        self.blueprints.vacant_queries.pop().unwrap_or_else(|| {
+            self.queries.push(Query::vacant());
+            PatternId(self.queries.len() as u32 - 1)
+        })
+    }
+
     /// Removes a pattern: none of its matches is found any more, nor retracted.
     pub fn remove(&mut self, number: PatternId) -> Result<(), InvalidPlan> {
+        if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.events) {
+            self.check_changeable(&number.0.to_string())?;
+            self.events.remove(unit, number);
+            self.queries[number.place()] = Query::vacant();
+            self.blueprints.vacant_queries.push(number);
+            return Ok(());
+        }
         let unit = self.changeable(number)?;
         self.withdraw(number, unit)?;
         self.queries[number.place()].unit = None;

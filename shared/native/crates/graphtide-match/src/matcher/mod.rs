@@ -138,6 +138,7 @@ pub struct Matcher {
     dispatch: Dispatch,
     units: Vec<Unit>,
     events: EventUnits,
+    allowed: Allowed,
     queries: Vec<Query>,
     names: Arc<[Arc<PatternNames>]>,
     postings: Postings,
@@ -199,6 +200,7 @@ impl Matcher {
             dispatch: Dispatch::default(),
             units: Vec::with_capacity(specs.len()),
             events: EventUnits::default(),
+            allowed: Allowed { deletions, work },
             queries: Vec::with_capacity(specs.len()),
             hits: Vec::new(),
             postings: Postings::default(),
@@ -251,7 +253,7 @@ impl Matcher {
             }
         }
         for unit in &units {
-            matcher.add_events(unit, Allowed { deletions, work })?;
+            matcher.add_events(unit, matcher.allowed)?;
         }
         matcher.postings.begin();
         matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
@@ -404,14 +406,24 @@ impl Matcher {
 
     /// Makes a unit of event patterns, under their numbers.
     fn add_events(&mut self, spec: &EventUnitSpec, allowed: Allowed) -> Result<(), InvalidPlan> {
-        let unit = self.events.add(spec, &self.symbols, allowed)?;
-        for pattern in &spec.patterns {
-            let Some(query) = self.queries.get_mut(pattern.number as usize).filter(|query| query.is_vacant()) else {
-                return Err(InvalidPlan { pattern: pattern.name.clone(), reason: "another pattern has its number".into() });
-            };
-            *query = Query { names: Arc::new(pattern.names()), events: Some(unit), ..Query::vacant() };
+        let numbers: Vec<PatternId> = spec.patterns.iter().filter_map(|pattern| pattern.number.map(PatternId)).collect();
+        let is_free = |number: &PatternId| self.queries.get(number.place()).is_some_and(Query::is_vacant);
+        if numbers.len() < spec.patterns.len() || !numbers.iter().all(is_free) {
+            return Err(InvalidPlan {
+                pattern: spec.name(),
+                reason: "its unit has no numbers, or those of other patterns".into(),
+            });
         }
-        Ok(())
+        self.enrol_events(spec, &numbers, allowed).map(|_| ())
+    }
+
+    /// Makes a unit of event patterns under numbers that are free.
+    fn enrol_events(&mut self, spec: &EventUnitSpec, numbers: &[PatternId], allowed: Allowed) -> Result<u32, InvalidPlan> {
+        let unit = self.events.add(spec, numbers, &self.symbols, allowed)?;
+        for (pattern, number) in spec.patterns.iter().zip(numbers) {
+            self.queries[number.place()] = Query { names: Arc::new(pattern.names()), events: Some(unit), ..Query::vacant() };
+        }
+        Ok(unit)
     }
 
     /// Lets the units of event patterns have a record, and tell what it brings about.
@@ -808,6 +820,12 @@ impl Matcher {
     pub fn query(&self, number: PatternId) -> Option<(&Query, &Unit)> {
         let query = self.queries.get(number.place())?;
         Some((query, &self.units[query.unit?.place()]))
+    }
+
+    /// An event pattern with its unit; none if there is none of the number.
+    pub fn event_query(&self, number: PatternId) -> Option<(&Query, &EventUnit)> {
+        let query = self.queries.get(number.place())?;
+        Some((query, self.events.get(query.events?)))
     }
 
     /// The event patterns with their numbers and units.

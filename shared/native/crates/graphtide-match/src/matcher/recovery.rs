@@ -47,6 +47,10 @@ impl Matcher {
         if let Some(reported) = &mut self.reported {
             reported.forget(number);
         }
+        if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.events) {
+            self.events.begin(unit, number);
+            return;
+        }
         let (now, rows) = (self.now(), &mut self.rows);
         // What does not follow from the edges of the window is a pattern's own: its unit has no other.
         let unit = self.queries.get(number.place()).and_then(|query| query.unit).map(UnitId::place);

@@ -1,0 +1,178 @@
+"""Units of event patterns in the matcher: patterns come with their past and go, and each is told of as if it were alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.ids import PatternName
+from graphtide_core.match import OccurrenceMatch
+from graphtide_core.pattern import Report
+from graphtide_core.plans import EventPlan, EventUnit
+from graphtide_native.matcher import Matcher
+from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_native.spec import Limits, columns
+from graphtide_query import parse
+from graphtide_query.families.events.builders import aggregate
+from graphtide_testing.oracles.events import EventOracle
+from graphtide_testing.records import events_to_json_lines
+from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
+from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable, Sequence
+
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.event import Event
+    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.records import EdgeBatch
+    from graphtide_testing.oracles.events import Told
+
+    Reports = Counter[tuple[object, ...]]
+
+STREAM = EventStreamShape(duplicates=False, negative_ts=False, max_records=20)
+PATTERNS = EventPatternShape(stream=STREAM, distinct=False, max_events=3)
+
+
+def unit_of(patterns: Sequence[AnyPattern], builder: str = "none") -> EventUnit:
+    of_events = tuple(pattern for pattern in patterns if isinstance(pattern, EventPattern))
+    return EventUnit(of_events, aggregate(of_events, builder))
+
+
+class Matching:
+    """A matcher of units, with the oracles of its patterns, both fed record by record."""
+
+    def __init__(self, projected: Sequence[str]) -> None:
+        symbols = Symbols()
+        self._decoder = JsonLinesDecoder(symbols, list(projected), {})
+        self._matcher = Matcher([], symbols, projected, deletions=True, adaptive=True)
+        self._taken: list[EdgeBatch] = []
+        self._oracles: dict[str, EventOracle] = {}
+        self._patterns: dict[str, EventPattern] = {}
+        self._numbers: dict[str, int] = {}
+        self._since: dict[str, int] = {}
+        self._records: list[Event] = []
+
+    def add(self, patterns: Sequence[EventPattern], builder: str, told: int) -> None:
+        """Add patterns of whose matches somebody was told that the last `told` records completed."""
+        cut = max(0, len(self._taken) - told)
+        untold, known = self._taken[:cut], self._taken[cut:]
+        numbers = self._matcher.add_unit(unit_of(patterns, builder), Limits(), untold=untold, told=known)
+        for pattern, number in zip(patterns, numbers, strict=True):
+            oracle = EventOracle(pattern)
+            for record in self._records:
+                oracle.push(record)
+            self._oracles[pattern.name], self._patterns[pattern.name] = oracle, pattern
+            self._numbers[pattern.name], self._since[pattern.name] = number, cut
+
+    def remove(self, name: str) -> None:
+        self._matcher.remove(self._numbers.pop(name))
+        del self._oracles[name], self._patterns[name]
+
+    def names(self) -> list[str]:
+        return sorted(self._numbers)
+
+    def push(self, record: Event) -> tuple[Reports, Reports]:
+        """Return what the matcher tells, and what the oracles say of matches that count."""
+        batch = self._decoder.decode(events_to_json_lines([record]))
+        found = self.found(self._matcher.push(batch))
+        self._taken.append(batch)
+        self._records.append(record)
+        return found, self._wanted((name, told) for name, oracle in self._oracles.items() for told in oracle.push(record))
+
+    def finish(self) -> tuple[Reports, Reports]:
+        found = self.found(self._matcher.finish())
+        return found, self._wanted((name, told) for name, oracle in self._oracles.items() for told in oracle.finish())
+
+    def found(self, batches: Iterable[MatchBatch]) -> Reports:
+        told: Reports = Counter()
+        for match in (match for batch in batches for match in batch):
+            assert isinstance(match, OccurrenceMatch)
+            events = [(name, (ids,) if isinstance(ids, str) else ids) for name, ids in match.events.items()]
+            told[match.query, match.kind.value, match.detected_at, match.count or 1, self._shown(match.query, events)] += 1
+        return told
+
+    def _wanted(self, told: Iterable[tuple[str, Told]]) -> Reports:
+        places = {str(record.id): place for place, record in enumerate(self._records) if record.operation.value == "insert"}
+        return Counter(
+            (name, each.kind, each.detected_at, each.count, self._shown(name, each.events))
+            for name, each in told
+            if places[each.completed_by] >= self._since[name]
+        )
+
+    def _shown(self, name: str, events: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[object, ...]:
+        return () if self._patterns[name].report is Report.EXISTS else tuple(sorted(events))
+
+
+@given(
+    event_streams(STREAM),
+    st.lists(event_patterns(replace(PATTERNS, timeouts=False)), min_size=1, max_size=5),
+    st.randoms(use_true_random=False),
+)
+def test_patterns_come_and_go_and_each_is_told_of_as_if_it_were_alone(
+    stream: tuple[Event, ...], generated: list[EventPattern], chance: random.Random
+) -> None:
+    waiting = [replace(pattern, name=PatternName(f"p{place}")) for place, pattern in enumerate(generated)]
+    matching = Matching(columns(waiting))
+    for record in stream:
+        if waiting and chance.random() < 0.5:
+            newcomers = [waiting.pop() for _ in range(chance.randint(1, len(waiting)))]
+            matching.add(newcomers, chance.choice(["none", "casem+dce"]), told=chance.choice([0, 0, 2, 100]))
+        if matching.names() and chance.random() < 0.2:
+            matching.remove(chance.choice(matching.names()))
+        found, wanted = matching.push(record)
+        assert found == wanted
+    found, wanted = matching.finish()
+    assert found == wanted
+
+
+def test_a_number_is_given_again_and_reports_are_of_who_has_it() -> None:
+    one, other = (
+        pattern for pattern in parse("PATTERN one SEQ(a:A, b:B) ON s WITHIN 9ms PATTERN other SEQ(c:A) ON s WITHIN 9ms")
+    )
+    matcher = Matcher([], Symbols(), adaptive=True)
+    (number,) = matcher.add_unit(unit_of([one]), Limits(), untold=[], told=[])
+    matcher.remove(number)
+    assert matcher.patterns() == ()
+    assert matcher.add_unit(unit_of([other]), Limits(), untold=[], told=[]) == (number,)
+    assert [report.name for report in matcher.patterns()] == ["other"]
+
+
+def test_what_changed_is_told_of_event_patterns_too() -> None:
+    (pattern,) = parse("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
+    symbols = Symbols()
+    matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, adaptive=True)
+    decode = JsonLinesDecoder(symbols, [], {}).decode
+    assert list(matcher.push(decode(b'{"ts":1,"type":"C","id":"c"}\n'))) == []
+    assert matcher.changed(9) == {}
+    list(matcher.push(decode(b'{"ts":2,"type":"A","id":"a"}\n{"ts":3,"type":"B","id":"b"}\n')))
+    assert {number: report.matches for number, report in matcher.changed(9).items()} == {0: 1}
+    assert matcher.changed(9) == {}
+
+
+def test_records_that_nobody_asks_for_are_not_selected() -> None:
+    (pattern,) = parse("PATTERN p SEQ(a:A, NOT x:X, b:B) WHERE x.n = 1 ON s WITHIN 9ms")
+    symbols = Symbols()
+    matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, columns([pattern]), adaptive=True, deletions=True)
+    lines = [
+        b'{"ts":1,"type":"A","id":"a"}',
+        b'{"ts":1,"type":"C","id":"c"}',
+        b'{"ts":2,"type":"X","id":"x","n":1}',
+        b'{"ts":2,"type":"X","id":"y","n":2}',
+        b'{"ts":3,"id":"q","op":"delete"}',
+    ]
+    batch = JsonLinesDecoder(symbols, ["n"], {}).decode(b"\n".join(lines) + b"\n")
+    list(matcher.push(batch))
+    assert [record["id"] for record in matcher.selected(batch).to_records()] == ["a", "x", "q"]
+
+
+def test_patterns_that_are_traced_take_no_newcomers() -> None:
+    (pattern,) = parse("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
+    with pytest.raises(ValueError, match="keeps no edges"):
+        Matcher([], Symbols()).add_unit(unit_of([pattern]), Limits(), untold=[], told=[])
