@@ -11,6 +11,7 @@ import pytest
 from graphtide_core.event_pattern import All, EventPattern, QueryEvent, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import Slot, SubPattern
+from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.families.events.branches import branches
 from graphtide_query.families.events.budget import AggregationBudget, Examinations
@@ -25,6 +26,7 @@ from graphtide_query.families.events.entropy import (
     taken_off_by_merging,
 )
 from graphtide_query.families.events.forms import Form, Forms
+from graphtide_query.families.events.rates import Rates
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -172,7 +174,7 @@ def test_every_cluster_has_two_event_types_in_common(levels: int | None, seed: i
     random = Random(seed)
     forms = Forms(TimeUnit.SECOND)
     leaves = [sequence(forms, random.sample("abcdefgh", random.randint(2, 5))) for _ in range(12)]
-    tree = casem(forms, leaves, all_linked(leaves), Examinations(AggregationBudget()), levels)
+    tree = tree_of(forms, leaves, all_linked(leaves), levels)
     for vertex in tree.inner():
         assert tree.forms[vertex].size >= 2
         assert all(not tree.forms[vertex].slots & ~tree.forms[child].slots for child in tree.children[vertex])
@@ -183,6 +185,10 @@ def test_every_cluster_has_two_event_types_in_common(levels: int | None, seed: i
 def sequence(forms: Forms, types: list[str]) -> Form:
     order = frozenset((one, other) for other in range(len(types)) for one in range(other))
     return forms.of(SubPattern(tuple(Slot((kind,)) for kind in types), order, Duration(1)))[0]
+
+
+def tree_of(forms: Forms, leaves: list[Form], graph: Graph, levels: int | None) -> PartitionTree:
+    return casem(forms, leaves, graph, Rates(StatisticsSnapshot()), Examinations(AggregationBudget()), levels=levels)
 
 
 def all_linked(leaves: list[Form]) -> Graph:
@@ -202,9 +208,7 @@ def test_a_tree_is_not_worse_than_where_it_began() -> None:
     graph = correlation_graph(types)
     entropies = [structural_entropy(graph, [None] * 40)]
     for levels in (2, None):
-        entropies.append(
-            structural_entropy(graph, casem(forms, leaves, graph, Examinations(AggregationBudget()), levels).parents)
-        )
+        entropies.append(structural_entropy(graph, tree_of(forms, leaves, graph, levels).parents))
     assert entropies[0] > entropies[1] > entropies[2]
 
 
@@ -223,7 +227,7 @@ def test_the_published_workloads_end_below_the_published_entropies(
     graph = correlation_graph([frozenset(each["id"]) for each in json.loads(path.read_text()).values()])
     assert structural_entropy(graph, [None] * count) == pytest.approx(start, abs=5e-5)
     for levels, bound in ((2, of_two_levels), (None, of_any)):
-        tree = casem(forms, leaves, graph, Examinations(AggregationBudget()), levels)
+        tree = tree_of(forms, leaves, graph, levels)
         assert structural_entropy(graph, tree.parents) <= bound
         assert all(tree.forms[vertex].size >= 2 for vertex in tree.inner())
 

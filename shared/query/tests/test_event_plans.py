@@ -155,6 +155,28 @@ def test_predicates_of_what_is_shared_are_joined_by_or() -> None:
     assert shared.predicates == (Or((less("s0", 1), less("s0", 2))),)
 
 
+def conditions(values: tuple[int, ...]) -> list[Expression]:
+    return [less(f"a{place}", value) for place, value in enumerate(values)]
+
+
+@pytest.mark.parametrize("builder", ["casem-2", "casem", "casem+dce"])
+def test_where_conditions_differ_too_much_the_slots_that_agree_are_shared(builder: str) -> None:
+    alike = [seq("p", "ABCDX", 10, *conditions((1, 2, 3, 4))), seq("q", "ABCDY", 10, *conditions((5, 6, 3, 4)))]
+    plan = aggregate(alike, builder)
+    assert drawn(plan) == {"CD": set(), "ABCDX": {"CD"}, "ABCDY": {"CD"}}
+    assert plan.vertices[0].sub_pattern.predicates == (less("s0", 3), less("s1", 4))
+    other = [alike[0], seq("q", "ABCDY", 10, *conditions((5, 6, 7, 8)))]
+    assert drawn(aggregate(other, builder)) == {"ABCDX": set(), "ABCDY": set()}
+
+
+def test_a_time_that_is_much_longer_is_not_shared_where_rates_are_known() -> None:
+    patterns = [seq("p", "ABCDX", 10), seq("q", "ABCDY", 12), seq("r", "EFGHX", 1), seq("s", "EFGHYZ", 90)]
+    types = {EdgeType(None, kind, None): 50 for kind in "ABCDEFGHXYZ"}
+    statistics = StatisticsSnapshot(window=TimeRange(EventTime(0), EventTime(100)), edges=550, types=types)
+    shared = {parent for parents in drawn(aggregate(patterns, "casem", statistics=statistics)).values() for parent in parents}
+    assert shared == {"ABCD", "EFGH"}
+
+
 def test_a_plan_is_the_same_at_every_build() -> None:
     patterns = random_patterns(Random(3), 12)
     for builder in BUILDERS:

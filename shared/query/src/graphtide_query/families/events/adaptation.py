@@ -17,19 +17,21 @@ from graphtide_core.statistics import DriftPolicy, should_replan
 
 from graphtide_query.families.events.assembly import branch_at
 from graphtide_query.families.events.branches import branches
-from graphtide_query.families.events.common import FEWEST_SLOTS, common, implies, may_share, restricted
+from graphtide_query.families.events.common import FEWEST_SLOTS, implies, may_share, restricted
 from graphtide_query.families.events.forms import Forms
 from graphtide_query.families.events.pruning import in_order, pruned
 from graphtide_query.families.events.rates import Rates
+from graphtide_query.families.events.worthwhile import worth_sharing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.plans.events import AggregationPlan, Branch, SubPattern
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
     from graphtide_query.families.events.branches import BranchForm
-    from graphtide_query.families.events.common import Common
     from graphtide_query.families.events.forms import Form, Key
 
 
@@ -81,7 +83,9 @@ class _Found(NamedTuple):
     """What a new vertex has in common with the differential part of another."""
 
     vertex: int
-    common: Common
+    form: Form
+    in_new: Mapping[Key, Key]
+    in_other: Mapping[Key, Key]
 
 
 class _Growing:
@@ -114,9 +118,8 @@ class _Growing:
                 parents.append(Parent(each, tuple(place[key] for key in its_keys)))
                 left &= ~above.slots
         while (found := self._most_in_common(restricted(self.forms, form, left))) is not None:
-            shared, in_new, _ = found.common
-            above_keys = self._above(found)
-            parents.append(Parent(self.one_of[shared.identity()], tuple(place[in_new.get(key, key)] for key in above_keys)))
+            above_keys, in_new = self._above(found), found.in_new
+            parents.append(Parent(self.one_of[found.form.identity()], tuple(place[in_new.get(key, key)] for key in above_keys)))
             left &= ~sum(1 << in_new.get(key, key) for key in above_keys)
         return self._note(Vertex(sub_pattern, tuple(parents), self.rates.instances(self.forms, form)), form, keys)
 
@@ -129,14 +132,14 @@ class _Growing:
             if not may_share(self.forms, rest, form):
                 continue
             own = sum(1 << keys[slot] for slot in self.vertices[vertex].differential)
-            found = common(self.forms, rest, restricted(self.forms, form, own))
-            if found is not None and (best is None or found.form.size > best.common.form.size):
-                best = _Found(vertex, found)
+            found = worth_sharing(self.forms, self.rates, [rest, restricted(self.forms, form, own)])
+            if found is not None and (best is None or found[0].size > best.form.size):
+                best = _Found(vertex, found[0], *found[1])
         return best
 
     def _above(self, found: _Found) -> tuple[Key, ...]:
         """Make what is in common a parent of the vertex it was found in; return the keys of its slots."""
-        shared = found.common.form
+        shared = found.form
         above = self.one_of.get(shared.identity())
         if above is None:
             sub_pattern, keys = self.forms.sub_pattern(shared)
@@ -144,7 +147,7 @@ class _Growing:
         keys = self.known[above][1]
         if above != found.vertex:
             place = {key: slot for slot, key in enumerate(self.known[found.vertex][1])}
-            moved = found.common.in_second
+            moved = found.in_other
             parent = Parent(above, tuple(place[moved.get(key, key)] for key in keys))
             below = self.vertices[found.vertex]
             self.vertices[found.vertex] = replace(below, parents=(*below.parents, parent))

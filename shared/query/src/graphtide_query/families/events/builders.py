@@ -16,7 +16,6 @@ from graphtide_query.families.events.assembly import Leaf, assembled
 from graphtide_query.families.events.branches import branches
 from graphtide_query.families.events.budget import AggregationBudget, Examinations
 from graphtide_query.families.events.casem import PartitionTree, casem
-from graphtide_query.families.events.common import common_of_all
 from graphtide_query.families.events.correlation import correlation_graph
 from graphtide_query.families.events.differential import compensate
 from graphtide_query.families.events.forms import Forms, bits
@@ -24,6 +23,7 @@ from graphtide_query.families.events.random_walk import random_walk
 from graphtide_query.families.events.rates import Rates
 from graphtide_query.families.events.sharing import Link, Sharing
 from graphtide_query.families.events.spass import spass
+from graphtide_query.families.events.worthwhile import worth_sharing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,17 +121,17 @@ def _random_walk(workload: Workload) -> Sharing:
 
 
 def _casem_of_two_levels(workload: Workload) -> Sharing:
-    return _shared(workload, casem(workload.forms, workload.leaves, workload.graph(), workload.work, 2))[0]
+    return _shared(workload, _tree(workload, workload.graph(), levels=2))[0]
 
 
 def _casem(workload: Workload) -> Sharing:
-    return _shared(workload, casem(workload.forms, workload.leaves, workload.graph(), workload.work))[0]
+    return _shared(workload, _tree(workload, workload.graph()))[0]
 
 
 def _casem_with_compensation(workload: Workload) -> Sharing:
     graph = workload.graph()
-    sharing, parents = _shared(workload, casem(workload.forms, workload.leaves, graph, workload.work))
-    compensate(workload.forms, sharing, parents, graph, workload.work)
+    sharing, parents = _shared(workload, _tree(workload, graph))
+    compensate(workload.forms, sharing, parents, graph, workload.rates, work=workload.work)
     return sharing
 
 
@@ -146,11 +146,15 @@ BUILDERS: Final[dict[str, Callable[[Workload], Sharing]]] = {
 """The builders by name; plans of later ones share more."""
 
 
+def _tree(workload: Workload, graph: Graph, levels: int | None = None) -> PartitionTree:
+    return casem(workload.forms, workload.leaves, graph, workload.rates, workload.work, levels=levels)
+
+
 def _shared(workload: Workload, tree: PartitionTree) -> tuple[Sharing, list[int | None]]:
     """Return what the clusters of a tree share, and the tree's parents by the numbers of what is shared.
 
-    A cluster is marked by what its children's marks have in common. Where that has come to nothing, its children go to its
-    parent.
+    A cluster is marked by what its children's marks have in common and are worth to share. Where that has come to nothing, its
+    children go to its parent.
     """
     sharing = Sharing(list(workload.leaves))
     parents: list[int | None] = [None] * len(workload.leaves)
@@ -158,7 +162,7 @@ def _shared(workload: Workload, tree: PartitionTree) -> tuple[Sharing, list[int 
     gone: dict[int, list[int]] = {}
     for cluster in tree.inner():
         members = [place[each] for child in tree.children[cluster] for each in gone.get(child, [child])]
-        found = common_of_all(workload.forms, [sharing.forms[member] for member in members])
+        found = worth_sharing(workload.forms, workload.rates, [sharing.forms[member] for member in members])
         if found is None:
             gone[cluster] = list(chain.from_iterable(gone.get(child, [child]) for child in tree.children[cluster]))
             continue

@@ -22,7 +22,7 @@ from heapq import heapify, heappop, heappush
 from math import log2
 from typing import TYPE_CHECKING, Final
 
-from graphtide_query.families.events.common import common, may_share
+from graphtide_query.families.events.common import may_share
 from graphtide_query.families.events.entropy import (
     Cluster,
     combined,
@@ -30,6 +30,7 @@ from graphtide_query.families.events.entropy import (
     taken_off_by_combining,
     taken_off_by_merging,
 )
+from graphtide_query.families.events.worthwhile import worth_sharing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.events.budget import Examinations
     from graphtide_query.families.events.correlation import Graph
     from graphtide_query.families.events.forms import Form, Forms
+    from graphtide_query.families.events.rates import Rates
 
 _LEAST: Final = 1e-9
 """Bits, times the graph's volume, below which what is taken off is rounding."""
@@ -88,30 +90,33 @@ class PartitionTree:
         return sorted(alive, key=lambda vertex: (heights[vertex], vertex))
 
 
-def casem(forms: Forms, leaves: Sequence[Form], graph: Graph, work: Examinations, levels: int | None = None) -> PartitionTree:
+def casem(
+    forms: Forms, leaves: Sequence[Form], graph: Graph, rates: Rates, work: Examinations, *, levels: int | None = None
+) -> PartitionTree:
     """Return a partition tree of the graph whose clusters are marked by what their members have in common.
 
     Args:
         forms: of all patterns.
         leaves: the sub-patterns that are the graph's nodes.
         graph: their correlation graph.
+        rates: of event types.
         work: what may be spent.
         levels: of vertices below the root, the nodes' one among them; None for as many as there come.
 
     Complexity: O(m log m) examinations for m edges, and the rotations.
     """
     tree = PartitionTree(leaves)
-    _Agglomeration(forms, tree, graph, levels).run(work)
+    _Agglomeration(forms, tree, graph, rates, levels).run(work)
     if levels is None:
-        _Rotations(forms, tree, graph).run(work)
+        _Rotations(forms, tree, graph, rates).run(work)
     return tree
 
 
 class _Agglomeration:
     """Algorithm 1, on the children of the root."""
 
-    def __init__(self, forms: Forms, tree: PartitionTree, graph: Graph, levels: int | None) -> None:
-        self.forms, self.tree, self.levels = forms, tree, levels
+    def __init__(self, forms: Forms, tree: PartitionTree, graph: Graph, rates: Rates, levels: int | None) -> None:
+        self.forms, self.tree, self.rates, self.levels = forms, tree, rates, levels
         self.volume = sum(map(len, graph))
         self.clusters = [Cluster(len(links), len(links), len(links)) for links in graph]
         self.heights = [1] * tree.nodes
@@ -130,11 +135,11 @@ class _Agglomeration:
             _, one, other = heappop(self.candidates)
             if other not in self.links[one]:
                 continue
-            found = common(self.forms, self.tree.forms[one], self.tree.forms[other])
+            found = worth_sharing(self.forms, self.rates, [self.tree.forms[one], self.tree.forms[other]])
             if found is None:
                 del self.links[one][other], self.links[other][one]
-            elif self._may_combine(one, other) or any(_keeps(found.form, self.tree.forms[each]) for each in (one, other)):
-                self._operate(found.form, one, other)
+            elif self._may_combine(one, other) or any(_keeps(found[0], self.tree.forms[each]) for each in (one, other)):
+                self._operate(found[0], one, other)
 
     def _may_combine(self, one: int, other: int) -> bool:
         return self.levels is None or max(self.heights[one], self.heights[other]) < self.levels
@@ -189,8 +194,8 @@ def _keeps(found: Form, form: Form) -> bool:
 class _Rotations:
     """Local improvements of a binary tree."""
 
-    def __init__(self, forms: Forms, tree: PartitionTree, graph: Graph) -> None:
-        self.forms, self.tree, self.graph = forms, tree, graph
+    def __init__(self, forms: Forms, tree: PartitionTree, graph: Graph, rates: Rates) -> None:
+        self.forms, self.tree, self.graph, self.rates = forms, tree, graph, rates
         self.leaves: list[set[int]] = [{node} for node in range(tree.nodes)]
         self.volumes = [len(links) for links in graph]
         for vertex in range(tree.nodes, len(tree.forms)):
@@ -260,11 +265,11 @@ class _Rotations:
     def _rotate(self, vertex: int, stays: int, goes: int, comes: int) -> list[int]:
         """Rotate if there is a common sub-pattern; return the clusters whose rotations may now take off more."""
         tree = self.tree
-        found = common(self.forms, tree.forms[stays], tree.forms[comes])
+        found = worth_sharing(self.forms, self.rates, [tree.forms[stays], tree.forms[comes]])
         if found is None:
             return []
         parent = tree.parents[vertex]
-        tree.forms[vertex] = found.form
+        tree.forms[vertex] = found[0]
         tree.children[vertex] = [stays, comes]
         tree.parents[comes], tree.parents[goes] = vertex, parent
         self.leaves[vertex] = self.leaves[stays] | self.leaves[comes]

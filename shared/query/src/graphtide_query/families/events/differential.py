@@ -17,8 +17,9 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graphtide_query.families.events.common import FEWEST_SLOTS, common, restricted
+from graphtide_query.families.events.common import FEWEST_SLOTS, restricted
 from graphtide_query.families.events.sharing import Link
+from graphtide_query.families.events.worthwhile import worth_sharing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
     from graphtide_query.families.events.budget import Examinations
     from graphtide_query.families.events.correlation import Graph
     from graphtide_query.families.events.forms import Forms
+    from graphtide_query.families.events.rates import Rates
     from graphtide_query.families.events.sharing import Sharing
 
 _Pair = tuple[int, int]
 
 
-def compensate(forms: Forms, sharing: Sharing, parents: Sequence[int | None], graph: Graph, work: Examinations) -> None:
+def compensate(
+    forms: Forms, sharing: Sharing, parents: Sequence[int | None], graph: Graph, rates: Rates, *, work: Examinations
+) -> None:
     """Add to what is shared within the clusters of a tree what is shared across them.
 
     Args:
@@ -39,6 +43,7 @@ def compensate(forms: Forms, sharing: Sharing, parents: Sequence[int | None], gr
         sharing: that of the tree, vertex by vertex; it grows.
         parents: of the tree's vertices, None for children of the root.
         graph: the correlation graph of its nodes.
+        rates: of event types.
         work: what may be spent.
 
     Complexity: O(edges * depth) examinations.
@@ -59,13 +64,13 @@ def compensate(forms: Forms, sharing: Sharing, parents: Sequence[int | None], gr
     similarities: Counter[_Pair] = Counter()
     for (clusters, _), count in edges.items():
         similarities[clusters] += count
-    known = {form.identity(): vertex for vertex, form in enumerate(sharing.forms)}
+    compensation = _Compensation(forms, rates, sharing, residuals)
     ranked = sorted((-similarities[clusters], clusters, -count, pair) for (clusters, pair), count in edges.items())
     for _, _, _, pair in ranked:
         if _may_share(forms, *(residuals[each] for each in pair)):
             if not work.one_more():
                 return
-            _examine(forms, sharing, pair, residuals, known)
+            compensation.examine(pair)
 
 
 def _side_by_side(one_way: list[int], other_way: list[int]) -> Iterator[_Pair]:
@@ -91,22 +96,26 @@ def _may_share(forms: Forms, one: int, other: int) -> bool:
     return both.bit_count() >= FEWEST_SLOTS or bool((one | other) & forms.loose)
 
 
-def _examine(forms: Forms, sharing: Sharing, pair: _Pair, residuals: list[int], known: dict[tuple[object, ...], int]) -> None:
-    one, other = pair
-    found = common(
-        forms,
-        restricted(forms, sharing.forms[one], residuals[one]),
-        restricted(forms, sharing.forms[other], residuals[other]),
-    )
-    if found is None:
-        return
-    identity = found.form.identity()
-    parent = known.get(identity)
-    if parent is None:
-        parent = known[identity] = sharing.add(found.form)
-        residuals.append(found.form.slots)
-    for vertex, keys in ((one, found.in_first), (other, found.in_second)):
-        if vertex != parent:
-            link = Link(parent, keys)
-            sharing.parents[vertex].append(link)
-            residuals[vertex] &= ~sharing.filled(link)
+class _Compensation:
+    """What is shared so far, and the keys of each sub-pattern that nothing fills yet."""
+
+    def __init__(self, forms: Forms, rates: Rates, sharing: Sharing, residuals: list[int]) -> None:
+        self.forms, self.rates, self.sharing, self.residuals = forms, rates, sharing, residuals
+        self.known = {form.identity(): vertex for vertex, form in enumerate(sharing.forms)}
+
+    def examine(self, pair: _Pair) -> None:
+        """Give two sub-patterns a parent, if their differential parts have something in common."""
+        parts = [restricted(self.forms, self.sharing.forms[each], self.residuals[each]) for each in pair]
+        found = worth_sharing(self.forms, self.rates, parts)
+        if found is None:
+            return
+        form, keys = found
+        parent = self.known.get(form.identity())
+        if parent is None:
+            parent = self.known[form.identity()] = self.sharing.add(form)
+            self.residuals.append(form.slots)
+        for vertex, own in zip(pair, keys, strict=True):
+            if vertex != parent:
+                link = Link(parent, own)
+                self.sharing.parents[vertex].append(link)
+                self.residuals[vertex] &= ~self.sharing.filled(link)

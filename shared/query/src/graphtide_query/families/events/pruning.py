@@ -38,7 +38,7 @@ def pruned(plan: AggregationPlan) -> AggregationPlan:
             for each in through:
                 children[each.vertex].add(child)
     places = {vertex: place for place, vertex in enumerate(vertex for vertex, kept in enumerate(stays) if kept)}
-    return _renumbered(plan, places, parents)
+    return renumbered(plan, places, parents)
 
 
 def in_order(plan: AggregationPlan) -> AggregationPlan:
@@ -52,13 +52,21 @@ def in_order(plan: AggregationPlan) -> AggregationPlan:
                 waiting += missing
             else:
                 places.setdefault(waiting.pop(), len(places))
-    return _renumbered(plan, places, [vertex.parents for vertex in plan.vertices])
+    return renumbered(plan, places, [vertex.parents for vertex in plan.vertices])
 
 
-def _renumbered(
+def renumbered(
     plan: AggregationPlan, places: Mapping[VertexIndex, VertexIndex], parents: Sequence[Sequence[Parent]]
 ) -> AggregationPlan:
-    """Return the plan with those of its vertices that have places, in these, and with these parents."""
+    """Return the plan with those of its vertices that have places, in these, and with these parents.
+
+    Args:
+        plan: the plan; branches and parents have places.
+        places: new places of vertices, from 0 on.
+        parents: of all vertices of the plan.
+
+    Complexity: O(vertices + slots of parents).
+    """
     vertices = tuple(
         replace(plan.vertices[vertex], parents=tuple(Parent(places[each.vertex], each.slots) for each in parents[vertex]))
         for vertex in sorted(places, key=places.__getitem__)

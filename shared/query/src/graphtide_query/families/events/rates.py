@@ -14,14 +14,14 @@ from math import pow as power
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from graphtide_query.estimates.cost_model import MOST, PREDICATE_SHARE
+from graphtide_query.estimates.cost_model import DEFAULT_EDGES_IN_WINDOW, MOST, PREDICATE_SHARE
 from graphtide_query.families.events.forms import bits, unpaired
 
 if TYPE_CHECKING:
     from graphtide_core.plans.events import Slot
     from graphtide_core.statistics import StatisticsSnapshot
 
-    from graphtide_query.families.events.forms import Disjunction, Form, Forms
+    from graphtide_query.families.events.forms import Disjunction, Form, Forms, Key
 
 UNKNOWN_EVENTS: Final = 10.0
 """Events of a type in the time of a pattern where nothing is known of the stream."""
@@ -50,6 +50,16 @@ class Rates:
             return self._all * ticks
         return sum(self._rates[kind] for kind in types) / self._ticks * ticks
 
+    def stream(self, ticks: int) -> float:
+        """Return how many events of any type come in so many ticks."""
+        return max(1.0, self._all * ticks) if self._known else DEFAULT_EDGES_IN_WINDOW
+
+    def fillings(self, forms: Forms, form: Form, key: Key) -> float:
+        """Return in how many ways events alive fill a slot, by its type and what is asked of it alone."""
+        slot = forms.keys[key][0]
+        asked = form.predicates.get(1 << key)
+        return _fillings(slot, self.events(slot.types, form.within)) * (1.0 if asked is None else _share(asked))
+
     def instances(self, forms: Forms, form: Form) -> float:
         """Return how many instances of a sub-pattern are alive. Complexity: O(slots + pairs of the order + predicates)."""
         following = Counter([unpaired(pair)[0] for pair in form.order])
@@ -58,6 +68,28 @@ class Rates:
             slot = forms.keys[key][0]
             found *= _fillings(slot, self.events(slot.types, form.within)) / (1 + following[key])
         return min(MOST, found * prod(map(_share, form.predicates.values())))
+
+    def part(self, member: Form, form: Form) -> float:
+        """Return which part of the instances of a form those of a member are, which says more of the form's slots.
+
+        Complexity: O(pairs of the order that the form has not + predicates).
+        """
+        found = power(member.within / form.within, form.size) if self._known else 1.0
+        for read, asked in member.predicates.items():
+            if not read & ~form.slots:
+                of_form = form.predicates.get(read)
+                if asked != of_form:
+                    found *= _share(asked) / (1.0 if of_form is None else _share(of_form))
+        more = Counter([first for first, second in map(unpaired, member.order - form.order) if _are(form, first, second)])
+        if more:
+            following = Counter([unpaired(pair)[0] for pair in form.order])
+            found *= prod((1 + following[key]) / (1 + following[key] + count) for key, count in more.items())
+        return found
+
+
+def _are(form: Form, first: Key, second: Key) -> bool:
+    """Return whether a form has both slots."""
+    return bool(form.slots >> first & form.slots >> second & 1)
 
 
 def _share(asked: Disjunction) -> float:
