@@ -1,0 +1,126 @@
+"""Units of event patterns: those that share sub-patterns are matched together, if that is estimated cheaper than each alone.
+
+A unit has a plan of its own, so that a pattern that comes or goes touches its unit alone, and units can run on several hosts.
+Patterns share a unit if some vertex of the plan of all is contained in the matches of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.time import TimeUnit
+
+from graphtide_query.families.events.budget import AggregationBudget
+from graphtide_query.families.events.builders import aggregate
+from graphtide_query.families.events.costs import cost, sizes
+from graphtide_query.families.events.pruning import renumbered
+from graphtide_query.families.wish import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.plans.events import AggregationPlan
+
+    from graphtide_query.estimates.cost import Cost
+    from graphtide_query.families.events.costs import Size
+
+BEST: Final = "casem+dce"
+"""The builder of what `AUTO` weighs against patterns alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternUnit:
+    """Patterns that are matched together.
+
+    Attributes:
+        patterns: their places among all that were planned, ascending; the plan's are in their order.
+        plan: how they are matched.
+        cost: what that is estimated to cost.
+    """
+
+    patterns: tuple[int, ...]
+    plan: AggregationPlan
+    cost: Cost
+
+
+def units(
+    patterns: Sequence[EventPattern],
+    builder: str = AUTO,
+    *,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+    statistics: StatisticsSnapshot = StatisticsSnapshot(),  # noqa: B008 - frozen, so one instance serves all
+    budget: AggregationBudget = AggregationBudget(),  # noqa: B008 - frozen as well
+    seed: int = 0,
+) -> tuple[PatternUnit, ...]:
+    """Plan the event patterns of one stream; units are in the order of their first patterns.
+
+    Args:
+        patterns: of one stream.
+        builder: one of `BUILDERS`, whose sharing is taken as it is; or `AUTO`, the best one's where that is cheaper than
+            the patterns of a unit alone.
+        unit: of the stream's time.
+        statistics: what is known of the stream.
+        budget: what building may spend.
+        seed: of the walk of `rw`.
+
+    Raises:
+        InvalidPatternError: a pattern has too many branches.
+        LookupError: there is no such builder.
+        ValueError: the patterns are of several streams.
+    """
+    name = BEST if builder == AUTO else builder
+    plan = aggregate(patterns, name, unit=unit, statistics=statistics, budget=budget, seed=seed)
+    alive = sizes(plan, patterns, unit, statistics)
+    found: list[PatternUnit] = []
+    for members in _sharing(plan):
+        together = _unit(plan, alive, members)
+        alone = _alone(plan, alive, members) if builder == AUTO and len(members) > 1 else []
+        is_cheaper = not alone or together.cost.nanoseconds < sum(each.cost.nanoseconds for each in alone)
+        found += [together] if is_cheaper else alone
+    return tuple(sorted(found, key=lambda each: each.patterns))
+
+
+def _alone(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) -> list[PatternUnit]:
+    """Return a unit for each of some patterns, or for several that are the same."""
+    apart = replace(plan, vertices=tuple(replace(vertex, parents=()) for vertex in plan.vertices), builder="none")
+    of_members = replace(apart, branches=tuple(plan.branches[member] for member in members))
+    return [_unit(apart, alive, [members[place] for place in same]) for same in _sharing(of_members)]
+
+
+def _unit(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) -> PatternUnit:
+    """Return the unit of some patterns of a plan, with the vertices that they need."""
+    own = replace(plan, branches=tuple(plan.branches[member] for member in members))
+    needed: set[int] = set()
+    waiting = [branch.vertex for branches in own.branches for branch in branches]
+    while waiting:
+        vertex = waiting.pop()
+        if vertex not in needed:
+            needed.add(vertex)
+            waiting += [parent.vertex for parent in plan.vertices[vertex].parents]
+    kept = sorted(needed)
+    cut = renumbered(own, {vertex: place for place, vertex in enumerate(kept)}, [vertex.parents for vertex in plan.vertices])
+    return PatternUnit(tuple(members), cut, cost(cut, [alive[vertex] for vertex in kept]))
+
+
+def _sharing(plan: AggregationPlan) -> Iterator[list[int]]:
+    """Yield the patterns that share vertices with each other, directly or through others. Complexity: O(vertices, parents)."""
+    groups = list(range(len(plan.vertices)))
+
+    def group(vertex: int) -> int:
+        while groups[vertex] != vertex:
+            groups[vertex] = vertex = groups[groups[vertex]]
+        return vertex
+
+    for child, vertex in enumerate(plan.vertices):
+        for parent in vertex.parents:
+            groups[group(child)] = group(parent.vertex)
+    for branches in plan.branches:
+        for branch in branches[1:]:
+            groups[group(branch.vertex)] = group(branches[0].vertex)
+    found: dict[int, list[int]] = {}
+    for pattern, branches in enumerate(plan.branches):
+        found.setdefault(group(branches[0].vertex), []).append(pattern)
+    yield from found.values()
