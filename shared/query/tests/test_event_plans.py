@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -15,6 +16,7 @@ from graphtide_core.time import Duration, EventTime
 from graphtide_query.families.events import BUILDERS, AggregationBudget, aggregate, branches
 from graphtide_testing.event_workloads import random_events, random_fillings, random_patterns
 from graphtide_testing.oracles.sub_patterns import Filling, Happening, matches
+from graphtide_testing.strategies import event_patterns
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,7 +54,19 @@ def drawn(plan: AggregationPlan) -> dict[str, set[str]]:
 @given(seed=st.integers(0, 2**32))
 def test_events_that_match_a_vertex_match_its_parents(builder: str, seed: int) -> None:
     random = Random(seed)
-    plan = aggregate(random_patterns(random, 5), builder, seed=seed)
+    assert_matches_contain_those_of_parents(random, aggregate(random_patterns(random, 5), builder, seed=seed))
+
+
+@pytest.mark.parametrize("builder", ["rw", "casem+dce"])
+@given(drawn_patterns=st.lists(event_patterns(), min_size=2, max_size=5), random=st.randoms(use_true_random=False))
+def test_so_it_is_with_aggregates_alternatives_and_conditions_of_every_kind(
+    builder: str, drawn_patterns: list[EventPattern], random: Random
+) -> None:
+    patterns = [replace(each, name=PatternName(f"p{number}")) for number, each in enumerate(drawn_patterns)]
+    assert_matches_contain_those_of_parents(random, aggregate(patterns, builder))
+
+
+def assert_matches_contain_those_of_parents(random: Random, plan: AggregationPlan) -> None:
     for index, vertex in enumerate(plan.vertices):
         assert all(parent.vertex < index for parent in vertex.parents)
         filled = [slot for parent in vertex.parents for slot in parent.slots]

@@ -10,11 +10,13 @@ from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.time import Duration
 
 from graphtide_testing.oracles.sub_patterns import Happening
+from graphtide_testing.strategies.event_streams import EVENT_ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
+    from graphtide_core.edge import Value
     from graphtide_core.event_pattern import Part
     from graphtide_core.plans.events import SubPattern
     from graphtide_core.predicate import Expression
@@ -127,5 +129,10 @@ def random_events(random: Random, count: int) -> list[Happening]:
     ]
 
 
-def _attributes(random: Random, who: str) -> dict[str, int | str]:
-    return {"x": random.randrange(VALUES), "who": who}
+def _attributes(random: Random, who: str) -> dict[str, Value]:
+    """Return those of these patterns, and those of `strategies.event_patterns`; one in eight of the latter is missing."""
+    own: dict[str, Value] = {"x": random.randrange(VALUES), "who": who}
+    for name, values in EVENT_ATTRIBUTES.items():
+        if random.randrange(8):
+            own[name] = values[0] if name == "k" and who == "u" else random.choice(values)
+    return own

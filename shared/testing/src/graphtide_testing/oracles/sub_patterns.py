@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import TYPE_CHECKING
 
-from graphtide_core.predicate import variables
+from graphtide_core.predicate import plain_attributes, variables
 from graphtide_core.time import TimeUnit
 
-from graphtide_testing.oracles.predicates import evaluate
+from graphtide_testing.oracles.predicates import aggregate, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphtide_core.edge import Value
     from graphtide_core.plans.events import Absence, SubPattern
-    from graphtide_core.predicate import Attribute, Expression
+    from graphtide_core.predicate import Aggregate, Attribute, Expression
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,18 +65,32 @@ def _are_alike(sub_pattern: SubPattern, events: Sequence[Happening]) -> bool:
 
 
 def _holds(predicate: Expression, fillings: Sequence[Filling], absent: Happening | None = None) -> bool:
-    """Return whether a predicate is true, of lists for each of their events."""
-    for events in product(*fillings):
+    """Return whether a predicate is true, of lists for each of their events; aggregates are over all of them."""
 
-        def lookup(attribute: Attribute, events: Sequence[Happening] = events) -> Value:
-            name = attribute.variable
-            event = absent if name[0] == "n" else events[int(name[1:])]
-            assert event is not None
-            return event.ts if attribute.name == "ts" else event.attributes.get(attribute.name)
+    def events_of(name: str) -> Sequence[Happening]:
+        if name[0] == "n":
+            assert absent is not None
+            return (absent,)
+        return sorted(fillings[int(name[1:])], key=lambda event: event.ts)
 
-        if evaluate(predicate, lookup) is not True:
+    def compute(asked: Aggregate) -> Value:
+        operand = asked.operand
+        return aggregate(asked.function, [_read(event, operand.name) for event in events_of(operand.variable)])
+
+    names = sorted({each.variable for each in plain_attributes(predicate)})
+    for events in product(*map(events_of, names)):
+        plain = dict(zip(names, events, strict=True))
+
+        def look_up(attribute: Attribute, plain: Mapping[str, Happening] = plain) -> Value:
+            return _read(plain[attribute.variable], attribute.name)
+
+        if evaluate(predicate, look_up, compute) is not True:
             return False
     return True
+
+
+def _read(event: Happening, name: str) -> Value:
+    return event.ts if name == "ts" else event.attributes.get(name)
 
 
 def _absence_of(predicate: Expression) -> int | None:
