@@ -257,6 +257,7 @@ def test_a_form_implies_what_it_has_in_common_with_others() -> None:
     assert found is not None
     assert implies(forms, one, found.form)
     assert not implies(forms, found.form, one)
+    assert implies(forms, form_of(forms, event_pattern(seq(A, B, C), x("a", 1), within="9")), found.form)
     assert not implies(forms, form_of(forms, event_pattern(seq(A, B, C))), found.form)
     assert not implies(forms, form_of(forms, event_pattern(seq(A, B, C), x("a", 1), within="11")), found.form)
 
@@ -270,3 +271,10 @@ def test_a_part_of_a_form_says_what_it_says_of_its_slots() -> None:
     assert sub_pattern.order == {(0, 1)}
     assert sub_pattern.predicates == (x("s0", 1),)
     assert [absence.types for absence in sub_pattern.absences] == [("X",)]
+
+
+def test_a_part_forbids_nothing_that_a_slot_it_leaves_out_may_take() -> None:
+    forms = Forms(TimeUnit.SECOND)
+    whole = form_of(forms, event_pattern(seq(A, no("C"), B, QueryEvent("last", "C"))))
+    part = restricted(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
+    assert (len(whole.absences), len(part.absences)) == (1, 0)

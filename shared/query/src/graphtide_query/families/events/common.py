@@ -26,6 +26,7 @@ from graphtide_query.families.events.forms import (
     Form,
     bits,
     fresh,
+    inside,
     joined,
     pair,
     strongest,
@@ -77,7 +78,7 @@ def common(forms: Forms, first: Form, second: Form) -> Common | None:
         return None
     order = first.order & second.order
     if first.slots & second.slots != shared:
-        order = _inside(order, shared)
+        order = inside(order, shared)
     form = Form(
         slots=shared,
         order=order,
@@ -95,7 +96,7 @@ def restricted(forms: Forms, form: Form, slots: int) -> Form:
     return replace(
         form,
         slots=slots,
-        order=_inside(form.order, slots),
+        order=inside(form.order, slots),
         predicates={read: asked for read, asked in form.predicates.items() if not read & ~slots},
         absences=frozenset(
             each
@@ -113,10 +114,6 @@ def implies(forms: Forms, form: Form, parent: Form) -> bool:
         return False
     found = common(forms, form, parent)
     return found is not None and found.form.identity() == parent.identity()
-
-
-def _inside(order: frozenset[int], slots: int) -> frozenset[int]:
-    return frozenset([each for each in order if all(slots >> key & 1 for key in unpaired(each))])
 
 
 def _either(first: Form, second: Form, shared: int) -> Iterator[tuple[int, Disjunction]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from graphtide_query.families.events.budget import Examinations
     from graphtide_query.families.events.correlation import Graph
-    from graphtide_query.families.events.forms import Forms
+    from graphtide_query.families.events.forms import Form, Forms
     from graphtide_query.families.events.rates import Rates
     from graphtide_query.families.events.sharing import Sharing
 
@@ -102,11 +102,11 @@ class _Compensation:
     def __init__(self, forms: Forms, rates: Rates, sharing: Sharing, residuals: list[int]) -> None:
         self.forms, self.rates, self.sharing, self.residuals = forms, rates, sharing, residuals
         self.known = {form.identity(): vertex for vertex, form in enumerate(sharing.forms)}
+        self.parts: dict[int, Form] = {}
 
     def examine(self, pair: _Pair) -> None:
         """Give two sub-patterns a parent, if their differential parts have something in common."""
-        parts = [restricted(self.forms, self.sharing.forms[each], self.residuals[each]) for each in pair]
-        found = worth_sharing(self.forms, self.rates, parts)
+        found = worth_sharing(self.forms, self.rates, [self._part(each) for each in pair])
         if found is None:
             return
         form, keys = found
@@ -119,3 +119,11 @@ class _Compensation:
                 link = Link(parent, own)
                 self.sharing.parents[vertex].append(link)
                 self.residuals[vertex] &= ~self.sharing.filled(link)
+                del self.parts[vertex]
+
+    def _part(self, vertex: int) -> Form:
+        """Return the differential part of a sub-pattern."""
+        part = self.parts.get(vertex)
+        if part is None:
+            part = self.parts[vertex] = restricted(self.forms, self.sharing.forms[vertex], self.residuals[vertex])
+        return part

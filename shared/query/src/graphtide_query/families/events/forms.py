@@ -244,6 +244,12 @@ def unpaired(number: int) -> tuple[Key, Key]:
     return number >> _KEY_BITS, number & (1 << _KEY_BITS) - 1
 
 
+def inside(order: frozenset[int], slots: int) -> frozenset[int]:
+    """Return the pairs of an order whose keys are both among some."""
+    low = (1 << _KEY_BITS) - 1
+    return frozenset([each for each in order if slots >> (each >> _KEY_BITS) & slots >> (each & low) & 1])
+
+
 def bits(mask: int) -> Iterator[Key]:
     """Yield the keys of a set, ascending."""
     while mask:

@@ -15,7 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from graphtide_query.estimates.cost_model import DEFAULT_EDGES_IN_WINDOW, MOST, PREDICATE_SHARE
-from graphtide_query.families.events.forms import bits, unpaired
+from graphtide_query.families.events.forms import bits, inside, unpaired
 
 if TYPE_CHECKING:
     from graphtide_core.plans.events import Slot
@@ -80,21 +80,19 @@ class Rates:
                 of_form = form.predicates.get(read)
                 if asked != of_form:
                     found *= _share(asked) / (1.0 if of_form is None else _share(of_form))
-        more = Counter([first for first, second in map(unpaired, member.order - form.order) if _are(form, first, second)])
-        if more:
+        if more := inside(member.order - form.order, form.slots):
             following = Counter([unpaired(pair)[0] for pair in form.order])
-            found *= prod((1 + following[key]) / (1 + following[key] + count) for key, count in more.items())
+            added = Counter([unpaired(pair)[0] for pair in more])
+            found *= prod([(1 + following[key]) / (1 + following[key] + count) for key, count in added.items()])
         return found
-
-
-def _are(form: Form, first: Key, second: Key) -> bool:
-    """Return whether a form has both slots."""
-    return bool(form.slots >> first & form.slots >> second & 1)
 
 
 def _share(asked: Disjunction) -> float:
     """Return the share of events that predicates over the same slots let through."""
-    return 1.0 - prod(1.0 - power(PREDICATE_SHARE, len(terms)) for terms in asked)
+    if len(asked) == 1:
+        (terms,) = asked
+        return power(PREDICATE_SHARE, len(terms))
+    return 1.0 - prod([1.0 - power(PREDICATE_SHARE, len(terms)) for terms in asked])
 
 
 def _fillings(slot: Slot, events: float) -> float:
