@@ -278,3 +278,11 @@ def test_a_part_forbids_nothing_that_a_slot_it_leaves_out_may_take() -> None:
     whole = form_of(forms, event_pattern(seq(A, no("C"), B, QueryEvent("last", "C"))))
     part = restricted(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
     assert (len(whole.absences), len(part.absences)) == (1, 0)
+
+
+def test_a_part_forbids_nothing_by_a_condition_that_reads_a_slot_it_leaves_out() -> None:
+    forms = Forms(TimeUnit.SECOND)
+    condition = Compare(Comparison.LESS, Attribute("x", "x"), Attribute("c", "x"))
+    whole = form_of(forms, event_pattern(seq(A, no("X"), B, C), condition))
+    part = restricted(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
+    assert (len(whole.absences), len(part.absences)) == (1, 0)
