@@ -10,7 +10,9 @@ from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.suggestion import show
 from graphtide_core.time import TimeUnit
 
-from graphtide_query.families.events.builders import BUILDERS, aggregate
+from graphtide_query.families.events.builders import BUILDERS
+from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +28,6 @@ AGGREGATION: Final = "aggregation"
 VARIANTS: Final = tuple(BUILDERS)
 """Names of the builders."""
 
-_BUILT_BY_DEFAULT: Final = "casem+dce"
-
 
 def plan_events(
     patterns: Sequence[EventPattern],
@@ -36,7 +36,7 @@ def plan_events(
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
 ) -> tuple[EventPlan, ...]:
-    """Plan event patterns, those of a stream together.
+    """Plan event patterns, those of a stream in one unit; without a wish they share what is estimated to be worth it.
 
     Args:
         patterns: of any streams.
@@ -51,18 +51,19 @@ def plan_events(
         InvalidPatternError: a pattern has too many branches, or asks for what no engine does.
         InvalidQueryError: there is no such builder.
     """
-    builder = wish.variant_among(AGGREGATION, VARIANTS) or _BUILT_BY_DEFAULT
+    builder = wish.variant_among(AGGREGATION, VARIANTS) or AUTO
     for pattern in patterns:
         _refuse_what_nothing_does(pattern)
-    streams: dict[StreamName, list[EventPattern]] = {}
-    for pattern in patterns:
-        streams.setdefault(pattern.stream, []).append(pattern)
+    streams: dict[StreamName, list[int]] = {}
+    for number, pattern in enumerate(patterns):
+        streams.setdefault(pattern.stream, []).append(number)
     known = statistics or StatisticsSnapshot()
     plans: dict[int, EventPlan] = {}
-    for members in streams.values():
-        own = EventUnit(tuple(members), aggregate(members, builder, unit=unit, statistics=known))
-        plans.update((id(pattern), EventPlan(own, place)) for place, pattern in enumerate(members))
-    return tuple(plans[id(pattern)] for pattern in patterns)
+    for numbers in streams.values():
+        members = tuple(patterns[number] for number in numbers)
+        own = EventUnit(members, joined(units(members, builder, unit=unit, statistics=known)))
+        plans.update((number, EventPlan(own, place)) for place, number in enumerate(numbers))
+    return tuple(plans[number] for number in range(len(patterns)))
 
 
 def _refuse_what_nothing_does(pattern: EventPattern) -> None:

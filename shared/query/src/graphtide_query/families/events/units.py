@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.plans.events import AggregationPlan
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from graphtide_core.event_pattern import EventPattern
-    from graphtide_core.plans.events import AggregationPlan
+    from graphtide_core.plans.events import Branch, Vertex
 
     from graphtide_query.estimates.cost import Cost
     from graphtide_query.families.events.costs import Size
@@ -81,6 +82,25 @@ def units(
         is_cheaper = not alone or together.cost.nanoseconds < sum(each.cost.nanoseconds for each in alone)
         found += [together] if is_cheaper else alone
     return tuple(sorted(found, key=lambda each: each.patterns))
+
+
+def joined(found: Sequence[PatternUnit]) -> AggregationPlan:
+    """Return one plan of all patterns of units, in the order of their places: their vertices side by side.
+
+    One detection then takes each event once, whichever units ask for it. Complexity: O(vertices, patterns).
+    """
+    vertices: list[Vertex] = []
+    branches: dict[int, tuple[Branch, ...]] = {}
+    for own in found:
+        first = len(vertices)
+        for vertex in own.plan.vertices:
+            parents = tuple(replace(parent, vertex=first + parent.vertex) for parent in vertex.parents)
+            vertices.append(replace(vertex, parents=parents))
+        for pattern, ways in zip(own.patterns, own.plan.branches, strict=True):
+            branches[pattern] = tuple(replace(branch, vertex=first + branch.vertex) for branch in ways)
+    builders = {own.plan.builder for own in found}
+    in_order = tuple(branches[pattern] for pattern in sorted(branches))
+    return AggregationPlan(tuple(vertices), in_order, builders.pop() if len(builders) == 1 else BEST)
 
 
 def _alone(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) -> list[PatternUnit]:
