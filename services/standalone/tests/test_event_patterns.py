@@ -215,10 +215,10 @@ def test_explain_draws_the_plan_of_all_patterns_of_a_stream_once() -> None:
     PATTERN p SEQ(a:A, b:B, c:C) ON s WITHIN 9ms
     PATTERN q SEQ(a:A, b:B, d:D) ON s WITHIN 9ms
     """
-    shown = graphtide.explain(text, format="text")
+    options = graphtide.MatchOptions(builder="casem")
+    shown = graphtide.explain(text, options=options, format="text")
     assert shown.count("event patterns: engine aggregation") == 1
     assert "SEQ(A, B) within 9ms" in shown
-    analyzed = graphtide.explain(
-        text, analyze=[{"ts": 1, "type": "A", "id": "a"}, {"ts": 2, "type": "B", "id": "b"}], format="text"
-    )
+    records = [{"ts": 1, "type": "A", "id": "a"}, {"ts": 2, "type": "B", "id": "b"}]
+    analyzed = graphtide.explain(text, options=options, analyze=records, format="text")
     assert "actual peak 1" in analyzed

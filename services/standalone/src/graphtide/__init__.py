@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         LimitExceededError,
         UnreadableStreamError,
     )
-    from graphtide_core.match import Completeness, ComponentMatch, Match, MatchKind, SubgraphMatch
+    from graphtide_core.match import Completeness, ComponentMatch, Match, MatchKind, OccurrenceMatch, SubgraphMatch
     from graphtide_core.plans import Storage
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.time import Duration, TimeUnit
@@ -65,6 +65,7 @@ __all__ = [
     "MatchOptions",
     "Matches",
     "NotFoundError",
+    "OccurrenceMatch",
     "Operation",
     "RefusedError",
     "RefusedPatternError",
@@ -102,7 +103,7 @@ _MODULES: Final = {
     "graphtide.streaming": ("Matches",),
     "graphtide_core.edge": ("Edge", "Operation"),
     "graphtide_core.errors": ("GraphtideError", "InvalidPatternError", "LimitExceededError", "UnreadableStreamError"),
-    "graphtide_core.match": ("Completeness", "ComponentMatch", "Match", "MatchKind", "SubgraphMatch"),
+    "graphtide_core.match": ("Completeness", "ComponentMatch", "Match", "MatchKind", "OccurrenceMatch", "SubgraphMatch"),
     "graphtide_core.plans": ("Storage",),
     "graphtide_core.ports.dead_letter_sink": ("DeadLetter",),
     "graphtide_core.time": ("Duration", "TimeUnit"),
