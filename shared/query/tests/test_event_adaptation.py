@@ -138,7 +138,7 @@ def test_a_plan_is_built_anew_for_another_stream_or_after_many_changes(
 def test_a_plan_is_drawn_as_text_with_estimates_and_actual_counts() -> None:
     explained = explain_events(small_plan(), ["p", "q"], {"v0": Actual(7, 30, 4)})
     assert to_text([explained]) == (
-        "event patterns: engine event-pattern\n"
+        "event patterns: engine aggregation\n"
         "  builder: casem\n"
         "  patterns: 2\n"
         "  slots from parents: 4\n"
@@ -156,7 +156,7 @@ def test_a_plan_is_drawn_as_a_graph_for_graphviz_and_mermaid() -> None:
     assert 'adds C => p \\"1\\"' in dot
     assert to_mermaid([explained]).splitlines() == [
         "flowchart BT",
-        '  subgraph g0["event patterns (event-pattern)"]',
+        '  subgraph g0["event patterns (aggregation)"]',
         '    n0_0["v0<br/>SEQ(A, B) within 10ms<br/>estimated 50"]',
         '    n0_1["v1<br/>SEQ(A, B, C) within 10ms, adds C =#gt; p #quot;1#quot;<br/>estimated 167"]',
         "    n0_0 --> n0_1",

@@ -38,7 +38,7 @@ def pruned(plan: AggregationPlan) -> AggregationPlan:
             for each in through:
                 children[each.vertex].add(child)
     places = {vertex: place for place, vertex in enumerate(vertex for vertex, kept in enumerate(stays) if kept)}
-    return renumbered(plan, places, parents)
+    return renumbered(plan, places, dict(enumerate(parents)))
 
 
 def in_order(plan: AggregationPlan) -> AggregationPlan:
@@ -52,18 +52,18 @@ def in_order(plan: AggregationPlan) -> AggregationPlan:
                 waiting += missing
             else:
                 places.setdefault(waiting.pop(), len(places))
-    return renumbered(plan, places, [vertex.parents for vertex in plan.vertices])
+    return renumbered(plan, places, {number: vertex.parents for number, vertex in enumerate(plan.vertices)})
 
 
 def renumbered(
-    plan: AggregationPlan, places: Mapping[VertexIndex, VertexIndex], parents: Sequence[Sequence[Parent]]
+    plan: AggregationPlan, places: Mapping[VertexIndex, VertexIndex], parents: Mapping[VertexIndex, Sequence[Parent]]
 ) -> AggregationPlan:
     """Return the plan with those of its vertices that have places, in these, and with these parents.
 
     Args:
         plan: the plan; branches and parents have places.
         places: new places of vertices, from 0 on.
-        parents: of all vertices of the plan.
+        parents: of the vertices that have places.
 
     Complexity: O(vertices + slots of parents).
     """

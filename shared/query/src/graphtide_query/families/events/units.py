@@ -20,7 +20,7 @@ from graphtide_query.families.events.pruning import renumbered
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.plans.events import Branch, Vertex
@@ -75,10 +75,13 @@ def units(
     name = BEST if builder == AUTO else builder
     plan = aggregate(patterns, name, unit=unit, statistics=statistics, budget=budget, seed=seed)
     alive = sizes(plan, patterns, unit, statistics)
+    apart = replace(plan, vertices=tuple(replace(vertex, parents=()) for vertex in plan.vertices), builder="none")
     found: list[PatternUnit] = []
-    for members in _sharing(plan):
+    for members in _sharing(plan, range(len(patterns))):
         together = _unit(plan, alive, members)
-        alone = _alone(plan, alive, members) if builder == AUTO and len(members) > 1 else []
+        alone: list[PatternUnit] = []
+        if builder == AUTO and len(members) > 1:
+            alone = [_unit(apart, alive, same) for same in _sharing(apart, members)]
         is_cheaper = not alone or together.cost.nanoseconds < sum(each.cost.nanoseconds for each in alone)
         found += [together] if is_cheaper else alone
     return tuple(sorted(found, key=lambda each: each.patterns))
@@ -103,13 +106,6 @@ def joined(found: Sequence[PatternUnit]) -> AggregationPlan:
     return AggregationPlan(tuple(vertices), in_order, builders.pop() if len(builders) == 1 else BEST)
 
 
-def _alone(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) -> list[PatternUnit]:
-    """Return a unit for each of some patterns, or for several that are the same."""
-    apart = replace(plan, vertices=tuple(replace(vertex, parents=()) for vertex in plan.vertices), builder="none")
-    of_members = replace(apart, branches=tuple(plan.branches[member] for member in members))
-    return [_unit(apart, alive, [members[place] for place in same]) for same in _sharing(of_members)]
-
-
 def _unit(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) -> PatternUnit:
     """Return the unit of some patterns of a plan, with the vertices that they need."""
     own = replace(plan, branches=tuple(plan.branches[member] for member in members))
@@ -121,26 +117,36 @@ def _unit(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) 
             needed.add(vertex)
             waiting += [parent.vertex for parent in plan.vertices[vertex].parents]
     kept = sorted(needed)
-    cut = renumbered(own, {vertex: place for place, vertex in enumerate(kept)}, [vertex.parents for vertex in plan.vertices])
+    parents = {vertex: plan.vertices[vertex].parents for vertex in kept}
+    cut = renumbered(own, {vertex: place for place, vertex in enumerate(kept)}, parents)
     return PatternUnit(tuple(members), cut, cost(cut, [alive[vertex] for vertex in kept]))
 
 
-def _sharing(plan: AggregationPlan) -> Iterator[list[int]]:
-    """Yield the patterns that share vertices with each other, directly or through others. Complexity: O(vertices, parents)."""
-    groups = list(range(len(plan.vertices)))
+def _sharing(plan: AggregationPlan, patterns: Iterable[int]) -> Iterator[list[int]]:
+    """Yield those of some patterns that share vertices with each other, directly or through others, ascending.
+
+    Complexity: O(vertices and parents that they need).
+    """
+    groups: dict[int, int] = {}
+    seen: set[int] = set()
 
     def group(vertex: int) -> int:
-        while groups[vertex] != vertex:
+        while groups.setdefault(vertex, vertex) != vertex:
             groups[vertex] = vertex = groups[groups[vertex]]
         return vertex
 
-    for child, vertex in enumerate(plan.vertices):
-        for parent in vertex.parents:
-            groups[group(child)] = group(parent.vertex)
-    for branches in plan.branches:
-        for branch in branches[1:]:
-            groups[group(branch.vertex)] = group(branches[0].vertex)
+    firsts: list[tuple[int, int]] = []
+    for pattern in patterns:
+        first = plan.branches[pattern][0].vertex
+        firsts.append((pattern, first))
+        waiting = [(branch.vertex, first) for branch in plan.branches[pattern]]
+        while waiting:
+            vertex, other = waiting.pop()
+            if vertex not in seen:
+                seen.add(vertex)
+                waiting += [(parent.vertex, vertex) for parent in plan.vertices[vertex].parents]
+            groups[group(vertex)] = group(other)
     found: dict[int, list[int]] = {}
-    for pattern, branches in enumerate(plan.branches):
-        found.setdefault(group(branches[0].vertex), []).append(pattern)
+    for pattern, first in firsts:
+        found.setdefault(group(first), []).append(pattern)
     yield from found.values()
