@@ -61,22 +61,22 @@ def test_a_new_pattern_may_be_a_vertex_that_is_there() -> None:
     assert grown.branches[2][0].vertex == 0
 
 
-def less(name: str, value: int) -> Expression:
-    return Compare(Comparison.LESS, Attribute(name, "x"), Literal(value))
+def equal(name: str, value: int) -> Expression:
+    return Compare(Comparison.EQUAL, Attribute(name, "x"), Literal(value))
 
 
 def test_a_new_pattern_goes_below_conditions_that_were_joined_by_or() -> None:
     asked = [
-        replace(seq(name, types), predicates=(less("a0", value),)) for name, types, value in (("p", "ABC", 1), ("q", "ABD", 2))
+        replace(seq(name, types), predicates=(equal("a0", value),)) for name, types, value in (("p", "ABC", 1), ("q", "ABD", 2))
     ]
     plan = aggregate(asked, "casem")
-    grown = with_pattern(plan, replace(seq("r", "ABE"), predicates=(less("a0", 2), less("a1", 3))), UNIT, NOTHING_KNOWN)
+    grown = with_pattern(plan, replace(seq("r", "ABE"), predicates=(equal("a0", 2), equal("a1", 3))), UNIT, NOTHING_KNOWN)
     assert grown.vertices[:3] == plan.vertices
     assert drawn(grown) == drawn(plan) | {"ABE": {"AB"}}
-    wider = with_pattern(plan, replace(seq("r", "ABE"), predicates=(less("a0", 3),)), UNIT, NOTHING_KNOWN)
+    wider = with_pattern(plan, replace(seq("r", "ABE"), predicates=(equal("a0", 3),)), UNIT, NOTHING_KNOWN)
     assert [vertex.sub_pattern.predicates for vertex in wider.vertices[:2]] == [
-        (Or((less("s0", 1), less("s0", 2), less("s0", 3))),),
-        (Or((less("s0", 1), less("s0", 2))),),
+        (Or((equal("s0", 1), equal("s0", 2), equal("s0", 3))),),
+        (Or((equal("s0", 1), equal("s0", 2))),),
     ]
 
 

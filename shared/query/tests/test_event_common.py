@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from graphtide_core.edge import Value
 from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import Absence, Slot, SubPattern
@@ -59,7 +60,7 @@ def types(sub_pattern: SubPattern | None) -> list[str]:
 
 
 def x(name: str, value: int) -> Expression:
-    return Compare(Comparison.LESS, Attribute(name, "x"), Literal(value))
+    return Compare(Comparison.EQUAL, Attribute(name, "x"), Literal(value))
 
 
 @pytest.mark.parametrize(
@@ -286,3 +287,45 @@ def test_a_part_forbids_nothing_by_a_condition_that_reads_a_slot_it_leaves_out()
     whole = form_of(forms, event_pattern(seq(A, no("X"), B, C), condition))
     part = restricted(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
     assert (len(whole.absences), len(part.absences)) == (1, 0)
+
+
+LESS, UP_TO, MORE, FROM = Comparison.LESS, Comparison.LESS_OR_EQUAL, Comparison.GREATER, Comparison.GREATER_OR_EQUAL
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wider"),
+    [
+        ((LESS, 30), (LESS, 40), (LESS, 40)),
+        ((MORE, 30), (MORE, 40), (MORE, 30)),
+        ((LESS, 30), (UP_TO, 30), (UP_TO, 30)),
+        ((FROM, 30), (MORE, 30), (FROM, 30)),
+        ((FROM, 3), (MORE, 2.5), (MORE, 2.5)),
+        ((LESS, "a"), (LESS, "b"), (LESS, "b")),
+        ((LESS, 30), (LESS, "a"), None),
+        ((LESS, 30), (MORE, 40), None),
+        ((LESS, True), (LESS, 30), None),
+    ],
+)
+def test_of_two_limits_the_wider_is_common(
+    first: tuple[Comparison, Value], second: tuple[Comparison, Value], wider: tuple[Comparison, Value] | None
+) -> None:
+    limits = [Compare(comparison, Attribute("a", "x"), Literal(value)) for comparison, value in (first, second)]
+    found = shared(*(event_pattern(seq(A, B), limit) for limit in limits))
+    assert found is not None
+    (predicate,) = found.predicates
+    if wider is None:
+        assert isinstance(predicate, Or)
+    else:
+        assert predicate == Compare(wider[0], Attribute("s0", "x"), Literal(wider[1]))
+
+
+def test_limits_of_other_attributes_are_others_and_of_several_the_closest_counts() -> None:
+    def limit(name: str, value: int) -> Expression:
+        return Compare(LESS, Attribute("a", name), Literal(value))
+
+    apart = shared(event_pattern(seq(A, B), limit("x", 1)), event_pattern(seq(A, B), limit("y", 2)))
+    assert apart is not None
+    assert isinstance(apart.predicates[0], Or)
+    several = shared(event_pattern(seq(A, B), limit("x", 9), limit("x", 1)), event_pattern(seq(A, B), limit("x", 2)))
+    assert several is not None
+    assert [each.right for each in several.predicates if isinstance(each, Compare)] == [Literal(2)]

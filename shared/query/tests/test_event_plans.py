@@ -34,8 +34,8 @@ def seq(name: str, types: str, within: int = 10, *predicates: Expression) -> Eve
     return event_pattern(name, Seq(tuple(QueryEvent(f"a{i}", kind) for i, kind in enumerate(types))), within, predicates)
 
 
-def less(name: str, value: int) -> Expression:
-    return Compare(Comparison.LESS, Attribute(name, "x"), Literal(value))
+def equal(name: str, value: int) -> Expression:
+    return Compare(Comparison.EQUAL, Attribute(name, "x"), Literal(value))
 
 
 def types_of(sub_pattern: SubPattern) -> str:
@@ -171,14 +171,14 @@ def test_differential_parts_get_a_parent_of_their_own() -> None:
 
 
 def test_predicates_of_what_is_shared_are_joined_by_or() -> None:
-    patterns = [seq("p", "ABC", 10, less("a0", 1)), seq("q", "ABD", 10, less("a0", 2)), seq("r", "ABE", 10, less("a0", 1))]
+    patterns = [seq("p", "ABC", 10, equal("a0", 1)), seq("q", "ABD", 10, equal("a0", 2)), seq("r", "ABE", 10, equal("a0", 1))]
     plan = aggregate(patterns, "casem-2")
     (shared,) = (vertex.sub_pattern for vertex in plan.vertices if types_of(vertex.sub_pattern) == "AB")
-    assert shared.predicates == (Or((less("s0", 1), less("s0", 2))),)
+    assert shared.predicates == (Or((equal("s0", 1), equal("s0", 2))),)
 
 
 def conditions(values: tuple[int, ...]) -> list[Expression]:
-    return [less(f"a{place}", value) for place, value in enumerate(values)]
+    return [equal(f"a{place}", value) for place, value in enumerate(values)]
 
 
 @pytest.mark.parametrize("builder", ["casem-2", "casem", "casem+dce"])
@@ -186,7 +186,7 @@ def test_where_conditions_differ_too_much_the_slots_that_agree_are_shared(builde
     alike = [seq("p", "ABCDX", 10, *conditions((1, 2, 3, 4))), seq("q", "ABCDY", 10, *conditions((5, 6, 3, 4)))]
     plan = aggregate(alike, builder)
     assert drawn(plan) == {"CD": set(), "ABCDX": {"CD"}, "ABCDY": {"CD"}}
-    assert plan.vertices[0].sub_pattern.predicates == (less("s0", 3), less("s1", 4))
+    assert plan.vertices[0].sub_pattern.predicates == (equal("s0", 3), equal("s1", 4))
     other = [alike[0], seq("q", "ABCDY", 10, *conditions((5, 6, 7, 8)))]
     assert drawn(aggregate(other, builder)) == {"ABCDX": set(), "ABCDY": set()}
 

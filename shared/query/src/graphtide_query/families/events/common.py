@@ -27,7 +27,6 @@ from graphtide_query.families.events.forms import (
     bits,
     fresh,
     inside,
-    joined,
     pair,
     strongest,
     unpaired,
@@ -83,7 +82,7 @@ def common(forms: Forms, first: Form, second: Form) -> Common | None:
         slots=shared,
         order=order,
         within=max(first.within, second.within),
-        predicates=dict(_either(first, second, shared)),
+        predicates=dict(_either(forms, first, second, shared)),
         absences=_neither(forms, first, second, shared) if first.absences and second.absences else frozenset(),
         partition=first.partition & second.partition,
     )
@@ -116,13 +115,13 @@ def implies(forms: Forms, form: Form, parent: Form) -> bool:
     return found is not None and found.form.identity() == parent.identity()
 
 
-def _either(first: Form, second: Form, shared: int) -> Iterator[tuple[int, Disjunction]]:
+def _either(forms: Forms, first: Form, second: Form, shared: int) -> Iterator[tuple[int, Disjunction]]:
     """Yield what is asked of slots in either pattern."""
     for read, asked in first.predicates.items():
         other = second.predicates.get(read)
         if other is None or read & ~shared:
             continue
-        either = joined(asked, other)
+        either = forms.joined(asked, other)
         if len(either) <= MOST_DISJUNCTS:
             yield read, either
 

@@ -3,7 +3,8 @@
 A slot's *key* stands for what it takes: its types, how often, and its number among the slots that take the same. Sub-patterns
 then have in common what their sets have in common: no slots have to be matched up, and an examination is a few operations on
 sets. A *term* stands for a predicate over keys. Predicates over the same keys are a disjunction of conjunctions of terms, where
-none contains another: so what several patterns ask for, joined by OR, stays small and has one form.
+none implies another: so what several patterns ask for, joined by OR, stays small and has one form. Of two limits of one
+attribute the closer implies the wider: `speed < 30 OR speed < 40` is `speed < 40`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.event_pattern import Selection
 from graphtide_core.plans.events import Absence, Slot, SubPattern
-from graphtide_core.predicate import And, Attribute, Compare, Literal, Or, conjuncts, renamed, variables
+from graphtide_core.predicate import And, Attribute, Compare, Comparison, Literal, Or, conjuncts, renamed, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,6 +44,20 @@ _KEY_BITS: Final = 24
 
 _FORBIDDEN: Final = "n"
 """The variable of the event that must not come, in terms of an absence."""
+
+
+class _Limit(NamedTuple):
+    """What a comparison of an attribute with a constant lets through.
+
+    Attributes:
+        of: the variable, the attribute, whether the limit is the upper one, and whether it is a text.
+        value: the constant.
+        is_closed: whether it is let through itself.
+    """
+
+    of: tuple[str, str, bool, bool]
+    value: int | float | str
+    is_closed: bool
 
 
 class Forbidden(NamedTuple):
@@ -97,6 +112,7 @@ class Forms:
         self.loose = 0
         self._key_of: dict[tuple[Slot, int, Selection], Key] = {}
         self._terms: list[tuple[Expression, int]] = []
+        self._limits: list[_Limit | None] = []
         self._term_of: dict[object, Term] = {}
         self._durations: dict[int, Duration] = {}
 
@@ -122,6 +138,7 @@ class Forms:
         if known is None:
             over = renamed(expression, names)
             known = self._term_of[shape] = len(self._terms)
+            self._limits.append(_limit(over))
             self._terms.append((over, _mask(int(name[1:]) for name in variables(over) if name != _FORBIDDEN)))
         return known
 
@@ -133,6 +150,31 @@ class Forms:
         """Return the predicate over other keys; those that are not given stay."""
         expression, read = self._terms[term]
         return self.term(expression, {f"k{key}": f"k{keys.get(key, key)}" for key in bits(read)})
+
+    def joined(self, one: Disjunction, other: Disjunction) -> Disjunction:
+        """Return what is true where one of two disjunctions is."""
+        return one if one == other else self._weakest(one | other)
+
+    def _weakest(self, conjunctions: Iterable[frozenset[Term]]) -> Disjunction:
+        """Return a disjunction without the conjunctions that imply another of it; of equals the first stays."""
+        kept: list[frozenset[Term]] = []
+        for terms in sorted(map(self._closest, conjunctions), key=sorted):
+            if not any(self._implies(terms, other) for other in kept):
+                kept = [other for other in kept if not self._implies(other, terms)] + [terms]
+        return frozenset(kept)
+
+    def _closest(self, terms: frozenset[Term]) -> frozenset[Term]:
+        """Return a conjunction without the terms that others of it imply."""
+        kept: list[Term] = []
+        for term in sorted(terms):
+            if not any(_is_closer(self._limits[other], self._limits[term]) for other in kept):
+                kept = [other for other in kept if not _is_closer(self._limits[term], self._limits[other])] + [term]
+        return frozenset(kept)
+
+    def _implies(self, terms: frozenset[Term], others: frozenset[Term]) -> bool:
+        """Return whether a conjunction plainly implies another."""
+        limits = [self._limits[term] for term in terms]
+        return all(other in terms or any(_is_closer(each, self._limits[other]) for each in limits) for other in others)
 
     def of(self, sub_pattern: SubPattern) -> tuple[Form, tuple[Key, ...]]:
         """Return the form of a sub-pattern, and the key of each of its slots.
@@ -173,7 +215,7 @@ class Forms:
             reads = {self.reads(term) for terms in split for term in terms}
             if len(reads) == 1:
                 (read,) = reads
-                either = _smallest(terms | others for terms in asked.get(read, _NOTHING) for others in split)
+                either = self._weakest(terms | others for terms in asked.get(read, _NOTHING) for others in split)
                 if len(either) <= MOST_DISJUNCTS:
                     asked[read] = either
                     return
@@ -258,15 +300,29 @@ def bits(mask: int) -> Iterator[Key]:
         mask ^= low
 
 
-def joined(one: Disjunction, other: Disjunction) -> Disjunction:
-    """Return what is true where one of two disjunctions is."""
-    return one if one == other else _smallest(one | other)
+def _limit(expression: Expression) -> _Limit | None:
+    """Return the limit that a predicate is, if it is one: numbers are compared with numbers, and texts with texts."""
+    if not (
+        isinstance(expression, Compare) and isinstance(expression.left, Attribute) and isinstance(expression.right, Literal)
+    ):
+        return None
+    value, is_upper = expression.right.value, expression.comparison in (Comparison.LESS, Comparison.LESS_OR_EQUAL)
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or value != value:  # noqa: PLR0124 - not a number
+        return None
+    if not is_upper and expression.comparison not in (Comparison.GREATER, Comparison.GREATER_OR_EQUAL):
+        return None
+    is_closed = expression.comparison in (Comparison.LESS_OR_EQUAL, Comparison.GREATER_OR_EQUAL)
+    read = expression.left
+    return _Limit((read.variable, read.name, is_upper, isinstance(value, str)), value, is_closed)
 
 
-def _smallest(conjunctions: Iterable[frozenset[Term]]) -> Disjunction:
-    """Return a disjunction without the conjunctions that contain another of it."""
-    found = frozenset(conjunctions)
-    return found if len(found) < 2 else frozenset([terms for terms in found if not any(other < terms for other in found)])
+def _is_closer(one: _Limit | None, other: _Limit | None) -> bool:
+    """Return whether what a limit lets through another does, too."""
+    if one is None or other is None or one.of != other.of:
+        return False
+    if one.value == other.value:
+        return other.is_closed or not one.is_closed
+    return bool((one.value < other.value) is one.of[2])  # type: ignore[operator] # both are numbers, or both are texts
 
 
 def strongest(absences: Iterable[Forbidden]) -> frozenset[Forbidden]:
