@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
-from graphtide_core.edge import Value
 from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import Absence, Slot, SubPattern
@@ -12,6 +13,9 @@ from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.families.events.branches import branches
 from graphtide_query.families.events.common import common, common_of_all, implies, may_share, restricted
 from graphtide_query.families.events.forms import MOST_DISJUNCTS, Form, Forms
+
+if TYPE_CHECKING:
+    from graphtide_core.edge import Value
 
 A, B, C, D, E, F = (QueryEvent(name.lower(), name) for name in "ABCDEF")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
@@ -14,6 +15,7 @@ from graphtide_core.predicate import Attribute, Compare, Comparison, Expression,
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime
 from graphtide_query.families.events import BUILDERS, AggregationBudget, aggregate, branches
+from graphtide_query.families.events.collector import paused
 from graphtide_testing.event_workloads import random_events, random_fillings, random_patterns
 from graphtide_testing.oracles.sub_patterns import Filling, Happening, matches
 from graphtide_testing.strategies import event_patterns
@@ -197,6 +199,19 @@ def test_a_time_that_is_much_longer_is_not_shared_where_rates_are_known() -> Non
     statistics = StatisticsSnapshot(window=TimeRange(EventTime(0), EventTime(100)), edges=550, types=types)
     shared = {parent for parents in drawn(aggregate(patterns, "casem", statistics=statistics)).values() for parent in parents}
     assert shared == {"ABCD", "EFGH"}
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_the_collector_is_afterwards_as_it_was(is_enabled: bool) -> None:
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        aggregate([seq("p", "AB")])
+        assert gc.isenabled() is is_enabled
+        with paused():
+            assert not gc.isenabled()
+        assert gc.isenabled() is is_enabled
+    finally:
+        gc.enable()
 
 
 def test_a_plan_is_the_same_at_every_build() -> None:

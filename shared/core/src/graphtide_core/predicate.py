@@ -237,6 +237,9 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
             return Attribute(names.get(variable, variable), name, location)
         case Aggregate(function, Attribute(variable, name, location)):
             return Aggregate(function, Attribute(names.get(variable, variable), name, location))
+        case Compare(comparison, Attribute(variable, name, location), Literal() as constant):
+            # Nearly all predicates are such, and thousands of patterns are renamed at a time.
+            return Compare(comparison, Attribute(names.get(variable, variable), name, location), constant)
         case Compare(comparison, left, right):
             return Compare(comparison, new(left), new(right))
         case Compute(operator, left, right):

@@ -81,10 +81,19 @@ def _count(part: Part, read: frozenset[str]) -> int:
             return 1 if _is_one_slot(part, read) else sum(_count(each, read) for each in parts)
 
 
+def _chooses(part: Part, read: frozenset[str]) -> bool:
+    """Whether some OR in the part is not one slot."""
+    if isinstance(part, QueryEvent | Absent):
+        return False
+    return (isinstance(part, Any) and not _is_one_slot(part, read)) or any(_chooses(each, read) for each in part.parts)
+
+
 def _choices(part: Part, read: frozenset[str]) -> Iterator[Part]:
     """Yield the part once for each choice in its ORs; what stays of these are slots of several types."""
     match part:
         case QueryEvent() | Absent():
+            yield part
+        case Seq() | All() if not _chooses(part, read):
             yield part
         case Seq(parts):
             yield from map(Seq, product(*(_choices(each, read) for each in parts)))

@@ -16,6 +16,7 @@ from graphtide_query.families.events.assembly import Leaf, assembled
 from graphtide_query.families.events.branches import branches
 from graphtide_query.families.events.budget import AggregationBudget, Examinations
 from graphtide_query.families.events.casem import PartitionTree, casem
+from graphtide_query.families.events.collector import paused
 from graphtide_query.families.events.correlation import correlation_graph
 from graphtide_query.families.events.differential import compensate
 from graphtide_query.families.events.forms import Forms, bits
@@ -91,7 +92,15 @@ def aggregate(
     if builder not in BUILDERS:
         message = f"there is no builder {builder!r}; one of {', '.join(BUILDERS)}"
         raise LookupError(message)
-    forms = Forms(unit)
+    with paused():
+        forms = Forms(unit)
+        leaves, matched = _leaves(forms, patterns)
+        workload = Workload(forms, leaves, Rates(statistics), Examinations(budget), seed)
+        return assembled(forms, BUILDERS[builder](workload), matched, workload.rates, builder)
+
+
+def _leaves(forms: Forms, patterns: Sequence[EventPattern]) -> tuple[tuple[Form, ...], list[list[Leaf]]]:
+    """Return the distinct sub-patterns of all branches, and the branches of each pattern."""
     distinct: dict[tuple[object, ...], int] = {}
     leaves: list[Form] = []
     matched = []
@@ -104,8 +113,7 @@ def aggregate(
                 leaves.append(form)
             own.append(Leaf(branch, keys, vertex))
         matched.append(own)
-    workload = Workload(forms, tuple(leaves), Rates(statistics), Examinations(budget), seed)
-    return assembled(forms, BUILDERS[builder](workload), matched, workload.rates, builder)
+    return tuple(leaves), matched
 
 
 def _none(workload: Workload) -> Sharing:
