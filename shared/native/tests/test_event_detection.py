@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide_core.event_pattern import EventPattern
 from graphtide_native import _native
 from graphtide_native.event_detection import Bounds, EventDetector
 from graphtide_native.event_spec import event_columns
-from graphtide_native.records import Symbols
+from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse
 from graphtide_query.families.events.builders import aggregate
 
@@ -26,19 +27,16 @@ class Stream:
 
     def __init__(self, text: str, builder: str = "none", *, may_change: bool = False, bounds: Bounds | None = None) -> None:
         patterns = [each for each in parse(text) if isinstance(each, EventPattern)]
-        self.symbols, self._count = Symbols(), 0
-        plan = aggregate(patterns, builder)
+        plan, symbols = aggregate(patterns, builder), Symbols()
         self.columns = event_columns(plan)
-        self.detector = EventDetector(plan, patterns, self.symbols, ATTRIBUTES, may_change=may_change, bounds=bounds)
+        self.detector = EventDetector(plan, patterns, symbols, ATTRIBUTES, may_change=may_change, bounds=bounds)
+        self._decoder = JsonLinesDecoder(symbols, ATTRIBUTES, {})
 
     def push(self, *records: tuple[int, str] | tuple[int, str, float, str]) -> list[Occurrence]:
-        numbers = range(self._count, self._count + len(records))
-        self._count += len(records)
-        values = [[*each[2:], None, None] for each in records]
-        columns = [[value[column] for value in values] for column in (0, 1)]
-        ids, kept = [str(number) for number in numbers], [False] * len(records)
-        ts, types = [each[0] for each in records], [each[1] for each in records]
-        return self.detector.push(_native.event_batch(self.symbols, ATTRIBUTES, ts, types, ids, kept, columns))
+        return self.push_json(*(dict(zip(("ts", "type", *ATTRIBUTES), each, strict=False)) for each in records))
+
+    def push_json(self, *records: dict[str, Any]) -> list[Occurrence]:
+        return self.detector.push(self._decoder.decode("".join(json.dumps(each) + "\n" for each in records).encode()))
 
 
 def events(found: Sequence[Occurrence]) -> list[dict[str, tuple[str, ...]]]:
@@ -133,6 +131,83 @@ def test_a_plan_that_names_a_parent_that_comes_later_is_refused() -> None:
     )
     with pytest.raises(ValueError, match="a parent does not come before it"):
         _native.EventDetector(plan, Symbols(), 0, False, False, None, None, None)
+
+
+def test_a_plan_that_reads_an_attribute_which_records_do_not_have_is_refused() -> None:
+    plan = (
+        b'{"vertices": [{"slots": [{"types": ["A"]}], "order": [], "within": 5,'
+        b' "predicates": [{"compare": ["equal", [{"attribute": [0, 1]}, {"literal": 3}]]}]}], "patterns": []}'
+    )
+    with pytest.raises(ValueError, match="an attribute that records do not have"):
+        _native.EventDetector(plan, Symbols(), 1, False, False, None, None, None)
+
+
+def test_an_edge_is_an_event_of_its_label_with_its_ends() -> None:
+    stream = Stream("PATTERN relay SEQ(a:flow, b:flow) WHERE a.dst = b.src ON s WITHIN 10ms")
+    edges = [("x", "y", "flow"), ("y", "z", "call"), ("y", "z", "flow"), ("x", "z", "flow")]
+    records = [{"ts": ts, "src": src, "dst": dst, "label": label} for ts, (src, dst, label) in enumerate(edges)]
+    assert events(stream.push_json(*records)) == [{"a": ("0",), "b": ("2",)}]
+
+
+def test_an_event_has_no_ends() -> None:
+    text = "PATTERN p SEQ(a:A, b:A) WHERE {} ON s WITHIN 10ms"
+    equal, missing = Stream(text.format("a.dst = b.src")), Stream(text.format("a.dst IS NULL AND b.src IS NULL"))
+    assert events(equal.push((0, "A"), (1, "A"))) == []
+    assert events(missing.push((0, "A"), (1, "A"))) == [{"a": ("0",), "b": ("1",)}]
+
+
+def test_an_id_that_is_used_again_is_deleted_as_the_newer_event() -> None:
+    stream = Stream("PATTERN p SEQ(a:A, NOT b:B) ON s WITHIN 3ms")
+    told = [stream.push_json({"ts": ts, "type": "A", "id": "x"}) for ts in (0, 6)]
+    told += [stream.push_json({"ts": 7, "type": "", "id": "x", "op": "delete"}), stream.detector.finish()]
+    assert [events(each) for each in told] == [[], [{"a": ("x",)}], [], []]
+
+
+FIRST, LAST = -(2**63), 2**63 - 1
+
+
+def test_times_at_both_ends_of_what_a_time_can_be() -> None:
+    stream = Stream(f"PATTERN p SEQ(a:A, b:B) ON s WITHIN {LAST}\nPATTERN n SEQ(a:A, NOT b:C) ON s WITHIN {LAST}")
+    assert stream.push((FIRST, "A"), (FIRST, "A")) == []
+    assert [each.events["a"] for each in stream.push((-1, "B"))] == [("0",), ("1",)]
+    told = stream.push((LAST - 1, "A"), (LAST, "B"), (LAST, "A"))
+    assert [(each.pattern, each.detected_at, each.events["a"]) for each in told] == [
+        ("n", -1, ("0",)),
+        ("n", -1, ("1",)),
+        ("p", LAST, ("3",)),
+        ("p", LAST, ("5",)),
+    ]
+    assert [(each.detected_at, each.events) for each in stream.detector.finish()] == [
+        (LAST, {"a": ("3",)}),
+        (LAST, {"a": ("5",)}),
+    ]
+
+
+def test_thousands_of_events_of_one_time() -> None:
+    stream = Stream("PATTERN p SEQ(a:A, b:B, c:C) WHERE a.user = b.user AND b.user = c.user ON s WITHIN 1ms")
+    records = [(5, kind, 1.0, f"user {number}") for kind in "CBA" for number in range(3_000)]
+    assert len(stream.push(*records)) == 3_000
+
+
+def test_subsets_that_are_too_many_are_cut_and_said() -> None:
+    stream = Stream("PATTERN p SEQ(a:A+, b:B) ON s WITHIN 1000ms", bounds=Bounds(work=100_000))
+    stream.push(*((number, "A") for number in range(30)))
+    assert not stream.detector.is_limited
+    assert 0 < len(stream.push((50, "B"))) < 100_000
+    assert stream.detector.is_limited
+
+
+def test_a_list_may_be_longer_than_a_stack_of_calls() -> None:
+    stream = Stream("PATTERN p SEQ(a:A{60000,}, b:B) ON s WITHIN 100000ms")
+    (match,) = stream.push(*((number, "A") for number in range(60_000)), (60_000, "B"))
+    assert len(match.events["a"]) == 60_000
+
+
+def test_what_waits_for_time_to_pass_has_a_bound() -> None:
+    stream = Stream("PATTERN p SEQ(a:A, b:B, NOT c:C) ON s WITHIN 1000ms", bounds=Bounds(partial_matches=30))
+    stream.push(*((number, "AB"[number % 2]) for number in range(40)))
+    assert (stream.detector.usage()[0], stream.detector.is_limited) == (30, True)
+    assert len(stream.detector.finish()) == 30
 
 
 def test_counts_are_of_the_event_that_completes_them() -> None:

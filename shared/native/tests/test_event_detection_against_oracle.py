@@ -3,143 +3,214 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from graphtide_core.edge import Operation
+from graphtide_core.event_pattern import All, EventPattern, QueryEvent, Seq
+from graphtide_core.ids import PatternName
 from graphtide_core.pattern import Report
-from graphtide_core.time import Duration
-from graphtide_native import _native
+from graphtide_core.time import Duration, TimeUnit
 from graphtide_native.event_detection import EventDetector
-from graphtide_native.records import Symbols
+from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_query.families.events.builders import BUILDERS, aggregate
 from graphtide_testing.oracles.events import EventOracle
-from graphtide_testing.strategies.event_patterns import ATTRIBUTES, EventShape, random_event_pattern, random_events
+from graphtide_testing.records import events_to_json_lines
+from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
+from graphtide_testing.strategies.event_streams import EVENT_ATTRIBUTES, EventStreamShape, event_streams
 from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+    from random import Random
 
     from graphtide_core.event import Event
-    from graphtide_core.event_pattern import EventPattern
     from graphtide_native.event_detection import Occurrence
-    from graphtide_native.records import EdgeBatch
     from graphtide_testing.oracles.events import Told
+    from hypothesis.strategies import SearchStrategy
 
     Reports = Counter[tuple[object, ...]]
 
-CHANCES: Final = st.randoms(use_true_random=False)
+ATTRIBUTES: Final = (*EVENT_ATTRIBUTES, "absent")
+ALL: Final = EventPatternShape(distinct=False)
+PLAIN: Final = replace(ALL, groups=(Seq, Seq, All), iterations=False, partition=False, exists=False, timeouts=False)
+SMALL: Final = replace(ALL, max_events=3)
 SHARING: Final = tuple(sorted(BUILDERS))
 
 
-def batch_of(symbols: Symbols, records: Sequence[Event]) -> EdgeBatch:
-    return _native.event_batch(
-        symbols,
-        ATTRIBUTES,
-        [each.ts for each in records],
-        [each.type for each in records],
-        [str(each.id) for each in records],
-        [each.operation is Operation.DELETE for each in records],
-        [[each.attributes.get(name) for each in records] for name in ATTRIBUTES],
-    )
+@dataclass(slots=True)
+class Side:
+    """The detector of some patterns beside an oracle of each; both are told the same records."""
+
+    patterns: dict[str, EventPattern]
+    builder: str = "none"
+    may_change: bool = False
+    detector: EventDetector = field(init=False)
+    oracles: dict[str, EventOracle] = field(init=False)
+    _records: list[Event] = field(default_factory=list)
+    _decoder: JsonLinesDecoder = field(init=False)
+    _duplicates: Duplicates = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let both begin."""
+        asked, symbols = list(self.patterns.values()), Symbols()
+        plan = aggregate(asked, self.builder)
+        self.detector = EventDetector(plan, asked, symbols, ATTRIBUTES, may_change=self.may_change)
+        self.oracles = {name: EventOracle(pattern) for name, pattern in self.patterns.items()}
+        self._decoder = JsonLinesDecoder(symbols, ATTRIBUTES, {})
+        # An id is a duplicate for all patterns alike, within the longest of their reaches.
+        self._duplicates = Duplicates(max(pattern.reach(TimeUnit.MILLISECOND) for pattern in asked))
+
+    def push(self, *records: Event) -> tuple[Reports, Reports]:
+        """Return what the detector tells of records, and what the oracles do."""
+        found, told = self.told(*records)
+        return self.found(found), self.wanted(told)
+
+    def told(self, *records: Event) -> tuple[list[Occurrence], list[tuple[str, Told]]]:
+        """As `push`, as both say it."""
+        self._records += records
+        batch = self._duplicates.filter(self._decoder.decode(events_to_json_lines(records)))
+        kept = [self._records[ordinal] for ordinal in batch.ordinals]
+        told = [(name, each) for record in kept for name, oracle in self.oracles.items() for each in oracle.push(record)]
+        return self.detector.push(batch), told
+
+    def advance(self, now: int) -> tuple[Reports, Reports]:
+        """Return what both tell once time is `now`."""
+        told = [(name, each) for name, oracle in self.oracles.items() for each in oracle.advance(now)]
+        return self.found(self.detector.advance(now)), self.wanted(told)
+
+    def finish(self) -> tuple[Reports, Reports]:
+        """Return what both tell at the end."""
+        told = [(name, each) for name, oracle in self.oracles.items() for each in oracle.finish()]
+        return self.found(self.detector.finish()), self.wanted(told)
+
+    def found(self, occurrences: Iterable[Occurrence]) -> Reports:
+        """Return what was told, without the witnesses of those patterns of which an event's matches are counted."""
+        return Counter(
+            (each.pattern, each.kind, each.detected_at, each.count, self._shown(each.pattern, each.kind, each.events.items()))
+            for each in occurrences
+        )
+
+    def wanted(self, told: Iterable[tuple[str, Told]]) -> Reports:
+        """As `found`, of oracles."""
+        return Counter(
+            (name, each.kind, each.detected_at, each.count, self._shown(name, each.kind, each.events)) for name, each in told
+        )
+
+    def _shown(self, name: str, kind: str, events: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[object, ...]:
+        is_counted = self.patterns[name].report is Report.EXISTS and kind != "timeout"
+        return () if is_counted else tuple(sorted(events))
 
 
-def found(occurrences: Iterable[Occurrence], patterns: Mapping[str, EventPattern]) -> Reports:
-    """What an engine told, without the witnesses of those patterns of which an event's matches are counted."""
-    return Counter(
-        (each.pattern, each.kind, each.detected_at, each.count, _shown(patterns[each.pattern], each.kind, each.events.items()))
-        for each in occurrences
-    )
+def named(patterns: Iterable[EventPattern]) -> dict[str, EventPattern]:
+    return {f"p{number}": replace(pattern, name=PatternName(f"p{number}")) for number, pattern in enumerate(patterns)}
 
 
-def wanted(told: Iterable[tuple[str, Told]], patterns: Mapping[str, EventPattern]) -> Reports:
-    return Counter(
-        (name, each.kind, each.detected_at, each.count, _shown(patterns[name], each.kind, each.events)) for name, each in told
-    )
+def longer(pattern: EventPattern, kinds: Sequence[str]) -> EventPattern:
+    """Return a sequence of what a pattern asks for and an event of each type."""
+    names = (name for number in count() if (name := f"more{number}") not in {event.name for event in pattern.events})
+    more = tuple(QueryEvent(next(names), kind) for kind in kinds)
+    return replace(pattern, root=Seq((pattern.root, *more)), tells_timeouts=False)
 
 
-def _shown(pattern: EventPattern, kind: str, events: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[object, ...]:
-    return () if pattern.report is Report.EXISTS and kind != "timeout" else tuple(sorted(events))
+def families(shape: EventPatternShape) -> SearchStrategy[list[EventPattern]]:
+    """Patterns of which many are others with more to come, or with another time."""
+    kinds = st.lists(st.sampled_from(shape.stream.types), max_size=2)
+    within = st.integers(1, shape.max_within).map(Duration)
+    kin = st.lists(st.tuples(kinds, within), min_size=1, max_size=3)
+
+    def of(pattern: EventPattern, members: list[tuple[list[str], Duration]]) -> list[EventPattern]:
+        return [replace(longer(pattern, more), within=time) for more, time in members]
+
+    one = st.builds(of, event_patterns(shape), kin)
+    return st.lists(one, min_size=1, max_size=3).map(lambda each: [pattern for members in each for pattern in members])
 
 
-def named_patterns(chance: random.Random, shape: EventShape, number: int) -> dict[str, EventPattern]:
-    return {f"p{each}": random_event_pattern(chance, shape, f"p{each}") for each in range(number)}
+def assert_equal_after_every_record(side: Side, records: Iterable[Event]) -> None:
+    for record in records:
+        found, wanted = side.push(record)
+        assert found == wanted
+    found, wanted = side.finish()
+    assert found == wanted
 
 
-def assert_equal_to_the_oracle(chance: random.Random, shape: EventShape, builder: str = "none", number: int = 1) -> None:
-    patterns = named_patterns(chance, shape, number)
-    asked, symbols = list(patterns.values()), Symbols()
-    detector = EventDetector(aggregate(asked, builder), asked, symbols, ATTRIBUTES, deletions=shape.deletions)
-    oracles = {name: EventOracle(pattern) for name, pattern in patterns.items()}
-    for record in random_events(chance, shape):
-        want = wanted([(name, told) for name, oracle in oracles.items() for told in oracle.push(record)], patterns)
-        assert found(detector.push(batch_of(symbols, [record])), patterns) == want
-    want = wanted([(name, told) for name, oracle in oracles.items() for told in oracle.finish()], patterns)
-    assert found(detector.finish(), patterns) == want
+@given(pattern=event_patterns(PLAIN), records=event_streams(PLAIN.stream))
+def test_sequences_and_conjunctions_with_a_not_at_any_place(pattern: EventPattern, records: tuple[Event, ...]) -> None:
+    assert_equal_after_every_record(Side(named([pattern])), records)
 
 
-@given(CHANCES)
-def test_sequences_and_conjunctions_with_a_not_at_any_place(chance: random.Random) -> None:
-    assert_equal_to_the_oracle(chance, EventShape(ors=False))
+@given(pattern=event_patterns(ALL), records=event_streams(ALL.stream))
+def test_patterns_of_every_kind(pattern: EventPattern, records: tuple[Event, ...]) -> None:
+    assert_equal_after_every_record(Side(named([pattern])), records)
 
 
-@given(CHANCES)
-def test_the_branches_of_or(chance: random.Random) -> None:
-    assert_equal_to_the_oracle(chance, EventShape())
+CROWDED: Final = EventStreamShape(max_records=9, types=("A",), gaps=(0, 0, 1))
 
 
-@given(CHANCES)
-def test_partitions(chance: random.Random) -> None:
-    assert_equal_to_the_oracle(chance, EventShape(partitions=True))
+@given(pattern=event_patterns(replace(SMALL, stream=CROWDED)), records=event_streams(CROWDED))
+def test_many_events_of_a_type_and_a_time(pattern: EventPattern, records: tuple[Event, ...]) -> None:
+    assert_equal_after_every_record(Side(named([pattern])), records)
 
 
-@given(CHANCES)
-def test_iterations_under_both_selections_with_aggregates(chance: random.Random) -> None:
-    assert_equal_to_the_oracle(chance, EventShape(lists=True, partitions=True, most_events=3, records=16))
+@given(
+    pattern=event_patterns(SMALL),
+    records=event_streams(ALL.stream),
+    chance=st.randoms(use_true_random=False),
+)
+def test_time_that_goes_on_without_records(pattern: EventPattern, records: tuple[Event, ...], chance: Random) -> None:
+    side = Side(named([pattern]))
+    for record, following in zip(records, [*records[1:], None], strict=True):
+        found, wanted = side.push(record)
+        assert found == wanted
+        until = record.ts + 8 if following is None else following.ts
+        for now in range(record.ts, until + 1):
+            if chance.random() < 0.5:
+                found, wanted = side.advance(now)
+                assert found == wanted
 
 
-@given(CHANCES)
-def test_counts_of_the_matches_that_an_event_completes(chance: random.Random) -> None:
-    assert_equal_to_the_oracle(chance, EventShape(exists=True))
-
-
-@given(CHANCES)
-def test_deletions_retract_matches_and_undo_what_must_not_come(chance: random.Random) -> None:
-    assert_equal_to_the_oracle(chance, EventShape(deletions=True, exists=True))
-
-
-@given(CHANCES)
-def test_sequences_that_do_not_end_in_time(chance: random.Random) -> None:
-    assert_equal_to_the_oracle(chance, EventShape(ors=False, timeouts=True, deletions=True))
+@given(pattern=event_patterns(ALL), records=event_streams(ALL.stream), sizes=st.lists(st.integers(0, 5), min_size=16))
+def test_a_batch_of_any_size_tells_the_same(pattern: EventPattern, records: tuple[Event, ...], sizes: list[int]) -> None:
+    side, place = Side(named([pattern])), 0
+    for size in [*sizes, len(records)]:
+        found, wanted = side.push(*records[place : place + size])
+        assert found == wanted
+        place += size
 
 
 @pytest.mark.parametrize("builder", SHARING)
-@given(CHANCES)
-def test_patterns_that_share_sub_patterns(builder: str, chance: random.Random) -> None:
-    assert_equal_to_the_oracle(chance, EventShape(partitions=True, deletions=True, most_events=3, records=14), builder, 5)
+@given(patterns=families(SMALL), records=event_streams(SMALL.stream))
+def test_patterns_that_share_sub_patterns(builder: str, patterns: list[EventPattern], records: tuple[Event, ...]) -> None:
+    assert_equal_after_every_record(Side(named(patterns), builder), records)
 
 
-@given(CHANCES, st.sampled_from(("none", "casem+dce")))
-def test_a_change_of_plan_neither_loses_nor_repeats_a_match(chance: random.Random, builder: str) -> None:
-    shape = EventShape(deletions=True, exists=True, most_events=3, records=16)
-    # Of one time, so that what a new pattern asks for is as far back as what is kept.
-    patterns = {name: replace(each, within=Duration(5, "ms")) for name, each in named_patterns(chance, shape, 4).items()}
-    running = list(patterns)[:2]
-    oracles = {name: EventOracle(pattern) for name, pattern in patterns.items()}
-    symbols, asked = Symbols(), [patterns[name] for name in running]
-    detector = EventDetector(aggregate(asked, builder), asked, symbols, ATTRIBUTES, may_change=True)
-    since = dict.fromkeys(running, -1)
+# Ids that are used again do not tell which of two events completed a match.
+STEADY: Final = replace(SMALL, timeouts=False, stream=EventStreamShape(duplicates=False))
+
+
+@given(
+    patterns=families(STEADY),
+    records=event_streams(STEADY.stream),
+    builder=st.sampled_from(("none", "casem+dce")),
+    chance=st.randoms(use_true_random=False),
+)
+def test_a_change_of_plan_neither_loses_nor_repeats_a_match(
+    patterns: list[EventPattern], records: tuple[Event, ...], builder: str, chance: Random
+) -> None:
+    # Of one reach, so that what a new pattern asks for is as far back as what is kept.
+    patterns = [replace(each, within=Duration(5, "ms")) for each in patterns]
+    side = Side(named(patterns), builder, may_change=True)
+    since = dict.fromkeys(side.patterns, -1)
     places: dict[str, int] = {}
-    for place, record in enumerate(random_events(chance, shape)):
+    for place, record in enumerate(records):
         if chance.random() < 0.25:
-            running = chance.sample(sorted(patterns), chance.randint(1, 4))
+            running = chance.sample(sorted(side.patterns), chance.randint(1, len(side.patterns)))
             since = {name: since.get(name, place - 1) for name in running}
-            asked = [patterns[name] for name in running]
-            detector.replan(aggregate(asked, builder), asked)
+            asked = [side.patterns[name] for name in running]
+            side.detector.replan(aggregate(asked, builder), asked)
         places.setdefault(str(record.id), place)
-        told = [(name, each) for name, oracle in oracles.items() for each in oracle.push(record)]
+        found, told = side.told(record)
         counted = [(name, each) for name, each in told if name in since and places[each.completed_by] > since[name]]
-        assert found(detector.push(batch_of(symbols, [record])), patterns) == wanted(counted, patterns)
+        assert side.found(found) == side.wanted(counted)

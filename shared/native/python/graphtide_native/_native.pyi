@@ -24,7 +24,6 @@ __all__ = [
     "Statistics",
     "Symbols",
     "check_pattern",
-    "event_batch",
 ]
 
 @final
@@ -540,18 +539,3 @@ class Symbols:
 
 def check_pattern(pattern: bytes) -> None:
     """Raise ValueError where a matcher would not take a pattern with its plan."""
-
-def event_batch(
-    symbols: Symbols,
-    attributes: Sequence[str],
-    ts: Sequence[int],
-    types: Sequence[str],
-    ids: Sequence[str],
-    deletions: Sequence[bool],
-    columns: Sequence[Sequence[bool | int | float | str | None]],
-) -> EdgeBatch:
-    """Return a batch of events, of columns; `columns` has one for each of the attributes.
-
-    Raises:
-        ValueError: the columns are not of one length.
-    """

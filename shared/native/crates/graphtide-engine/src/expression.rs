@@ -230,8 +230,8 @@ impl Expression {
             Self::Attribute(edge, column) => bindings.attribute(*edge, *column).into(),
             Self::Ts(edge) => Operand::Int(bindings.ts(*edge)),
             Self::Id(edge) => bindings.id(*edge).into(),
-            Self::VertexId(vertex) => bindings.vertex(*vertex).into(),
-            Self::End(_, side) => bindings.vertex(*side).into(),
+            Self::VertexId(vertex) => end(bindings.vertex(*vertex)),
+            Self::End(_, side) => end(bindings.vertex(*side)),
             Self::Compute(operator, operands) => {
                 compute(*operator, operands.0.evaluate(bindings), operands.1.evaluate(bindings))
             }
@@ -323,6 +323,11 @@ impl Expression {
             Self::IsNull(operand) => Self::IsNull(one(operand)),
         }
     }
+}
+
+/// The name of an end of an edge; an event, which has none, is stored with empty ones.
+fn end(name: KeyRef<'_>) -> Operand<'_> {
+    if name == KeyRef::Text("") { Operand::Null } else { name.into() }
 }
 
 impl Scalar {

@@ -91,7 +91,8 @@ impl Buffers {
     /// Makes the lists ready once all were asked for.
     pub(crate) fn seal(&mut self) {
         for buffer in &mut self.buffers {
-            let reach = (buffer.reach.max(1) as u64).checked_next_power_of_two().map_or(Time::MAX, |reach| reach as Time);
+            let reach = buffer.reach.max(1).unsigned_abs().checked_next_power_of_two();
+            let reach = reach.and_then(|reach| Time::try_from(reach).ok()).unwrap_or(Time::MAX);
             let known = self.queues.iter().position(|queue| queue.reach == reach);
             buffer.queue = known.unwrap_or_else(|| {
                 self.queues.push(Queue { reach, entries: VecDeque::new() });
@@ -115,7 +116,7 @@ impl Buffers {
         self.queues[buffer.queue].entries.push_back((entry, signature));
     }
 
-    /// Drops the events that are out of reach; `f` is called for each event and signature.
+    /// Drops the events that are out of reach; returns from how many lists.
     pub(crate) fn expire(&mut self, now: Time, events: Events<'_>) -> u32 {
         let mut dropped = 0;
         for queue in &mut self.queues {

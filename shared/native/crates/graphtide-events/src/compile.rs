@@ -8,7 +8,7 @@ use crate::buffers::Buffers;
 use crate::count::Factors;
 use crate::instances::Instances;
 use crate::plan::{AggregateSpec, PlanSpec, Report, VertexSpec, conjuncts, mask_below, moved, places_of};
-use crate::program::{Absence, Compiler, Parent, Predicate, Program, Shape, Slot, ones, shared};
+use crate::program::{Absence, Compiler, Parent, Predicate, Program, Shape, Slot, alike, ones, shared};
 use crate::signatures::{SignatureId, Signatures};
 
 /// A sub-pattern, ready to run.
@@ -228,7 +228,7 @@ fn shape(vertex: &VertexSpec, signatures: &mut Signatures, symbols: &mut SymbolT
     let lists = vertex.slots.iter().enumerate().filter(|(_, slot)| slot.repeat.is_some());
     let lists = lists.fold(0, |lists, (slot, _)| lists | 1 << slot);
     let is_own = |predicate: &&Expression| {
-        let is_whole = Predicate::new((*predicate).clone()).is_whole;
+        let is_whole = Predicate::new((*predicate).clone()).reads_whole != 0;
         places_of(predicate).count_ones() == 1 && !is_whole
     };
     let mut signature = |place: usize, types: &[String]| {
@@ -267,6 +267,7 @@ fn shape(vertex: &VertexSpec, signatures: &mut Signatures, symbols: &mut SymbolT
         predicates: own_predicates,
         absences: Vec::new(),
         partition: vertex.partition.clone(),
+        alike: alike(&vertex.partition, 0, 1),
         parents,
         lists,
     };

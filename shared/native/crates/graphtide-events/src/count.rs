@@ -20,7 +20,8 @@ pub(crate) struct Factors(Vec<Vec<u8>>);
 impl Factors {
     /// Returns the chains; none if instances must be listed to be counted.
     pub(crate) fn of(shape: &Shape) -> Option<Self> {
-        let is_bare = shape.predicates.is_empty() && shape.absences.is_empty() && shape.lists == 0;
+        let is_bare =
+            shape.predicates.is_empty() && shape.absences.is_empty() && shape.partition.is_empty() && shape.lists == 0;
         if !is_bare || shape.slots.iter().any(|slot| slot.rivals != 0) {
             return None;
         }

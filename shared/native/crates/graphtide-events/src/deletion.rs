@@ -27,7 +27,8 @@ impl Detection {
         self.satisfied(events.kind(event), &events.one(&place), meter, |signature| signatures.push(signature));
         let lost = self.retract(event, &signatures, now, events, out, meter);
         let newest = events.store.newest().map_or(event, |(newest, _)| newest);
-        self.deletions.insert(event.0, Gone { ts: events.store.get(event).ts, at: now, newest });
+        self.deletions.insert(event.0, Gone { at: now, newest });
+        self.gone.add(events.store.get(event).ts, event.0);
         for (pattern, completing) in lost {
             let is_void = completing == event || !self.has_left(pattern, completing, now, events, meter);
             let Some(told) = is_void.then(|| self.tallies.take(pattern, completing)).flatten() else { continue };
@@ -67,7 +68,7 @@ impl Detection {
                 let (settled, first) = (settled_at(vertex, &own), own.span().0);
                 for &(pattern, branch) in &vertex.patterns {
                     let told = &court.patterns[pattern as usize];
-                    let is_told = told.report == Report::All && told.counts(last) && first > now.saturating_sub(told.reach);
+                    let is_told = told.report == Report::All && told.counts(last) && first >= earliest_alive(now, told.reach);
                     if is_told && court.is_of_branch(told, branch, settled, &stored, bound, meter) {
                         let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: 1 };
                         out.push(header, stored.slots(), events, |f| stored.each(f));
@@ -103,7 +104,7 @@ impl Court<'_> {
         let vertex = &self.vertices[number as usize];
         let mut found = Vec::new();
         let reach = vertex.patterns.iter().map(|&(pattern, _)| self.patterns[pattern as usize].reach).max().unwrap_or(0);
-        let from = now.saturating_sub(reach).saturating_add(1);
+        let from = earliest_alive(now, reach);
         if self.past.events.store.get(event).ts < from {
             return found;
         }
@@ -153,7 +154,7 @@ impl Court<'_> {
         for (branch, &number) in (0..).zip(&own.branches) {
             let vertex = &self.vertices[number as usize];
             let slots = 0..vertex.shape.slots.len() as u8;
-            let from = if with.is_some() { now.saturating_sub(own.reach).saturating_add(1) } else { Time::MIN };
+            let from = if with.is_some() { earliest_alive(now, own.reach) } else { Time::MIN };
             if with.is_some_and(|with| self.past.events.store.get(with).ts < from) {
                 continue;
             }
@@ -189,7 +190,7 @@ impl Court<'_> {
     /// Whether an instance that begins at a time was not taken back with events of it: those that were deleted came too late for it.
     fn outlived(&self, stored: &Stored, first: Time, reach: Time) -> bool {
         let gone = stored.events.iter().filter_map(|event| self.past.deletions.get(&event.0));
-        gone.into_iter().all(|gone| first <= gone.at.saturating_sub(reach))
+        gone.into_iter().all(|gone| first < earliest_alive(gone.at, reach))
     }
 
     /// Whether an event may fill a slot by itself.
@@ -230,4 +231,9 @@ impl Court<'_> {
         let mut search = Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found };
         search.run(vertex.alone(slot), slot, event);
     }
+}
+
+/// The earliest time of an event that is within reach, so many ticks, which are some.
+fn earliest_alive(now: Time, reach: Time) -> Time {
+    now.saturating_sub(reach.saturating_sub(1))
 }

@@ -20,6 +20,8 @@ use graphtide_graph::symbol::{Symbol, SymbolTable};
 
 use crate::buffers::Entry;
 use crate::compile::{Compiled, Mode, Target, compile};
+use crate::departures::Departures;
+use crate::instances::Instances;
 use crate::judge::{Court, Judge, Stored};
 use crate::occurrences::{Header, Occurrences};
 use crate::plan::{InvalidPlan, PlanSpec, Report};
@@ -78,12 +80,18 @@ pub struct Detection {
     work: BinaryHeap<Reverse<(u32, u8)>>,
     touched: Vec<usize>,
     rows: Vec<EdgeRef>,
+    /// Buckets of instances, by the last time that they are of use.
+    buckets: Departures<u32>,
+    /// Deleted events, by their times.
+    pub(crate) gone: Departures<u32>,
+    /// Patterns that began while events of the reach had come before, by when the newest of those came.
+    begun: Departures<u32>,
 }
 
 impl Detection {
-    /// Makes a plan ready to run.
-    pub fn new(plan: &PlanSpec, symbols: &mut SymbolTable, options: Options) -> Result<Self, InvalidPlan> {
-        plan.check()?;
+    /// Makes a plan ready to run, over records that have so many attributes.
+    pub fn new(plan: &PlanSpec, symbols: &mut SymbolTable, width: usize, options: Options) -> Result<Self, InvalidPlan> {
+        plan.check(width)?;
         let (plan, beginnings) = with_beginnings(plan);
         let patterns = plan.patterns.iter().zip(beginnings).map(|(pattern, beginnings)| Pattern {
             branches: pattern.branches.clone(),
@@ -108,6 +116,9 @@ impl Detection {
             work: BinaryHeap::new(),
             touched: Vec::new(),
             rows: Vec::new(),
+            buckets: Departures::default(),
+            gone: Departures::default(),
+            begun: Departures::default(),
         })
     }
 
@@ -124,19 +135,21 @@ impl Detection {
 
     /// Lets time pass: tells what it settles, then drops what is out of reach. Events of before `reach` are still to be there.
     pub fn advance(&mut self, now: Time, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
-        self.settle(now, events, out, meter);
+        self.settle(Some(now), events, out, meter);
         meter.tick(self.compiled.buffers.expire(now, events));
-        for instances in self.compiled.instances.iter_mut().flatten() {
-            let row = instances.row_bytes();
+        while let Some(vertex) = self.buckets.pop_before(now) {
+            let Some(instances) = &mut self.compiled.instances[vertex as usize] else { continue };
             let dropped = instances.expire(now);
             self.stored -= dropped;
-            self.stored_bytes -= dropped * row;
+            self.stored_bytes -= dropped * instances.row_bytes();
         }
         let from = now.saturating_sub(self.reach());
-        self.deletions.retain(|_, gone| gone.ts >= from);
+        while let Some(event) = self.gone.pop_before(from) {
+            self.deletions.remove(&event);
+        }
         self.tallies.expire(from);
-        for pattern in &mut self.patterns {
-            pattern.since = pattern.since.filter(|&(ts, _)| ts >= from);
+        while let Some(pattern) = self.begun.pop_before(from) {
+            self.patterns[pattern as usize].since = None;
         }
     }
 
@@ -148,7 +161,7 @@ impl Detection {
 
     /// Tells what is settled once time has passed all bounds.
     pub fn finish(&mut self, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
-        self.settle(Time::MAX, events, out, meter);
+        self.settle(None, events, out, meter);
     }
 
     /// Takes an event, which is in the store, with the signatures that it satisfies, and tells of the matches that it completes.
@@ -176,7 +189,7 @@ impl Detection {
         }
         for &signature in satisfied {
             for &(pattern, within) in &self.compiled.begins[signature.place()] {
-                self.judge.begin(pattern, event, ts.saturating_add(within));
+                self.judge.begin(pattern, ts.saturating_add(within));
             }
         }
         while let Some(Reverse((vertex, slot))) = self.work.pop() {
@@ -188,8 +201,8 @@ impl Detection {
             }
         }
         self.tallies.tell(event, ts, &self.patterns, events, (!self.is_replay).then_some(&mut *out), self.options.deletions);
-        if self.judge.end_record(ts) {
-            self.settle(ts, events, out, meter);
+        if self.judge.end_record(event, ts) {
+            self.settle(Some(ts), events, out, meter);
         }
     }
 
@@ -206,6 +219,7 @@ impl Detection {
         let Self { compiled, patterns, deletions, judge, tallies, bound, is_replay, rows, .. } = self;
         let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
         let vertex = &vertices[number];
+        let Bounds { partial_matches, bytes } = self.options.bounds;
         let program = &vertex.arrival[usize::from(slot)];
         let past = Past { events, buffers, instances, signatures, deletions };
         if !is_open(program, &past, ts, vertex.shape.within) {
@@ -224,8 +238,18 @@ impl Detection {
             return;
         }
         let shape = &vertex.shape;
+        let row_bytes = instances[number].as_ref().map_or(0, Instances::row_bytes);
+        let (stored, stored_bytes, has_limited) = (self.stored, self.stored_bytes, &mut self.has_limited);
+        let mut has_room = |rows: &[EdgeRef], judge: &Judge| {
+            let fresh = rows.len() / shape.slots.len();
+            let live = stored + fresh + judge.len();
+            let used = stored_bytes + fresh * row_bytes + judge.bytes();
+            let has_room = (live as u64) < partial_matches && (used as u64) < bytes;
+            *has_limited |= !has_room;
+            has_room
+        };
         let mut found = |bound: &mut Bound, _: &mut Meter<'_>| {
-            if is_stored {
+            if is_stored && has_room(rows, judge) {
                 bound.each(0, |_, event| rows.push(event));
             }
             let counting = vertex.patterns.iter().filter(|&&(pattern, _)| patterns[pattern as usize].counts(event));
@@ -238,7 +262,10 @@ impl Detection {
                 Mode::Tally => counting.for_each(|&(pattern, branch)| {
                     tallies.add(pattern, branch, 1, || Stored::of(number as u32, shape, bound));
                 }),
-                Mode::Judge => judge.add(Court { vertices, patterns, past }, number as u32, bound, event),
+                Mode::Judge if has_room(rows, judge) => {
+                    judge.add(Court { vertices, patterns, past }, number as u32, bound, event)
+                }
+                Mode::Judge => {}
             }
             true
         };
@@ -253,15 +280,10 @@ impl Detection {
     /// Stores the new instances of a vertex, and lets its children go on from them.
     fn store(&mut self, number: usize, slot: u8, events: Events<'_>) {
         let Some(instances) = &mut self.compiled.instances[number] else { return };
-        let (count, row) = (self.rows.len() / instances.width(), instances.row_bytes());
-        let Bounds { partial_matches, bytes } = self.options.bounds;
-        let room =
-            partial_matches.saturating_sub(self.stored as u64).min(bytes.saturating_sub(self.stored_bytes as u64) / row as u64);
-        let kept = count.min(usize::try_from(room).unwrap_or(usize::MAX));
-        self.has_limited |= kept < count;
-        instances.add(slot, &self.rows[..kept * instances.width()], events);
-        self.stored += kept;
-        self.stored_bytes += kept * row;
+        let count = self.rows.len() / instances.width();
+        instances.add(slot, &self.rows, events, |last| self.buckets.add(last, number as u32));
+        self.stored += count;
+        self.stored_bytes += count * instances.row_bytes();
         self.peak = self.peak.max(self.stored + self.judge.len());
         self.rows.clear();
         self.touched.push(number);
@@ -270,7 +292,8 @@ impl Detection {
         }
     }
 
-    fn settle(&mut self, now: Time, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
+    /// Tells what is settled once time is `now`, or at its end.
+    fn settle(&mut self, now: Option<Time>, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
         let Self { compiled, patterns, deletions, judge, tallies, bound, is_replay, options, .. } = self;
         let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
         let past = Past { events, buffers, instances, signatures, deletions };
@@ -296,6 +319,7 @@ impl Detection {
     /// Lets those matches of a pattern count whose last event comes after one of that time.
     pub fn begin_after(&mut self, pattern: u32, newest: Option<(Time, EdgeRef)>) {
         self.patterns[pattern as usize].since = newest;
+        newest.into_iter().for_each(|(ts, _)| self.begun.add(ts, pattern));
     }
 
     /// Since when the matches of a pattern count, if not always.

@@ -3,6 +3,7 @@
 //! Takes records in the order of (ts, arrival). An event that no pattern asks for is not kept, unless plans may change.
 //! Cost: that of [`Detection`], and a look-up of the labels of each record.
 
+use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
 use graphtide_engine::dispatch::Record;
@@ -14,6 +15,7 @@ use graphtide_graph::key::IdRef;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::vertex::VertexTable;
+use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
@@ -56,22 +58,36 @@ pub struct Taken {
     pub refusal: Option<Refusal>,
 }
 
+/// What it takes to delete an event again.
+#[derive(Clone, Copy, Debug)]
+struct Deletion {
+    event: EdgeRef,
+    /// Its own time.
+    ts: Time,
+    /// When it was deleted.
+    at: Time,
+    /// The newest event then.
+    newest: EdgeRef,
+}
+
 /// Detects the patterns of a plan in batches of records.
 #[derive(Debug)]
 pub struct Detector {
     detection: Detection,
     setup: Setup,
     symbols: SharedSymbols,
+    /// Attributes of a record.
+    width: usize,
     texts: Vec<Box<str>>,
     store: EdgeStore,
     names: VertexTable,
     /// Labels of source, event and target, by class.
     labels: Vec<[Symbol; 3]>,
     classes: HashMap<[Symbol; 3], u32, FxBuildHasher>,
-    /// Events by id, where they may be deleted.
+    /// The newest event of each id, where they may be deleted.
     by_id: HashTable<EdgeRef>,
-    /// Deleted events that are held, in the order of their deletion: when that was, and the newest event then.
-    deleted: Vec<(EdgeRef, Time, EdgeRef)>,
+    /// Deleted events in the order of their deletion; some of the oldest are held no more.
+    deleted: VecDeque<Deletion>,
     now: Option<Time>,
     satisfied: Vec<SignatureId>,
 }
@@ -79,18 +95,19 @@ pub struct Detector {
 impl Detector {
     /// Makes a plan ready to run, over records that have so many attributes.
     pub fn new(plan: &PlanSpec, symbols: &SharedSymbols, width: usize, setup: Setup) -> Result<Self, InvalidPlan> {
-        let detection = Detection::new(plan, &mut symbols.lock(), setup.options)?;
+        let detection = Detection::new(plan, &mut symbols.lock(), width, setup.options)?;
         Ok(Self {
             detection,
             setup,
             symbols: symbols.clone(),
+            width,
             texts: Vec::new(),
             store: EdgeStore::new(width),
             names: VertexTable::default(),
             labels: Vec::new(),
             classes: HashMap::default(),
             by_id: HashTable::new(),
-            deleted: Vec::new(),
+            deleted: VecDeque::new(),
             now: None,
             satisfied: Vec::new(),
         })
@@ -165,6 +182,8 @@ impl Detector {
         while let Some((event, _)) = self.store.oldest().filter(|(_, stored)| stored.ts < from) {
             self.forget(event);
         }
+        // What was deleted before lies within a reach of it, so that none of these stays for longer than two.
+        while self.deleted.pop_front_if(|deletion| deletion.ts < from).is_some() {}
     }
 
     fn forget(&mut self, event: EdgeRef) {
@@ -173,7 +192,6 @@ impl Detector {
             if let Ok(entry) = self.by_id.find_entry(hash, |&other| other == event) {
                 entry.remove();
             }
-            self.deleted.retain(|&(other, ..)| other != event);
         }
         if let Some(stored) = self.store.pop_oldest() {
             self.names.release(stored.source);
@@ -218,8 +236,12 @@ impl Detector {
         let ends = (self.names.acquire(batch.source(row)), self.names.acquire(batch.target(row)));
         let event = self.store.push((batch.ts()[row], class), ends, batch.id(row), batch.attributes(row));
         if self.setup.options.deletions {
-            let store = &self.store;
-            self.by_id.insert_unique(hash(store.id(event)), event, |&event| hash(store.id(event)));
+            let (store, id) = (&self.store, self.store.id(event));
+            let of = |&event: &EdgeRef| hash(store.id(event));
+            match self.by_id.entry(hash(id), |&other| store.id(other) == id, of) {
+                Entry::Occupied(mut entry) => *entry.get_mut() = event,
+                Entry::Vacant(entry) => drop(entry.insert(event)),
+            }
         }
         event
     }
@@ -232,7 +254,7 @@ impl Detector {
         let Self { detection, store, names, labels, texts, .. } = self;
         detection.delete(event, now, Events { store, names, labels, texts }, out, meter);
         if let Some((newest, _)) = self.store.newest() {
-            self.deleted.push((event, now, newest));
+            self.deleted.push_back(Deletion { event, ts: self.store.get(event).ts, at: now, newest });
         }
         self.store.delete(event);
     }
@@ -242,7 +264,7 @@ impl Detector {
     /// come. Complexity: that of taking the events of the reach again.
     pub fn replan(&mut self, plan: &PlanSpec, carried: &[Option<u32>], meter: &mut Meter<'_>) -> Result<(), InvalidPlan> {
         let symbols = self.symbols.clone();
-        let mut detection = Detection::new(plan, &mut symbols.lock(), self.setup.options)?;
+        let mut detection = Detection::new(plan, &mut symbols.lock(), self.width, self.setup.options)?;
         symbols.lock().copy_new_names(&mut self.texts);
         let newest = self.store.newest().map(|(event, stored)| (stored.ts, event));
         for (pattern, carried) in (0..).zip(carried) {
@@ -253,11 +275,12 @@ impl Detector {
         let events = Events { store, names, labels, texts };
         let mut nothing = Occurrences::default();
         detection.begin_replay();
-        let mut deletions = deleted.iter().peekable();
+        let oldest = store.oldest().map_or(Time::MAX, |(_, stored)| stored.ts);
+        let mut deletions = deleted.iter().filter(|deletion| deletion.ts >= oldest).peekable();
         for event in store.refs() {
-            while let Some(&(gone, when, _)) = deletions.next_if(|(.., newest)| newest.is_before(event)) {
-                detection.advance(when, events, &mut nothing, meter);
-                detection.delete(gone, when, events, &mut nothing, meter);
+            while let Some(gone) = deletions.next_if(|deletion| deletion.newest.is_before(event)) {
+                detection.advance(gone.at, events, &mut nothing, meter);
+                detection.delete(gone.event, gone.at, events, &mut nothing, meter);
             }
             detection.advance(store.get(event).ts, events, &mut nothing, meter);
             satisfied.clear();
@@ -265,9 +288,9 @@ impl Detector {
             detection.satisfied(events.kind(event), &events.one(&place), meter, |signature| satisfied.push(signature));
             detection.insert(event, satisfied, events, &mut nothing, meter);
         }
-        for &(gone, when, _) in deletions {
-            detection.advance(when, events, &mut nothing, meter);
-            detection.delete(gone, when, events, &mut nothing, meter);
+        for gone in deletions {
+            detection.advance(gone.at, events, &mut nothing, meter);
+            detection.delete(gone.event, gone.at, events, &mut nothing, meter);
         }
         if let Some(now) = *now {
             detection.advance(now, events, &mut nothing, meter);

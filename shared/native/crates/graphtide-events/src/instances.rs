@@ -89,24 +89,26 @@ impl Instances {
         self.runs.clear();
     }
 
-    /// Adds rows in which the record's event fills a slot; `rows` has them end to end.
-    pub(crate) fn add(&mut self, slot: u8, rows: &[EdgeRef], events: Events<'_>) {
+    /// Adds rows in which the record's event fills a slot; `rows` has them end to end. `leaves` is called with the last time that a
+    /// bucket which is new is of use, where time goes on after it.
+    pub(crate) fn add(&mut self, slot: u8, rows: &[EdgeRef], events: Events<'_>, mut leaves: impl FnMut(Time)) {
         for row in rows.chunks_exact(self.width) {
             let times = row.iter().map(|&event| events.store.get(event).ts);
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
-            self.add_one((first, last), row, events);
+            self.add_one((first, last), row, events, &mut leaves);
         }
         self.fresh.extend_from_slice(rows);
         self.runs.push((slot, self.fresh.len()));
         self.peak = self.peak.max(self.live);
     }
 
-    fn add_one(&mut self, times: (Time, Time), row: &[EdgeRef], events: Events<'_>) {
+    fn add_one(&mut self, times: (Time, Time), row: &[EdgeRef], events: Events<'_>, leaves: &mut impl FnMut(Time)) {
         let number = times.0.div_euclid(self.span);
         let place = self.buckets.partition_point(|bucket| bucket.number < number);
         if self.buckets.get(place).is_none_or(|bucket| bucket.number != number) {
             let keyed = self.keys.iter().map(|_| HashMap::default()).collect();
             self.buckets.insert(place, Bucket { number, times: Vec::new(), events: Vec::new(), keyed });
+            self.last_use(number).into_iter().for_each(leaves);
         }
         let bucket = &mut self.buckets[place];
         let own = bucket.times.len() as u32;
@@ -123,12 +125,19 @@ impl Instances {
     /// Drops rows that are out of reach, in whole buckets; returns how many.
     pub(crate) fn expire(&mut self, now: Time) -> usize {
         let mut dropped = 0;
-        let from = now.saturating_sub(self.within);
-        while let Some(bucket) = self.buckets.pop_front_if(|bucket| (bucket.number + 1).saturating_mul(self.span) <= from) {
+        while let Some(bucket) =
+            self.buckets.front().filter(|bucket| self.last_use(bucket.number).is_some_and(|last| last < now))
+        {
             dropped += bucket.times.len();
+            self.buckets.pop_front();
         }
         self.live -= dropped;
         dropped
+    }
+
+    /// The last time that a bucket is of use; none if there is no later one.
+    fn last_use(&self, number: i64) -> Option<Time> {
+        (number + 1).checked_mul(self.span)?.checked_add(self.within)?.checked_sub(1)
     }
 
     /// Rows alive.

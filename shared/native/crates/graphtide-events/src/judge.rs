@@ -89,21 +89,22 @@ enum Waiting {
 /// The candidates of a pattern that an event completes, and which of them are matches.
 #[derive(Debug)]
 struct Group {
-    bound: Time,
+    bound: Option<Time>,
     matches: Vec<(u32, Stored)>,
 }
 
 /// Candidates that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
-    queue: BinaryHeap<Reverse<(Time, u64, Waiting)>>,
+    /// By the time that is to pass, none for what waits for its record alone.
+    queue: BinaryHeap<Reverse<(Option<Time>, u64, Waiting)>>,
     candidates: Vec<Option<Stored>>,
     free: Vec<u32>,
     groups: HashMap<(u32, u32), Group, FxBuildHasher>,
     /// Groups of the record under way.
     open: Vec<(u32, u32)>,
-    /// Patterns that the event under way may begin.
-    begun: Vec<u32>,
+    /// Patterns that the event under way may begin, and when their time is over.
+    begun: Vec<(u32, Time)>,
     order: u64,
 }
 
@@ -122,7 +123,7 @@ impl Judge {
         if !patterns.iter().any(|&(pattern, _)| court.patterns[pattern as usize].counts(last)) {
             return;
         }
-        let until = bound.bound_of(shape).unwrap_or(Time::MIN);
+        let until = bound.bound_of(shape);
         for &(pattern, _) in patterns {
             let own = &court.patterns[pattern as usize];
             if own.report == Report::Exists && own.counts(last) {
@@ -145,50 +146,62 @@ impl Judge {
         self.wait(until, Waiting::Candidate(place));
     }
 
-    fn wait(&mut self, bound: Time, what: Waiting) {
+    fn wait(&mut self, bound: Option<Time>, what: Waiting) {
         self.order += 1;
         self.queue.push(Reverse((bound, self.order, what)));
     }
 
-    /// Notes that an event may begin a match of a pattern, and when its time is over.
-    pub(crate) fn begin(&mut self, pattern: u32, event: EdgeRef, until: Time) {
-        if !self.begun.contains(&pattern) {
-            self.begun.push(pattern);
-            self.wait(until, Waiting::First(pattern, event.0));
-        }
+    /// Notes that the event under way may begin a match of a pattern, and when its time is over.
+    pub(crate) fn begin(&mut self, pattern: u32, until: Time) {
+        self.begun.push((pattern, until));
     }
 
-    /// Ends a record; says whether something is settled already.
-    pub(crate) fn end_record(&mut self, now: Time) -> bool {
-        self.begun.clear();
+    /// Ends the record of an event; says whether something is settled already.
+    pub(crate) fn end_record(&mut self, event: EdgeRef, now: Time) -> bool {
+        let mut begun = std::mem::take(&mut self.begun);
+        // An event that fills the first place of several branches begins the pattern once.
+        begun.sort_unstable();
+        begun.dedup_by_key(|&mut (pattern, _)| pattern);
+        for (pattern, until) in begun.drain(..) {
+            self.wait(Some(until), Waiting::First(pattern, event.0));
+        }
+        self.begun = begun;
         while let Some((pattern, event)) = self.open.pop() {
-            let bound = self.groups.get(&(pattern, event)).map_or(Time::MIN, |group| group.bound);
+            let bound = self.groups.get(&(pattern, event)).and_then(|group| group.bound);
             self.wait(bound, Waiting::Group(pattern, event));
         }
-        self.queue.peek().is_some_and(|Reverse((bound, ..))| *bound < now)
+        self.next_settled(Some(now)).is_some()
     }
 
-    /// The time after which something is settled, if anything waits.
+    /// The time after which something is settled, if anything waits for one.
     pub(crate) fn next_bound(&self) -> Option<Time> {
-        self.queue.peek().map(|Reverse((bound, ..))| *bound)
+        self.queue.peek().and_then(|Reverse((bound, ..))| *bound)
     }
 
-    /// Tells, to `out` if there is one, what is settled once time is `now`, and remembers what may be retracted.
+    /// The first of those that wait, if what it waits for is over once time is `now`, or at its end.
+    #[inline]
+    fn next_settled(&self, now: Option<Time>) -> Option<(Option<Time>, Waiting)> {
+        let &Reverse((until, _, what)) = self.queue.peek()?;
+        let is_over = until.is_none_or(|until| now.is_none_or(|now| until < now));
+        is_over.then_some((until, what))
+    }
+
+    /// Tells, to `out` if there is one, what is settled once time is `now`, or at its end, and remembers what may be retracted.
     pub(crate) fn settle(
         &mut self,
-        now: Time,
+        now: Option<Time>,
         court: Court<'_>,
         bound: &mut Bound,
         mut out: Option<&mut Occurrences>,
         mut told: Option<&mut Tallies>,
         meter: &mut Meter<'_>,
     ) {
-        while let Some(&Reverse((until, _, what))) = self.queue.peek().filter(|Reverse((until, ..))| *until < now) {
+        while let Some((until, what)) = self.next_settled(now) {
             self.queue.pop();
             meter.tick(1);
             match what {
                 Waiting::First(pattern, event) => {
-                    court.time_out(pattern, EdgeRef(event), bound, out.as_deref_mut(), until, meter);
+                    court.time_out(pattern, EdgeRef(event), bound, out.as_deref_mut(), meter);
                 }
                 Waiting::Candidate(place) => {
                     self.free.push(place);
@@ -203,7 +216,13 @@ impl Judge {
                     let ts = court.past.events.store.get(EdgeRef(event)).ts;
                     let count = group.matches.len() as u64;
                     if let Some(out) = &mut out {
-                        let header = Header { pattern, branch, kind: Kind::Match, detected_at: until.max(ts), count };
+                        let header = Header {
+                            pattern,
+                            branch,
+                            kind: Kind::Match,
+                            detected_at: until.map_or(ts, |until| until.max(ts)),
+                            count,
+                        };
                         out.push(header, witness.slots(), court.past.events, |f| witness.each(f));
                     }
                     if let Some(told) = &mut told {
@@ -235,7 +254,9 @@ impl Judge {
         let settled = settled_at(vertex, bound);
         for &(pattern, branch) in &vertex.patterns {
             let own = &court.patterns[pattern as usize];
-            if !own.counts(last) || !court.is_of_branch(own, branch, settled, stored, bound, meter) {
+            let is_one = own.counts(last) && court.is_of_branch(own, branch, settled, stored, bound, meter);
+            // What was cut may not have seen that another branch has it: then it is left out, and not told twice.
+            if !is_one || meter.is_refused() {
                 continue;
             }
             match (own.report, &mut out) {
@@ -326,7 +347,7 @@ impl Court<'_> {
                 }
                 true
             };
-            let scope = Scope { among: Some(&stored.events), as_of: Some(last), ..Scope::ALL };
+            let scope = Scope { among: Some(&stored.events), until: Some(last), as_of: Some(last), ..Scope::ALL };
             let mut search = Search {
                 past,
                 shape,

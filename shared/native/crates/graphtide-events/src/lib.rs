@@ -8,6 +8,7 @@ mod buffers;
 mod compile;
 mod count;
 mod deletion;
+mod departures;
 mod detection;
 mod detector;
 mod instances;

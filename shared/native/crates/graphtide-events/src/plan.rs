@@ -3,7 +3,7 @@
 //! Everything is by position. In an expression, edge i is the event in slot i, and edge `slots + i` the event of absence i; vertex
 //! `2 i` is the source of event i, `2 i + 1` its target.
 
-use graphtide_engine::expression::Expression;
+use graphtide_engine::expression::{Expression, is_label};
 use serde::Deserialize;
 
 /// Slots and absences that a sub-pattern may have: sets of them are one machine word.
@@ -177,8 +177,9 @@ pub struct InvalidPlan {
 }
 
 impl PlanSpec {
-    /// Refuses what cannot be run: a position that there is not, a parent that does not come first, too many places.
-    pub fn check(&self) -> Result<(), InvalidPlan> {
+    /// Refuses what cannot be run over records of so many attributes: a position that there is not, a parent that does not come
+    /// first, too many places.
+    pub fn check(&self, width: usize) -> Result<(), InvalidPlan> {
         for (number, vertex) in self.vertices.iter().enumerate() {
             let invalid = |reason| Err(InvalidPlan { vertex: number, reason });
             let slots = vertex.slots.len();
@@ -192,6 +193,9 @@ impl PlanSpec {
             let all = mask_below(places);
             if vertex.predicates.iter().any(|predicate| places_of(predicate) & !all != 0) {
                 return invalid("a predicate reads what is no place of it");
+            }
+            if !vertex.reads_columns(width) {
+                return invalid("it reads an attribute that records do not have");
             }
             let mut read = vertex.order.iter().flat_map(|&(one, other)| [one, other]).chain(
                 vertex
@@ -219,6 +223,24 @@ impl PlanSpec {
     }
 }
 
+impl VertexSpec {
+    /// Whether all that it reads of records of so many attributes is there.
+    fn reads_columns(&self, width: usize) -> bool {
+        let is_column = |column: u16| is_label(column) || usize::from(column) < width;
+        let is_known = |column: u16| is_aggregate(column) && usize::from(column - AGGREGATE) < self.aggregates.len();
+        let reads = |expression: &Expression, may_compute: bool| {
+            let mut is_fit = true;
+            expression.clone().attributes(&mut |_, column| {
+                is_fit &= is_column(*column) || (may_compute && is_known(*column));
+            });
+            is_fit
+        };
+        self.predicates.iter().all(|predicate| reads(predicate, true))
+            && self.partition.iter().all(|part| reads(part, false) && places_of(part) & !1 == 0)
+            && self.aggregates.iter().all(|aggregate| aggregate.column.is_none_or(is_column))
+    }
+}
+
 /// The set of the first so many places.
 pub(crate) fn mask_below(places: usize) -> u64 {
     if places >= 64 { u64::MAX } else { (1 << places) - 1 }
@@ -228,6 +250,35 @@ pub(crate) fn mask_below(places: usize) -> u64 {
 pub(crate) fn places_of(expression: &Expression) -> u64 {
     let (events, ends) = expression.reads();
     (0..MAX_PLACES).fold(events, |places, place| places | u64::from(ends >> (2 * place) & 3 != 0) << place)
+}
+
+/// The places whose events an expression reads one by one, beside what is computed from whole lists.
+pub(crate) fn single_places_of(expression: &Expression) -> u64 {
+    match expression {
+        Expression::Attribute(_, column) if is_aggregate(*column) => 0,
+        Expression::Literal(_)
+        | Expression::Attribute(..)
+        | Expression::Ts(_)
+        | Expression::Id(_)
+        | Expression::VertexId(_)
+        | Expression::End(..) => places_of(expression),
+        Expression::Compare(_, operands) | Expression::Compute(_, operands) => {
+            single_places_of(&operands.0) | single_places_of(&operands.1)
+        }
+        Expression::And(operands) | Expression::Or(operands) => {
+            operands.iter().fold(0, |places, operand| places | single_places_of(operand))
+        }
+        Expression::Negate(operand)
+        | Expression::Not(operand)
+        | Expression::In(operand, _)
+        | Expression::StartsWith(operand, _)
+        | Expression::IsNull(operand) => single_places_of(operand),
+    }
+}
+
+/// Whether a column is an aggregate.
+pub(crate) fn is_aggregate(column: u16) -> bool {
+    column >= AGGREGATE && !is_label(column)
 }
 
 /// An expression over other places.

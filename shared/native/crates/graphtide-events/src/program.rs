@@ -4,12 +4,12 @@
 //! other parents, and last by single events, each from its list. What is joined by equal values is looked up by their hashes, and
 //! each predicate is evaluated with the step that binds the last of what it reads.
 
-use graphtide_engine::expression::{Comparison, Expression, TARGET_LABEL};
+use graphtide_engine::expression::{Comparison, Expression};
 use graphtide_graph::Time;
 
 use crate::buffers::{Buffers, KeyId};
 use crate::instances::{Instances, RowKey};
-use crate::plan::{AGGREGATE, RepeatSpec, mask_below, moved, places_of};
+use crate::plan::{RepeatSpec, is_aggregate, mask_below, moved, places_of, single_places_of};
 use crate::signatures::SignatureId;
 
 /// A slot of a sub-pattern.
@@ -32,8 +32,10 @@ pub(crate) struct Predicate {
     /// Places that it reads.
     pub(crate) reads: u64,
     pub(crate) steps: u32,
-    /// Whether it computes something from a whole list.
-    pub(crate) is_whole: bool,
+    /// Places whose events it reads one by one.
+    pub(crate) reads_singly: u64,
+    /// Places of lists that it computes something from.
+    pub(crate) reads_whole: u64,
 }
 
 /// Events that must not come.
@@ -73,6 +75,8 @@ pub(crate) struct Shape {
     pub(crate) own_predicates: usize,
     pub(crate) absences: Vec<Absence>,
     pub(crate) partition: Vec<Expression>,
+    /// That events 0 and 1 share it.
+    pub(crate) alike: Vec<Expression>,
     pub(crate) parents: Vec<Parent>,
     /// Slots of lists.
     pub(crate) lists: u64,
@@ -210,7 +214,12 @@ impl Compiler<'_> {
     fn event(&mut self, shape: &mut Shape, slot: u8, draft: &mut Draft) -> EventStep {
         let bit = 1 << slot;
         let before = draft.bound & !bit;
-        let (own, given): (Vec<_>, Vec<_>) = joins(shape, bit, before).into_iter().unzip();
+        let mut joins = joins(shape, bit, before);
+        if draft.open == bit && before & !shape.lists == 0 {
+            // The events of the list share with the one it begins with.
+            joins.extend(shape.partition.iter().map(|part| (moved(part, &|_| slot), moved(part, &|_| slot))));
+        }
+        let (own, given): (Vec<_>, Vec<_>) = joins.into_iter().unzip();
         let key = (!own.is_empty()).then(|| {
             let own: Vec<Expression> = own.iter().map(|side| moved(side, &|_| 0)).collect();
             (self.buffers.join(shape.slots[usize::from(slot)].signature, &own), given)
@@ -225,7 +234,7 @@ impl Compiler<'_> {
         } else if let Some(other) = lowest(before) {
             checks.extend(shared(shape, other, slot));
         }
-        let (whole, checks) = checks.into_iter().partition(|&check| shape.predicates[check].is_whole);
+        let (whole, checks) = checks.into_iter().partition(|&check| shape.predicates[check].reads_whole & bit != 0);
         EventStep { slot, key, checks, whole }
     }
 
@@ -277,7 +286,7 @@ impl Draft {
         let mut due = Vec::new();
         for (number, predicate) in shape.predicates[..shape.own_predicates].iter().enumerate() {
             let is_ready = predicate.reads & !self.bound == 0 && predicate.reads & !places == 0;
-            let is_open = predicate.is_whole && predicate.reads & self.open != 0;
+            let is_open = predicate.reads_whole != 0 && predicate.reads & self.open != 0;
             if is_ready && !is_open && !self.done[number] {
                 self.done[number] = true;
                 due.push(number);
@@ -314,7 +323,7 @@ fn equalities(shape: &Shape, new: u64, bound: u64) -> Vec<(Expression, Expressio
     let sides = |predicate: &Predicate| {
         let Expression::Compare(Comparison::Equal, operands) = &predicate.expression else { return None };
         let (left, right) = &**operands;
-        if predicate.is_whole {
+        if predicate.reads_whole != 0 {
             None
         } else if is_in(left, new) && is_in(right, bound) {
             Some((left.clone(), right.clone()))
@@ -327,23 +336,28 @@ fn equalities(shape: &Shape, new: u64, bound: u64) -> Vec<(Expression, Expressio
 
 /// The predicates that two slots share what the partition names.
 pub(crate) fn shared(shape: &mut Shape, one: u8, other: u8) -> Vec<usize> {
-    let parts = shape.partition.clone();
-    let number = |part: Expression| {
-        let sides = Box::new((moved(&part, &|_| one), moved(&part, &|_| other)));
-        let expression = Expression::Compare(Comparison::Equal, sides);
+    let number = |expression: Expression| {
         let known = shape.predicates.iter().position(|predicate| predicate.expression == expression);
         known.unwrap_or_else(|| {
             shape.predicates.push(Predicate::new(expression));
             shape.predicates.len() - 1
         })
     };
-    parts.into_iter().map(number).collect()
+    let alike = alike(&shape.partition, one, other);
+    alike.into_iter().map(number).collect()
+}
+
+/// That two places share what a partition names.
+pub(crate) fn alike(partition: &[Expression], one: u8, other: u8) -> Vec<Expression> {
+    let sides = |part| Box::new((moved(part, &|_| one), moved(part, &|_| other)));
+    partition.iter().map(|part| Expression::Compare(Comparison::Equal, sides(part))).collect()
 }
 
 impl Predicate {
     pub(crate) fn new(expression: Expression) -> Self {
-        let mut is_whole = false;
-        expression.clone().attributes(&mut |_, column| is_whole |= (AGGREGATE..TARGET_LABEL).contains(column));
-        Self { reads: places_of(&expression), steps: expression.steps(), is_whole, expression }
+        let mut reads_whole = 0;
+        expression.clone().attributes(&mut |place, column| reads_whole |= u64::from(is_aggregate(*column)) << place);
+        let (reads, reads_singly) = (places_of(&expression), single_places_of(&expression));
+        Self { reads, reads_singly, reads_whole, steps: expression.steps(), expression }
     }
 }

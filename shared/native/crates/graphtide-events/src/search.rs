@@ -11,19 +11,17 @@ use graphtide_graph::store::EdgeRef;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::buffers::{Buffers, between, combined};
+use crate::buffers::{Buffers, Entry, between, combined};
 use crate::instances::{Instances, Row};
 use crate::judge::Stored;
-use crate::plan::{AggregateSpec, Selection};
-use crate::program::{Absence, EventStep, Program, Rows, Shape, Step, ones};
+use crate::plan::{AggregateSpec, Selection, mask_below};
+use crate::program::{Absence, EventStep, Predicate, Program, Rows, Shape, Step, ones};
 use crate::signatures::Signatures;
 use crate::view::Events;
 
 /// What is known of a deleted event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gone {
-    /// Its time.
-    pub(crate) ts: Time,
     /// When it was deleted.
     pub(crate) at: Time,
     /// The newest event then.
@@ -207,11 +205,18 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
 
     fn step(&mut self, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
         match steps.get(depth) {
+            None if !self.are_whole() => true,
             None => self.meter.charge(MATCH) && (self.found)(self.bound, self.meter),
             Some(Step::Event(step)) => self.event(step, steps, depth, span),
             Some(Step::List(step)) => self.list(step, steps, depth, span),
             Some(Step::Rows(rows)) => self.rows(rows, steps, depth, span),
         }
+    }
+
+    /// Whether a first and a last time are no further apart than the sub-pattern's time.
+    #[inline]
+    fn fit_in_time(&self, (first, last): (Time, Time)) -> bool {
+        last.abs_diff(first) <= self.shape.within.unsigned_abs()
     }
 
     /// The interval that is left to a slot.
@@ -274,6 +279,12 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
         })
     }
 
+    /// Whether an event shares what the partition names with another of its list.
+    fn is_like(&self, given: Option<EdgeRef>, event: EdgeRef) -> bool {
+        let alike = |given| self.shape.alike.iter().all(|alike| alike.holds(&self.past.events.at(&[given, event])));
+        given.is_none_or(alike)
+    }
+
     fn event(&mut self, step: &'a EventStep, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
         let interval = self.interval(step.slot, span);
         for (ts, event) in self.entries(step, interval) {
@@ -312,7 +323,7 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
             return false;
         }
         let (first, last) = (span.0.min(row.first), span.1.max(row.last));
-        if last.saturating_sub(first) > self.shape.within || row.first < self.scope.from {
+        if !self.fit_in_time((first, last)) || row.first < self.scope.from {
             return true;
         }
         let before = self.bound.set;
@@ -359,7 +370,7 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
         if !self.meter.charge(predicate.steps) {
             return false;
         }
-        let lists = if predicate.is_whole { 0 } else { predicate.reads & self.shape.lists & self.bound.set & !fixed };
+        let lists = predicate.reads_singly & self.shape.lists & self.bound.set & !fixed;
         let Some(list) = ones(lists).next() else {
             let view = self.past.events.with_lists(&self.bound.events, &self.bound.lists, self.aggregates);
             return predicate.expression.holds(&view);
@@ -386,16 +397,17 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
                 return false;
             }
             self.bound.events[place] = event;
-            if self.admits(step.slot, event) && self.hold(&step.checks, step.slot) {
+            if self.admits(step.slot, event) && self.is_like(given, event) && self.hold(&step.checks, step.slot) {
                 candidates.push((ts, event));
             }
         }
         let most = repeat.most.map_or(usize::MAX, |most| most as usize);
         let choice = Choice { step, depth, candidates: &candidates, least: repeat.least as usize, most };
-        let mut chosen = Vec::new();
         let goes_on = match repeat.selection {
-            Selection::Any => self.choose(&choice, steps, span, given, 0, &mut chosen),
-            Selection::Next => self.runs(&choice, steps, span, given, &mut chosen),
+            Selection::Any => self.choose(&choice, steps, span, given),
+            // What another list takes later may be no part of this one, so that each subset may be all that is left to it.
+            Selection::Next if self.shape.lists & !before & !(1 << step.slot) != 0 => self.choose(&choice, steps, span, given),
+            Selection::Next => self.runs(&choice, steps, span, given),
         };
         self.bound.set = before;
         if let Some(event) = given {
@@ -406,52 +418,50 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
         goes_on
     }
 
-    /// Takes each subset of the candidates from a place on, beside those chosen.
-    fn choose(
-        &mut self,
-        choice: &Choice<'_>,
-        steps: &'a [Step],
-        span: (Time, Time),
-        given: Option<EdgeRef>,
-        from: usize,
-        chosen: &mut Vec<EdgeRef>,
-    ) -> bool {
-        if chosen.len() >= choice.least && given.is_none() && !self.close(choice, steps, span, chosen) {
-            return false;
-        }
-        if chosen.len() == choice.most {
+    /// Takes each subset of the candidates, of those with an event in it if one is given.
+    fn choose(&mut self, choice: &Choice<'_>, steps: &'a [Step], span: (Time, Time), given: Option<EdgeRef>) -> bool {
+        let candidates = choice.candidates;
+        let given = given.map(|given| candidates.iter().position(|&(_, event)| event == given));
+        if given == Some(None) {
             return true;
         }
-        for (place, &(ts, event)) in choice.candidates.iter().enumerate().skip(from) {
-            let wider = (span.0.min(ts), span.1.max(ts));
-            if !self.meter.step() {
-                return false;
-            }
-            if wider.1.saturating_sub(wider.0) <= self.shape.within {
-                chosen.push(event);
-                let left = given.filter(|&given| given != event);
-                let goes_on = self.choose(choice, steps, wider, left, place + 1, chosen);
-                chosen.pop();
-                if !goes_on {
+        let given = given.flatten();
+        let mut chosen = Vec::new();
+        // The places of those chosen, and the span before each was. A list may be longer than a stack of calls is deep.
+        let mut taken: Vec<(usize, (Time, Time))> = Vec::new();
+        let (mut place, mut span) = (0, span);
+        loop {
+            let has_given = |last: Option<usize>| given.is_none_or(|given| last.is_some_and(|last| last >= given));
+            let end =
+                given.filter(|_| !has_given(taken.last().map(|&(last, _)| last))).map_or(candidates.len(), |given| given + 1);
+            if place < end && chosen.len() < choice.most {
+                let (ts, event) = candidates[place];
+                let wider = (span.0.min(ts), span.1.max(ts));
+                place += 1;
+                if !self.meter.step() {
                     return false;
                 }
-            }
-            if given == Some(event) {
-                break;
+                if !self.fit_in_time(wider) {
+                    continue;
+                }
+                taken.push((place - 1, span));
+                chosen.push(event);
+                span = wider;
+                let is_whole = chosen.len() >= choice.least && has_given(Some(place - 1));
+                if is_whole && !self.close(choice, steps, span, &mut chosen) {
+                    return false;
+                }
+            } else {
+                let Some((last, before)) = taken.pop() else { return true };
+                chosen.pop();
+                (place, span) = (last + 1, before);
             }
         }
-        true
     }
 
     /// Takes, from each candidate on, as many as there may be.
-    fn runs(
-        &mut self,
-        choice: &Choice<'_>,
-        steps: &'a [Step],
-        span: (Time, Time),
-        given: Option<EdgeRef>,
-        chosen: &mut Vec<EdgeRef>,
-    ) -> bool {
+    fn runs(&mut self, choice: &Choice<'_>, steps: &'a [Step], span: (Time, Time), given: Option<EdgeRef>) -> bool {
+        let mut chosen = Vec::new();
         for start in 0..choice.candidates.len() {
             let (first, _) = choice.candidates[start];
             let last = span.0.min(first).saturating_add(self.shape.within);
@@ -459,15 +469,69 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
             chosen.clear();
             chosen.extend(run.map(|&(_, event)| event));
             let has_given = given.is_none_or(|given| chosen.contains(&given));
-            if chosen.len() < choice.least || !has_given || span.1.saturating_sub(first) > self.shape.within {
+            if chosen.len() < choice.least || !has_given || !self.fit_in_time((first.min(span.1), span.1)) {
                 continue;
             }
             let latest = chosen.last().map_or(first, |&event| self.past.events.store.get(event).ts);
-            if !self.meter.step() || !self.close(choice, steps, (span.0.min(first), span.1.max(latest)), chosen) {
+            if !self.meter.step() || !self.close(choice, steps, (span.0.min(first), span.1.max(latest)), &mut chosen) {
                 return false;
             }
         }
         true
+    }
+
+    /// Whether lists that take what follows took all that the others leave them.
+    fn are_whole(&mut self) -> bool {
+        if self.shape.lists.count_ones() < 2 && self.scope.among.is_none() {
+            return true;
+        }
+        // What is left out of the search may be what follows.
+        let among = self.scope.among.take();
+        let are_whole = ones(self.shape.lists).all(|slot| self.is_whole(slot));
+        self.scope.among = among;
+        are_whole
+    }
+
+    /// Whether a list took, from its first event on, all that fits beside that and the events of the other slots.
+    fn is_whole(&mut self, slot: u8) -> bool {
+        let place = usize::from(slot);
+        let own = &self.shape.slots[place];
+        let Some(repeat) = own.repeat.filter(|repeat| repeat.selection == Selection::Next) else { return true };
+        let list = std::mem::take(&mut self.bound.lists[place]);
+        let (times, set) = (self.bound.times[place], self.bound.set);
+        let most = repeat.most.map_or(usize::MAX, |most| most as usize);
+        let (&[first, ..], &[.., last]) = (list.as_slice(), list.as_slice()) else { return true };
+        self.bound.set = set & !(1 << slot);
+        let others = self.bound.span();
+        let (from, to) = self.interval(slot, (others.0.min(times.0), others.1.max(times.0)));
+        let mut is_whole = true;
+        for Entry { event, .. } in between(self.past.buffers.list(own.signature), from.max(times.0), to) {
+            if !first.is_before(event) || list.contains(&event) {
+                continue;
+            }
+            if !self.meter.step() || (list.len() >= most && last.is_before(event)) {
+                break;
+            }
+            self.bound.events[place] = event;
+            if self.admits(slot, event) && self.is_like(Some(first), event) && self.fits_each(slot) {
+                is_whole = false;
+                break;
+            }
+        }
+        self.bound.set = set;
+        self.bound.lists[place] = list;
+        is_whole
+    }
+
+    /// Whether predicates that read events of a list singly hold for the one that is looked at.
+    fn fits_each(&mut self, slot: u8) -> bool {
+        let slots = mask_below(self.shape.slots.len());
+        let predicates = &self.shape.predicates;
+        (0..predicates.len()).all(|number| {
+            let Predicate { reads, reads_whole, .. } = predicates[number];
+            let is_of_each = reads >> slot & 1 == 1 && reads_whole >> slot & 1 == 0 && reads & !slots == 0;
+            !is_of_each || self.holds(number, 1 << slot)
+        })
     }
 
     /// Goes on with a whole list.
@@ -479,7 +543,7 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
         self.bound.times[place] = (store.get(first).ts, store.get(last).ts);
         self.bound.set |= 1 << slot;
         std::mem::swap(&mut self.bound.lists[place], chosen);
-        let goes_on = !self.hold(&choice.step.whole, slot) || self.step(steps, choice.depth + 1, span);
+        let goes_on = !self.hold(&choice.step.whole, u8::MAX) || self.step(steps, choice.depth + 1, span);
         std::mem::swap(&mut self.bound.lists[place], chosen);
         self.bound.set &= !(1 << slot);
         goes_on
@@ -530,7 +594,7 @@ impl Past<'_> {
     ) -> bool {
         let predicate = &shape.predicates[check];
         meter.tick(predicate.steps);
-        let lists = if predicate.is_whole { 0 } else { predicate.reads & shape.lists & !fixed };
+        let lists = predicate.reads_singly & shape.lists & !fixed;
         let Some(list) = ones(lists).next() else {
             return predicate.expression.holds(&self.events.with_lists(&bound.events, &bound.lists, aggregates));
         };

@@ -247,3 +247,58 @@ fn number(value: ValueRef<'_>) -> Option<f64> {
         ValueRef::Null | ValueRef::Bool(_) | ValueRef::Text(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use graphtide_engine::expression::Scalar;
+    use graphtide_engine::meter::Unhurried;
+    use graphtide_graph::key::{IdRef, KeyRef};
+
+    use super::*;
+
+    /// An event with one attribute.
+    struct Event(ValueRef<'static>);
+
+    impl Bindings for Event {
+        fn attribute(&self, _: u8, _: u16) -> ValueRef<'_> {
+            self.0
+        }
+
+        fn ts(&self, _: u8) -> i64 {
+            0
+        }
+
+        fn id(&self, _: u8) -> IdRef<'_> {
+            IdRef::Made(0)
+        }
+
+        fn vertex(&self, _: u8) -> KeyRef<'_> {
+            KeyRef::Text("")
+        }
+    }
+
+    fn asks(comparison: Comparison, constant: Scalar) -> Vec<Expression> {
+        vec![Expression::Compare(comparison, Box::new((Expression::Attribute(0, 0), Expression::Literal(constant))))]
+    }
+
+    #[test]
+    fn an_event_is_tested_by_what_its_value_can_satisfy_alone() {
+        let (mut symbols, mut signatures) = (SymbolTable::default(), Signatures::default());
+        let kinds = ["A".to_owned()];
+        let mut add = |predicates: &[Expression]| signatures.add(&kinds, predicates, &mut symbols);
+        let less: Vec<SignatureId> = (0..100).map(|bound| add(&asks(Comparison::Less, Scalar::Int(bound)))).collect();
+        let equal: Vec<SignatureId> = (0..100).map(|value| add(&asks(Comparison::Equal, Scalar::Int(value)))).collect();
+        assert_eq!(add(&asks(Comparison::Less, Scalar::Int(7))), less[7], "what is equal is one");
+        signatures.seal();
+        let kind = symbols.intern("A");
+        let satisfied = |value| {
+            let (mut found, mut meter) = (Vec::new(), Meter::unbounded(&Unhurried));
+            signatures.satisfied(kind, &Event(value), &mut meter, |signature| found.push(signature));
+            found.sort_unstable();
+            (found, meter.taken() / u64::from(signatures.get(less[0]).steps))
+        };
+        assert_eq!(satisfied(ValueRef::Int(97)), (vec![less[98], less[99], equal[97]], 4));
+        assert_eq!(satisfied(ValueRef::Float(200.0)), (vec![], 0));
+        assert_eq!(satisfied(ValueRef::Null), (vec![], 0));
+    }
+}

@@ -7,7 +7,6 @@
 
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Kind;
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 
 use crate::judge::{Court, Stored};
@@ -78,7 +77,6 @@ impl Court<'_> {
         first: EdgeRef,
         bound: &mut Bound,
         out: Option<&mut Occurrences>,
-        detected_at: Time,
         meter: &mut Meter<'_>,
     ) {
         let own = &self.patterns[pattern as usize];
@@ -100,7 +98,10 @@ impl Court<'_> {
                 best = Some((rank, branch, stored));
             }
         }
-        if let (Some((_, branch, stored)), Some(out)) = (best, out) {
+        // What was cut may have missed a match.
+        if let (Some((_, branch, stored)), Some(out), false) = (best, out, meter.is_refused()) {
+            let within = self.vertices[stored.vertex as usize].shape.within;
+            let detected_at = self.past.events.store.get(first).ts.saturating_add(within);
             let header = Header { pattern, branch, kind: Kind::Timeout, detected_at, count: 1 };
             out.push(header, stored.slots(), self.past.events, |f| stored.each(f));
         }

@@ -6,13 +6,9 @@ use graphtide_engine::limits::Bounds;
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_events::plan::PlanSpec;
 use graphtide_events::{Detector, Occurrences, Options, Setup};
-use graphtide_graph::batch::{EdgeBatch, Operation, Row};
-use graphtide_graph::key::{IdRef, KeyRef};
-use graphtide_graph::symbol::{SharedSymbols, Symbol};
-use graphtide_graph::value::ValueRef;
+use graphtide_graph::symbol::SharedSymbols;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 
 use crate::records::{PyEdgeBatch, PySymbols};
 
@@ -137,62 +133,7 @@ impl PyOccurrences {
     }
 }
 
-/// Makes a batch of events, which have no ends, of columns; an operation that is true is a deletion.
-#[pyfunction]
-fn event_batch(
-    symbols: &PySymbols,
-    attributes: Vec<String>,
-    ts: Vec<i64>,
-    types: Vec<Bound<'_, PyString>>,
-    ids: Vec<Bound<'_, PyString>>,
-    deletions: Vec<bool>,
-    columns: Vec<Vec<Bound<'_, PyAny>>>,
-) -> PyResult<PyEdgeBatch> {
-    let rows = ts.len();
-    let is_whole = [types.len(), ids.len(), deletions.len()] == [rows; 3] && columns.len() == attributes.len();
-    if !is_whole || columns.iter().any(|column| column.len() != rows) {
-        return Err(PyValueError::new_err("the columns are not of one length"));
-    }
-    let mut batch = EdgeBatch::new(attributes.len());
-    let mut table = symbols.inner.lock();
-    for row in 0..rows {
-        let values = columns.iter().map(|column| value(&column[row])).collect::<PyResult<Vec<_>>>()?;
-        let operation = if deletions[row] { Operation::Delete } else { Operation::Insert };
-        let record = Row {
-            ordinal: row as u64,
-            line: row as u64 + 1,
-            ts: ts[row],
-            operation,
-            source: KeyRef::Text(""),
-            target: KeyRef::Text(""),
-            label: table.intern(types[row].to_str()?),
-            source_label: Symbol::ABSENT,
-            target_label: Symbol::ABSENT,
-            id: IdRef::Given(KeyRef::parse(ids[row].to_str()?)),
-            raw: b"",
-        };
-        batch.push(&record, values);
-    }
-    drop(table);
-    Ok(PyEdgeBatch { inner: Arc::new(batch), symbols: symbols.inner.clone(), attributes: attributes.into() })
-}
-
-fn value<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<ValueRef<'a>> {
-    if value.is_none() {
-        Ok(ValueRef::Null)
-    } else if let Ok(truth) = value.cast::<PyBool>() {
-        Ok(ValueRef::Bool(truth.is_true()))
-    } else if let Ok(number) = value.cast::<PyInt>() {
-        Ok(ValueRef::Int(number.extract()?))
-    } else if let Ok(number) = value.cast::<PyFloat>() {
-        Ok(ValueRef::Float(number.extract()?))
-    } else {
-        Ok(ValueRef::Text(value.cast::<PyString>()?.to_str()?))
-    }
-}
-
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyEventDetector>()?;
-    m.add_class::<PyOccurrences>()?;
-    m.add_function(wrap_pyfunction!(event_batch, m)?)
+    m.add_class::<PyOccurrences>()
 }
