@@ -434,7 +434,8 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
             let has_given = |last: Option<usize>| given.is_none_or(|given| last.is_some_and(|last| last >= given));
             let end =
                 given.filter(|_| !has_given(taken.last().map(|&(last, _)| last))).map_or(candidates.len(), |given| given + 1);
-            if place < end && chosen.len() < choice.most {
+            let can_be_enough = chosen.len() + (candidates.len() - place) >= choice.least;
+            if place < end && chosen.len() < choice.most && can_be_enough {
                 let (ts, event) = candidates[place];
                 let wider = (span.0.min(ts), span.1.max(ts));
                 place += 1;
