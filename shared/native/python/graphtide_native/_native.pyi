@@ -243,11 +243,9 @@ class EventDetector:
         width: int,
         deletions: bool,
         may_change: bool,
-        allowance: int | None,
-        partial_matches: int | None,
-        state_bytes: int | None,
+        bounds: tuple[int | None, int | None, int | None],
     ) -> EventDetector:
-        """Make a plan ready, over records of `width` attributes.
+        """Make a plan ready, over records of `width` attributes; bounds on steps a record, instances, and their bytes.
 
         Raises:
             ValueError: the plan cannot be run.

@@ -92,9 +92,7 @@ class EventDetector:
             len(attributes),
             deletions,
             may_change,
-            own.work,
-            own.partial_matches,
-            own.state_bytes,
+            (own.work, own.partial_matches, own.state_bytes),
         )
 
     def push(self, batch: EdgeBatch) -> list[Occurrence]:

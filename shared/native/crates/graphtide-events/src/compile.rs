@@ -229,7 +229,7 @@ fn shape(vertex: &VertexSpec, signatures: &mut Signatures, symbols: &mut SymbolT
     let lists = lists.fold(0, |lists, (slot, _)| lists | 1 << slot);
     let is_own = |predicate: &&Expression| {
         let is_whole = Predicate::new((*predicate).clone()).reads_whole != 0;
-        places_of(predicate).count_ones() == 1 && !is_whole
+        places_of(predicate).is_power_of_two() && !is_whole
     };
     let mut signature = |place: usize, types: &[String]| {
         let own = predicates.iter().filter(is_own).filter(|predicate| places_of(predicate) == 1 << place);

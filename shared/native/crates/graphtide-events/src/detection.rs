@@ -263,7 +263,7 @@ impl Detection {
                     tallies.add(pattern, branch, 1, || Stored::of(number as u32, shape, bound));
                 }),
                 Mode::Judge if has_room(rows, judge) => {
-                    judge.add(Court { vertices, patterns, past }, number as u32, bound, event)
+                    judge.add(Court { vertices, patterns, past }, number as u32, bound, event);
                 }
                 Mode::Judge => {}
             }
@@ -319,7 +319,9 @@ impl Detection {
     /// Lets those matches of a pattern count whose last event comes after one of that time.
     pub fn begin_after(&mut self, pattern: u32, newest: Option<(Time, EdgeRef)>) {
         self.patterns[pattern as usize].since = newest;
-        newest.into_iter().for_each(|(ts, _)| self.begun.add(ts, pattern));
+        if let Some((ts, _)) = newest {
+            self.begun.add(ts, pattern);
+        }
     }
 
     /// Since when the matches of a pattern count, if not always.

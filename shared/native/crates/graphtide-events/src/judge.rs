@@ -214,19 +214,19 @@ impl Judge {
                     group.matches.retain(|(_, stored)| !court.has_deleted(stored));
                     let Some((branch, witness)) = group.matches.first().cloned() else { continue };
                     let ts = court.past.events.store.get(EdgeRef(event)).ts;
-                    let count = group.matches.len() as u64;
+                    let matches = group.matches.len() as u64;
                     if let Some(out) = &mut out {
                         let header = Header {
                             pattern,
                             branch,
                             kind: Kind::Match,
                             detected_at: until.map_or(ts, |until| until.max(ts)),
-                            count,
+                            count: matches,
                         };
                         out.push(header, witness.slots(), court.past.events, |f| witness.each(f));
                     }
                     if let Some(told) = &mut told {
-                        told.remember(pattern, EdgeRef(event), Told { ts, branch, count, witness });
+                        told.remember(pattern, EdgeRef(event), Told { ts, branch, count: matches, witness });
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! The event-pattern family: sequences, conjunctions, alternatives and absences of events, thousands of patterns at once.
 //!
 //! One plan says which sub-patterns the patterns have in common; their instances are found and stored once for all of them.
-//! Reference: paper 002 (PatternInsight), sections 2 and 5; what its appendices leave open is defined in `docs/reference/semantics.md`.
+//! Reference: paper 002, sections 2 and 5; what its appendices leave open is defined in `docs/reference/semantics.md`.
 
 mod aggregate;
 mod buffers;

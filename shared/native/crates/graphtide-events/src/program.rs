@@ -163,7 +163,7 @@ impl Compiler<'_> {
         {
             steps.push(Step::Rows(self.rows(shape, number, &mut draft)));
         }
-        while let Some(slot) = self.next_slot(shape, draft.bound) {
+        while let Some(slot) = Self::next_slot(shape, draft.bound) {
             let is_list = shape.lists >> slot & 1 == 1;
             if is_list && draft.open != 0 {
                 steps.push(Step::List(self.event(shape, anchor, &mut draft)));
@@ -195,7 +195,7 @@ impl Compiler<'_> {
     }
 
     /// The slot to bind next: lists last, those joined by equal values first, then what lies next to what is bound.
-    fn next_slot(&self, shape: &Shape, bound: u64) -> Option<u8> {
+    fn next_slot(shape: &Shape, bound: u64) -> Option<u8> {
         let open = (0..shape.slots.len() as u8).filter(|slot| bound >> slot & 1 == 0);
         open.min_by_key(|&slot| {
             let own = &shape.slots[usize::from(slot)];

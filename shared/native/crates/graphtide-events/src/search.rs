@@ -177,7 +177,7 @@ struct Choice<'c> {
     most: usize,
 }
 
-impl<'a, 'p> Search<'a, '_, '_, 'p> {
+impl<'a> Search<'a, '_, '_, '_> {
     /// Finds the instances in which an event fills a slot; says whether it was to go on to the end.
     pub(crate) fn run(&mut self, program: &'a Program, slot: u8, event: EdgeRef) -> bool {
         self.bound.begin(self.shape.slots.len() + self.shape.absences.len());
@@ -498,19 +498,19 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
         let place = usize::from(slot);
         let own = &self.shape.slots[place];
         let Some(repeat) = own.repeat.filter(|repeat| repeat.selection == Selection::Next) else { return true };
-        let list = std::mem::take(&mut self.bound.lists[place]);
+        let taken = std::mem::take(&mut self.bound.lists[place]);
         let (times, set) = (self.bound.times[place], self.bound.set);
         let most = repeat.most.map_or(usize::MAX, |most| most as usize);
-        let (&[first, ..], &[.., last]) = (list.as_slice(), list.as_slice()) else { return true };
+        let (&[first, ..], &[.., last]) = (taken.as_slice(), taken.as_slice()) else { return true };
         self.bound.set = set & !(1 << slot);
         let others = self.bound.span();
         let (from, to) = self.interval(slot, (others.0.min(times.0), others.1.max(times.0)));
         let mut is_whole = true;
         for Entry { event, .. } in between(self.past.buffers.list(own.signature), from.max(times.0), to) {
-            if !first.is_before(event) || list.contains(&event) {
+            if !first.is_before(event) || taken.contains(&event) {
                 continue;
             }
-            if !self.meter.step() || (list.len() >= most && last.is_before(event)) {
+            if !self.meter.step() || (taken.len() >= most && last.is_before(event)) {
                 break;
             }
             self.bound.events[place] = event;
@@ -520,7 +520,7 @@ impl<'a, 'p> Search<'a, '_, '_, 'p> {
             }
         }
         self.bound.set = set;
-        self.bound.lists[place] = list;
+        self.bound.lists[place] = taken;
         is_whole
     }
 

@@ -67,11 +67,14 @@ pub(crate) struct Signatures {
     classes: Vec<Class>,
 }
 
+/// Signatures by the hash of the value that they ask for.
+type ByValue = HashMap<u64, Vec<SignatureId>, FxBuildHasher>;
+
 /// Signatures that events of one type may satisfy.
 #[derive(Debug, Default)]
 struct Class {
     free: Vec<SignatureId>,
-    equal: Vec<(Expression, HashMap<u64, Vec<SignatureId>, FxBuildHasher>)>,
+    equal: Vec<(Expression, ByValue)>,
     bounded: Vec<Bounded>,
 }
 
@@ -136,7 +139,9 @@ impl Signatures {
             }
         }
         for class in &mut self.classes {
-            of_any.iter().for_each(|&id| class.add(id, &self.list[id.place()]));
+            for &id in &of_any {
+                class.add(id, &self.list[id.place()]);
+            }
             class.seal();
         }
     }

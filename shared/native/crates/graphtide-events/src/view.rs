@@ -105,6 +105,6 @@ impl Bindings for View<'_> {
 
     fn vertex(&self, vertex: u8) -> KeyRef<'_> {
         let stored = self.events.store.get(self.places[usize::from(vertex / 2)]);
-        self.events.names.name(if vertex % 2 == 0 { stored.source } else { stored.target })
+        self.events.names.name(if vertex.is_multiple_of(2) { stored.source } else { stored.target })
     }
 }

@@ -28,17 +28,15 @@ type UsageRow = (usize, usize, usize);
 #[pymethods]
 impl PyEventDetector {
     #[new]
-    #[allow(clippy::fn_params_excessive_bools)] // each is a name in Python
     fn new(
         plan: &[u8],
         symbols: &PySymbols,
         width: usize,
         deletions: bool,
         may_change: bool,
-        allowance: Option<u64>,
-        partial_matches: Option<u64>,
-        state_bytes: Option<u64>,
+        bounds: (Option<u64>, Option<u64>, Option<u64>),
     ) -> PyResult<Self> {
+        let (allowance, partial_matches, state_bytes) = bounds;
         let bounds = Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) };
         let options = Options { deletions, bounds };
         let setup = Setup { options, may_change, allowance: allowance.unwrap_or(u64::MAX) };
@@ -81,7 +79,7 @@ impl PyEventDetector {
     fn replan(&mut self, py: Python<'_>, plan: &[u8], carried: Vec<Option<u32>>) -> PyResult<()> {
         let plan = read(plan)?;
         let inner = &mut self.inner;
-        let replanned = py.detach(|| inner.replan(&plan, &carried, &mut Meter::unbounded(&Unhurried)));
+        let replanned = py.detach(move || inner.replan(&plan, &carried, &mut Meter::unbounded(&Unhurried)));
         replanned.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 

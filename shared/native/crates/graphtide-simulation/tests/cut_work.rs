@@ -83,6 +83,7 @@ fn after_a_cut_changes_lead_to_no_more_than_the_match_graph() {
                             Kind::Retract => {
                                 assert!(change.pairs.iter().all(|pair| pairs.remove(pair)), "{variant:?}, seed {seed}");
                             }
+                            Kind::Timeout => panic!("a component has no end that it waits for"),
                         }
                     }
                 }
