@@ -79,6 +79,7 @@ LEFT_OUT: Final = {
     ("docs/reference/preprocess.md", "make servers-up "): "needs Kafka, and runs until it is ended",
     ("docs/tutorials/circles.md", "curl "): "downloads; what it would bring is made of the stream at hand",
     ("docs/tutorials/flood.md", "curl "): "downloads; what it would bring is made of the stream at hand",
+    ("docs/tutorials/jams.md", "curl "): "downloads; what it would bring is made of the stream at hand",
     ("docs/reference/preprocess.md", "from graphtide_preprocess import windows"): "needs a session of Spark; see the slow test",
 }
 """Blocks that are not run here, by their page and beginning, and why; they are checked without being run."""

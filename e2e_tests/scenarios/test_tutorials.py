@@ -13,17 +13,25 @@ import graphtide
 import pytest
 from graphtide import MatchOptions, TimeUnit
 from graphtide_core.edge import Edge
+from graphtide_core.event import Event
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.match import ComponentMatch
+from graphtide_core.match import ComponentMatch, OccurrenceMatch
+from graphtide_core.pattern import Report
 from graphtide_core.time import EventTime
-from graphtide_query import parse_subgraphs
+from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import FAMILIES
+from graphtide_query.families.events import BUILDERS
 from graphtide_testing.documents.blocks import blocks_of
+from graphtide_testing.oracles.event_conditions import Conditions
+from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.oracles.simulation import SimulationOracle, fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from graphtide_core.edge import Value
+    from graphtide_core.match import Match
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_testing.oracles.simulation import Component
 
@@ -110,3 +118,46 @@ def test_every_engine_reports_what_the_oracle_does(piece: Piece) -> None:
     assert len(told) >= piece.reports
     for engine in FAMILIES["simulation"].names:
         assert reported(graphtide.match([pattern], edges, MatchOptions(engine=engine, time_unit=piece.unit))) == told, engine
+
+
+JAMS: Final = {"travelling_jam": 11, "jam_told_once": 2, "sudden_drop": 2}
+"""How many matches the patterns of the page on jams have in the days that the oracle looks at."""
+FROM, TO = 1_409_875_200_000, 1_410_480_000_000
+"""Midnight of 5 September 2014 and of the 12th."""
+
+
+def readings(path: Path) -> Iterator[Event]:
+    """Read the readings of these days."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if FROM <= int(row["ts"]) < TO:
+                known: dict[str, Value] = {"speed": int(row["speed"]), "vehicles": int(row["vehicles"])}
+                yield Event(EdgeId(row["id"]), EventTime(int(row["ts"])), row["type"], known)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", JAMS)
+def test_jams_and_drops_are_those_of_the_oracle(name: str) -> None:
+    stream = DATA / "aarhus_traffic.csv.gz"
+    if not stream.exists():
+        pytest.skip(f"{stream.name} is not at hand")
+    texts = [block.text for block in blocks_of(ROOT / "docs/tutorials/jams.md") if block.language == "graphtide"]
+    (pattern,) = (each for text in texts for each in parse(text) if each.name == name)
+    assert isinstance(pattern, EventPattern)
+    conditions = Conditions(pattern, TimeUnit.MILLISECOND)
+    events = list(readings(stream))
+    # Others change nothing, and the oracle looks at all events anew for each.
+    of_use = [event for event in events if any(conditions.fits_alone(place, event) for place in pattern.events)]
+    told = [(each.detected_at, each.count, dict(each.events)) for each in EventOracle(pattern).run(of_use)]
+    assert len(told) == JAMS[name]
+    records = [{"ts": event.ts, "type": event.type, "id": event.id, **event.attributes} for event in events]
+    for builder in BUILDERS:
+        found = list(graphtide.match([pattern], records, MatchOptions(builder=builder)))
+        assert sorted((as_told(match, pattern) for match in found), key=repr) == sorted(told, key=repr), builder
+
+
+def as_told(match: Match, pattern: EventPattern) -> tuple[int, int, dict[str, tuple[str, ...]]]:
+    """Return a match in the oracle's form; which of the matches that are counted is shown is the engine's choice."""
+    assert isinstance(match, OccurrenceMatch)
+    events = {name: (str(own),) if isinstance(own, str) else tuple(map(str, own)) for name, own in match.events.items()}
+    return match.detected_at, match.count or 1, {} if pattern.report is Report.EXISTS else events

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -48,9 +49,36 @@ def interactions(stream: Path, folder: Path) -> None:
             file.writelines(lines[kind])
 
 
+def sensors(stream: Path, folder: Path) -> None:
+    """Write the files that CityBench has of traffic sensors: `AarhusTrafficData158324.stream` and its like.
+
+    Our stream has neither the medians nor the names of its origin; here they are the averages, and empty.
+    """
+    rows: dict[str, list[tuple[str, ...]]] = {}
+    for row in _rows(stream):
+        number, taken = row["type"].removeprefix("S"), row["travel_time"]
+        when = datetime.fromtimestamp(int(row["ts"]) / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        rows.setdefault(number, []).append(("OK", taken, row["speed"], "", taken, when, row["vehicles"], row["id"], number))
+    columns = (
+        "status",
+        "avgMeasuredTime",
+        "avgSpeed",
+        "extID",
+        "medianMeasuredTime",
+        "TIMESTAMP",
+        "vehicleCount",
+        "_id",
+        "REPORT_ID",
+    )
+    for number, own in rows.items():
+        with (folder / f"AarhusTrafficData{number}.stream").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([columns, *own])
+
+
 DOWNLOADS: Final[dict[str, tuple[str, Callable[[Path, Path], None]]]] = {
     "docs/tutorials/flood.md": ("iot23_34_1.csv.gz", labelled_log),
     "docs/tutorials/circles.md": ("mathoverflow.csv.gz", interactions),
+    "docs/tutorials/jams.md": ("aarhus_traffic.csv.gz", sensors),
 }
 """By page: the stream, and what writes its download."""
 
