@@ -81,13 +81,18 @@ def test_validate_names_the_patterns_and_prints_them(files: tuple[Path, Path]) -
 
 
 @pytest.mark.parametrize("kind", ["deposits", "logins"])
-def test_generate_writes_streams_of_events_and_validate_says_what_their_patterns_are_of(kind: str, tmp_path: Path) -> None:
-    stream, truth, pattern = (tmp_path / name for name in ("s.csv", "truth.json", "p.gtp"))
-    ended = run("generate", kind, "-o", stream, "--ground-truth", truth, "--pattern", pattern, "--records", "300")
+def test_generate_writes_events_in_which_match_finds_what_is_planted(kind: str, tmp_path: Path) -> None:
+    stream, truth, pattern, out = (tmp_path / name for name in ("s.csv", "truth.json", "p.gtp", "out.jsonl"))
+    ended = run("generate", kind, "-o", stream, "--ground-truth", truth, "--pattern", pattern, "--records", "20000")
     records = stream.read_text().count("\n") - 1
-    assert ended.output == f"{stream}: {records} records, 5 planted, 10 near misses\n"
-    (name,) = {instance["pattern"] for instance in json.loads(truth.read_text())["planted"]}
+    assert ended.output == f"{stream}: {records:,} records, 5 planted, 10 near misses\n"
+    planted = json.loads(truth.read_text())["planted"]
+    (name,) = {instance["pattern"] for instance in planted}
     assert run("validate", pattern).output == f"{pattern}: 1 valid pattern: {name} (event pattern)\n"
+    run("match", pattern, stream, "--output", out)
+    found = [json.loads(line)["events"] for line in out.read_text().splitlines()]
+    assert sorted(found, key=str) == sorted((instance["events"] for instance in planted), key=str)
+    assert len(found) == 5
 
 
 @pytest.mark.parametrize("kind", ["network", "payments", "social", "traffic"])
