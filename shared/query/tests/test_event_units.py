@@ -62,11 +62,12 @@ def test_branches_of_one_pattern_are_in_its_unit() -> None:
 
 
 def test_sharing_that_saves_more_than_it_stores_is_taken() -> None:
-    patterns = [seq(f"p{last}", f"ABCD{last}") for last in "EFGHIJKL"]
-    (together,) = units(patterns, statistics=known("ABCDEFGHIJKL", 6))
-    assert together.patterns == tuple(range(8))
+    types = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    patterns = [seq(f"p{last}", f"ABCD{last}") for last in types[4:]]
+    (together,) = units(patterns, statistics=known(types, 6))
+    assert together.patterns == tuple(range(22))
     assert "ABCD" in drawn(together.plan)
-    alone = units(patterns, "none", statistics=known("ABCDEFGHIJKL", 6))
+    alone = units(patterns, "none", statistics=known(types, 6))
     assert together.cost.nanoseconds < sum(each.cost.nanoseconds for each in alone)
 
 
