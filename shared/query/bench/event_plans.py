@@ -18,6 +18,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -28,9 +29,8 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
-from graphtide_native import _native
 from graphtide_native.event_detection import EventDetector
-from graphtide_native.records import Symbols
+from graphtide_native.records import CsvDecoder, Symbols
 from graphtide_query.families.events import BUILDERS, aggregate
 
 if TYPE_CHECKING:
@@ -150,11 +150,12 @@ def detect(plan: AggregationPlan, patterns: Sequence[EventPattern], stream: Sequ
     """Detect the patterns in the stream."""
     symbols = Symbols()
     detector = EventDetector(plan, patterns, symbols, ATTRIBUTES, unit=TimeUnit.SECOND, deletions=False)
-    batches = []
-    for start in range(0, len(stream), BATCH):
-        ts, types, vehicles, speeds = (list(column) for column in zip(*stream[start : start + BATCH], strict=True))
-        ids, deleted = [str(start + place) for place in range(len(ts))], [False] * len(ts)
-        batches.append(_native.event_batch(symbols, ATTRIBUTES, ts, types, ids, deleted, [vehicles, speeds]))
+    decoder = CsvDecoder(symbols, ATTRIBUTES, {})
+    decoder.decode(b"ts,type,vehicles,speed\n")
+    batches = [
+        decoder.decode("".join(f"{','.join(map(str, each))}\n" for each in stream[start : start + BATCH]).encode())
+        for start in range(0, len(stream), BATCH)
+    ]
     begun = time.process_time()
     matches = sum(len(detector.push_raw(batch)) for batch in batches)
     seconds = time.process_time() - begun
@@ -192,10 +193,8 @@ def measure(name: str, workload: Sequence[Asked], arguments: argparse.Namespace)
     write("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     matches = None
     for builder in arguments.builders.split(","):
-        plan, construction = timed(
-            lambda builder=builder: aggregate(patterns, builder, unit=TimeUnit.SECOND, statistics=statistics),
-            arguments.repeats,
-        )
+        build = partial(aggregate, patterns, builder, unit=TimeUnit.SECOND, statistics=statistics)
+        plan, construction = timed(build, arguments.repeats)
         shared = sum(len(parent.slots) for vertex in plan.vertices for parent in vertex.parents)
         runs = [detect(plan, patterns, stream) for _ in range(arguments.repeats)]
         figures = f"{shown(construction)} | {len(plan.vertices):,} | {shared:,} | {shown([run.seconds for run in runs])}"
