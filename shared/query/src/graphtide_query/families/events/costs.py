@@ -8,8 +8,8 @@ if others go on from it: that it is stored once is what sharing saves, and that 
 A pattern that asks for counts alone, and whose slots have nothing to do with each other but their order, is counted in its
 events, whatever is shared.
 
-Weights are processor time of the native detection on sequences of three generated readings (`bench/event_plans.py`), within a
-factor of about two. What share of events a condition lets through is not known, and guessed: where it is far less, patterns of
+Weights are of the size of what the native detection takes on sequences of three generated readings (`bench/event_plans.py`), no
+fit. What share of events a condition lets through is not known, and guessed: where it is far less, patterns of
 many slots are estimated far too dear, and sharing, which seems to save most there, too good.
 """
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
-TAKE: Final = 300.0
+TAKE: Final = 60.0
 """Nanoseconds for a slot that takes an event."""
 LOOK: Final = 15.0
 """Nanoseconds for an event or an instance that is looked at."""
-STORE: Final = 5_000.0
+STORE: Final = 120.0
 """Nanoseconds for an instance that is stored, from which others go on, and which is forgotten when its time is over."""
 
 
