@@ -161,10 +161,10 @@ def test_many_events_of_a_type_and_a_time(pattern: EventPattern, records: tuple[
 )
 def test_time_that_goes_on_without_records(pattern: EventPattern, records: tuple[Event, ...], chance: Random) -> None:
     side = Side(named([pattern]))
-    for record, following in zip(records, [*records[1:], None], strict=True):
+    for place, record in enumerate(records):
         found, wanted = side.push(record)
         assert found == wanted
-        until = record.ts + 8 if following is None else following.ts
+        until = records[place + 1].ts if place + 1 < len(records) else record.ts + 8
         for now in range(record.ts, until + 1):
             if chance.random() < 0.5:
                 found, wanted = side.advance(now)
