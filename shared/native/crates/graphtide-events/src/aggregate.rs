@@ -22,7 +22,7 @@ pub(crate) fn aggregate<'a>(function: Aggregation, mut values: impl DoubleEndedI
         },
         Aggregation::Least => extreme(known, Comparison::Less),
         Aggregation::Greatest => extreme(known, Comparison::Greater),
-        _ => ValueRef::Int(known.count().cast_signed() as i64),
+        _ => ValueRef::Int(i64::try_from(known.count()).unwrap_or(i64::MAX)),
     }
 }
 

@@ -67,14 +67,14 @@ pub(crate) struct Signatures {
     classes: Vec<Class>,
 }
 
-/// Signatures by the hash of the value that they ask for.
-type ByValue = HashMap<u64, Vec<SignatureId>, FxBuildHasher>;
+/// Signatures by the hash of a constant.
+type ByHash = HashMap<u64, Vec<SignatureId>, FxBuildHasher>;
 
 /// Signatures that events of one type may satisfy.
 #[derive(Debug, Default)]
 struct Class {
     free: Vec<SignatureId>,
-    equal: Vec<(Expression, ByValue)>,
+    equal: Vec<(Expression, ByHash)>,
     bounded: Vec<Bounded>,
 }
 
