@@ -89,6 +89,13 @@ def test_after_every_record_what_is_told_is_what_the_oracle_says(
     assert found(session.finish(), patterns) == want
 
 
+def test_events_that_two_branches_have_are_told_once_under_the_first() -> None:
+    text = "PATTERN p SEQ(AND(OR(one:B, other:C), any), last:A) ON s WITHIN 9ms"
+    records = [{"ts": ts, "type": kind, "id": f"{kind}{ts}"} for ts, kind in ((1, "C"), (2, "B"), (3, "A"))]
+    told = [match.events for match in graphtide.match(text, records) if isinstance(match, OccurrenceMatch)]
+    assert told == [{"one": "B2", "any": "C1", "last": "A3"}]
+
+
 EDGES = [
     {"ts": 1, "src": "u", "dst": "v", "label": "flow", "id": "e1", "bytes": 10},
     {"ts": 2, "type": "alarm", "id": "r2"},

@@ -130,7 +130,7 @@ def test_a_plan_that_names_a_parent_that_comes_later_is_refused() -> None:
         b' "parents": [{"vertex": 0, "slots": [0]}]}], "patterns": []}'
     )
     with pytest.raises(ValueError, match="a parent does not come before it"):
-        _native.EventDetector(plan, Symbols(), 0, False, False, None, None, None)
+        _native.EventDetector(plan, Symbols(), 0, False, False, (None, None, None))
 
 
 def test_a_plan_that_reads_an_attribute_which_records_do_not_have_is_refused() -> None:
@@ -139,7 +139,7 @@ def test_a_plan_that_reads_an_attribute_which_records_do_not_have_is_refused() -
         b' "predicates": [{"compare": ["equal", [{"attribute": [0, 1]}, {"literal": 3}]]}]}], "patterns": []}'
     )
     with pytest.raises(ValueError, match="an attribute that records do not have"):
-        _native.EventDetector(plan, Symbols(), 1, False, False, None, None, None)
+        _native.EventDetector(plan, Symbols(), 1, False, False, (None, None, None))
 
 
 def test_an_edge_is_an_event_of_its_label_with_its_ends() -> None:

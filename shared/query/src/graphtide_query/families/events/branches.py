@@ -1,7 +1,8 @@
 """The branch form of event patterns: each way to match a pattern, as slots in a partial order.
 
 SEQ puts each slot of a part before each of the later parts, AND says nothing of its parts' order. An OR of events that differ
-in their types, and that no predicate reads, is one slot of several types. Any other OR makes a branch for each of its parts.
+in their types, and that no predicate reads and no other part could be, is one slot of several types. Any other OR makes a
+branch for each of its parts.
 The branches of several ORs come in the order of the text, where the choice in the first OR counts most.
 
 Reference: paper 002, sections 2.1 and 4.2.3 (nested operators are left to its Appendix A, which is unpublished).
@@ -14,8 +15,9 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.arrangement import choices
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_pattern import Absent, All, Any, QueryEvent, Selection, Seq, events
+from graphtide_core.event_pattern import Absent, All, Any, QueryEvent, Selection, Seq, events, positive_events
 from graphtide_core.plans.events import Absence, NameOfType, Slot, SubPattern
 from graphtide_core.predicate import conjuncts, renamed, variables
 
@@ -55,13 +57,26 @@ def branches(pattern: EventPattern) -> tuple[BranchForm, ...]:
     Complexity: O(branches * (slots^2 + predicates)).
     """
     predicates = [(predicate, variables(predicate)) for predicate in pattern.predicates]
-    read = frozenset[str]().union(*(names for _, names in predicates))
+    read = frozenset[str]().union(*(names for _, names in predicates), _mistakable(pattern.root))
     count = _count(pattern.root, read)
     if count > MOST_BRANCHES:
         message = f"the ORs of {pattern.name!r} make {count:,} branches; a pattern may have {MOST_BRANCHES}"
         raise InvalidPatternError(message)
     names = frozenset(event.name for event in events(pattern.root))
     return tuple(_form(pattern, names, chosen, predicates) for chosen in _choices(pattern.root, read))
+
+
+def _mistakable(root: Part) -> Iterator[str]:
+    """Yield the events of ORs that are of a type which another part, to come beside them, takes as well.
+
+    As one slot such an OR would find the same events twice where two branches of it have them; a match is told under the first.
+    """
+    positive = positive_events(root)
+    for choice in choices(root):
+        own = {part.name: part.type for part in choice.parts if isinstance(part, QueryEvent)}
+        others = {event.type for event in positive if event.name not in own}
+        if None in others or not others.isdisjoint(own.values()):
+            yield from own
 
 
 def _is_one_slot(choice: Any, read: frozenset[str]) -> bool:
