@@ -111,6 +111,20 @@ def test_an_edge_is_an_event_of_its_label_with_its_ends_as_attributes() -> None:
     assert (match.first_ts, match.last_ts, match.detected_at) == (1, 3, 3)
 
 
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("e.label = 'alarm'", ["r2"]),
+        ("e.type = 'flow'", ["e1", "e3"]),
+        ("e.src IS NULL", ["r2"]),
+        ("e.src_label IS NULL", ["e1", "r2", "e3"]),
+    ],
+)
+def test_what_a_record_says_of_itself_is_read_of_events_and_of_edges(condition: str, found: list[str]) -> None:
+    matches = graphtide.match(f"PATTERN p SEQ(e) WHERE {condition} ON s WITHIN 1ms", EDGES)
+    assert [match.events["e"] for match in matches if isinstance(match, OccurrenceMatch)] == found
+
+
 def test_patterns_of_events_and_of_edges_are_told_in_the_order_of_the_stream() -> None:
     text = """
     PATTERN edges MATCH (u)-[e:flow]->(v) ON s WINDOW 5ms

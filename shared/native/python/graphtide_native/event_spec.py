@@ -13,6 +13,8 @@ from graphtide_core import predicate as p
 from graphtide_core.event_pattern import positive_events
 from graphtide_core.time import MAX_EVENT_TIME
 
+from graphtide_native.expression_spec import LABEL_COLUMNS, ExpressionWriter
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from graphtide_core.plans.events import Absence, AggregationPlan, Branch, EventUnit, Slot, SubPattern, Vertex
     from graphtide_core.time import Duration, TimeUnit
 
-    from graphtide_native.spec import Json
+    from graphtide_native.expression_spec import Json
 
-_LABEL_COLUMNS = {"type": 2**16 - 1, "label": 2**16 - 1, "src_label": 2**16 - 2, "dst_label": 2**16 - 3}
+_LABEL_COLUMNS = {"type": LABEL_COLUMNS["label"], **LABEL_COLUMNS}
 _FIRST_AGGREGATE = 2**15
 
 
@@ -121,7 +123,7 @@ class _VertexWriter:
         slots = {f"s{number}": number for number in range(len(own.slots))}
         absences = {f"n{number}": len(own.slots) + number for number in range(len(own.absences))}
         aggregates: list[dict[str, object]] = []
-        writer = _ExpressionWriter({**slots, **absences}, self.places, aggregates)
+        writer = _SlotWriter({**slots, **absences}, self.places, aggregates)
         return {
             "slots": [self._slot(slot) for slot in own.slots],
             "order": sorted(own.order),
@@ -156,39 +158,24 @@ def _absence(absence: Absence) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class _ExpressionWriter:
+class _SlotWriter(ExpressionWriter):
     """Writes predicates over slots."""
 
     events: Mapping[str, int]
     places: Mapping[str, int]
     aggregates: list[dict[str, object]]
 
-    def write(self, expression: p.Expression) -> Json:
-        match expression:
-            case p.Literal(value):
-                return {"literal": value}
-            case p.Attribute(variable, name):
-                return self._attribute(self.events[variable], name)
-            case p.Aggregate(function, p.Attribute(variable, name)):
-                return {"attribute": [self.events[variable], self._aggregate(function, name)]}
-            case p.Compare(comparison, left, right):
-                return {"compare": [comparison.name.lower(), [self.write(left), self.write(right)]]}
-            case p.Compute(operator, left, right):
-                return {"compute": [operator.name.lower(), [self.write(left), self.write(right)]]}
-            case p.Negate(operand):
-                return {"negate": self.write(operand)}
-            case p.And(operands):
-                return {"and": [self.write(operand) for operand in operands]}
-            case p.Or(operands):
-                return {"or": [self.write(operand) for operand in operands]}
-            case p.Not(operand):
-                return {"not": self.write(operand)}
-            case p.In(operand, options):
-                return {"in": [self.write(operand), list(options)]}
-            case p.StartsWith(operand, prefix):
-                return {"starts_with": [self.write(operand), prefix]}
-            case p.IsNull(operand):
-                return {"is_null": self.write(operand)}
+    def attribute(self, attribute: p.Attribute) -> Json:
+        event, name = self.events[attribute.variable], attribute.name
+        if name in ("ts", "id"):
+            return {name: event}
+        if name in ("src", "dst") and name not in self.places:
+            return {"vertex_id": 2 * event + (name == "dst")}
+        return {"attribute": [event, self._column(name)]}
+
+    def aggregate(self, aggregate: p.Aggregate) -> Json:
+        operand = aggregate.operand
+        return {"attribute": [self.events[operand.variable], self._aggregate(aggregate.function, operand.name)]}
 
     def _aggregate(self, function: p.Aggregation, name: str) -> int:
         """Return the column of an aggregate of an attribute, or of the times of events."""
@@ -200,10 +187,3 @@ class _ExpressionWriter:
 
     def _column(self, name: str) -> int:
         return self.places[name] if name != "type" and name in self.places else _LABEL_COLUMNS[name]
-
-    def _attribute(self, event: int, name: str) -> Json:
-        if name in ("ts", "id"):
-            return {name: event}
-        if name in ("src", "dst") and name not in self.places:
-            return {"vertex_id": 2 * event + (name == "dst")}
-        return {"attribute": [event, self._column(name)]}

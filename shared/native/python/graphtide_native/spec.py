@@ -27,6 +27,7 @@ from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_core.window import EdgeCount
 
 from graphtide_native.event_spec import unit_spec
+from graphtide_native.expression_spec import LABEL_COLUMNS, ExpressionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
     from graphtide_core.window import Extent
 
-_LABEL_COLUMNS = {"label": 2**16 - 1, "src_label": 2**16 - 2, "dst_label": 2**16 - 3}
-
-Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
+    from graphtide_native.expression_spec import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
     vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
     edges = {edge.name: place for place, edge in enumerate(pattern.edges)}
     ends = [(vertices[edge.source], vertices[edge.target]) for edge in pattern.edges]
-    writer = _ExpressionWriter(edges, vertices, places, ends, pattern.morphism.is_mapping)
+    writer = _EdgeWriter(edges, vertices, places, ends, pattern.morphism.is_mapping)
     return {
         "name": pattern.name,
         "version": pattern.version,
@@ -188,7 +187,7 @@ def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class _ExpressionWriter:
+class _EdgeWriter(ExpressionWriter):
     """Writes predicates with positions in place of names."""
 
     edges: Mapping[str, int]
@@ -197,35 +196,11 @@ class _ExpressionWriter:
     ends: Sequence[tuple[int, int]]
     is_mapping: bool
 
-    def write(self, expression: p.Expression) -> Json:
-        match expression:
-            case p.Literal(value):
-                return {"literal": value}
-            case p.Attribute():
-                return self._attribute(expression)
-            case p.Aggregate():
-                message = "a pattern of edges has no iteration to compute over"
-                raise InvalidPatternError(message, expression.operand.location)
-            case p.Compare(comparison, left, right):
-                return {"compare": [comparison.name.lower(), [self.write(left), self.write(right)]]}
-            case p.Compute(operator, left, right):
-                return {"compute": [operator.name.lower(), [self.write(left), self.write(right)]]}
-            case p.Negate(operand):
-                return {"negate": self.write(operand)}
-            case p.And(operands):
-                return {"and": [self.write(operand) for operand in operands]}
-            case p.Or(operands):
-                return {"or": [self.write(operand) for operand in operands]}
-            case p.Not(operand):
-                return {"not": self.write(operand)}
-            case p.In(operand, options):
-                return {"in": [self.write(operand), list(options)]}
-            case p.StartsWith(operand, prefix):
-                return {"starts_with": [self.write(operand), prefix]}
-            case p.IsNull(operand):
-                return {"is_null": self.write(operand)}
+    def aggregate(self, aggregate: p.Aggregate) -> Json:
+        message = "a pattern of edges has no iteration to compute over"
+        raise InvalidPatternError(message, aggregate.operand.location)
 
-    def _attribute(self, attribute: p.Attribute) -> Json:
+    def attribute(self, attribute: p.Attribute) -> Json:
         if attribute.variable in self.vertices:
             # A vertex has no attribute but its id: any other is missing.
             return {"vertex_id": self.vertices[attribute.variable]} if attribute.name == "id" else {"literal": None}
@@ -240,6 +215,6 @@ class _ExpressionWriter:
                 is_apart = source == target and not self.is_mapping
                 return {"end": [edge, side]} if is_apart else {"vertex_id": self.ends[edge][side]}
             case "label" | "src_label" | "dst_label":
-                return {"attribute": [edge, _LABEL_COLUMNS[attribute.name]]}
+                return {"attribute": [edge, LABEL_COLUMNS[attribute.name]]}
             case name:
                 return {"attribute": [edge, self.places[name]]}

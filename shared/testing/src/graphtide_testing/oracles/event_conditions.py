@@ -53,7 +53,7 @@ class Interval:
 
 def read(event: Event, name: str) -> Value:
     """Return what `event.name` reads: a field of the record; every other name is an attribute or None."""
-    fields: dict[str, Value] = {"ts": event.ts, "id": event.id, "type": event.type}
+    fields: dict[str, Value] = {"ts": event.ts, "id": event.id, "type": event.type, "label": event.type}
     return fields[name] if name in fields else event.attributes.get(name)
 
 
