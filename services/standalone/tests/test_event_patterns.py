@@ -182,6 +182,19 @@ def test_records_are_of_the_layout_of_occurrences(tmp_path: Path) -> None:
     assert (timeout["kind"], timeout["detected_at"], timeout["events"]) == ("timeout", 60_003, {"f": ["x3", "x5"]})
 
 
+def test_a_deletion_counts_once_whoever_held_what_it_deletes(tmp_path: Path) -> None:
+    pattern, stream, figures = tmp_path / "p.gtp", tmp_path / "s.jsonl", tmp_path / "figures.json"
+    pattern.write_text("PATTERN p SEQ(a:flow) ON s WITHIN 9ms PATTERN q MATCH (a)-[e:flow]->(b)-[f:flow]->(c) ON s WINDOW 9ms")
+    lines = [
+        '{"ts":1,"src":"u","dst":"v","label":"flow","id":"e"}',
+        '{"ts":1,"type":"flow","id":"r"}',
+        *(f'{{"ts":2,"op":"delete","id":"{id}"}}' for id in ("e", "r", "r", "other")),
+    ]
+    stream.write_text("\n".join(lines) + "\n")
+    assert CliRunner().invoke(app, ["match", str(pattern), str(stream), "--summary", str(figures)]).exit_code == 0
+    assert json.loads(figures.read_text())["deletions"] == 2
+
+
 def test_a_table_has_a_column_an_event_with_lists_for_iterations() -> None:
     text = "PATTERN p SEQ(a:A+, OR(b:B, c:C)) ON s WITHIN 9ms"
     records = [{"ts": 1, "type": "A", "id": "a1"}, {"ts": 2, "type": "C", "id": "c2"}]

@@ -52,7 +52,7 @@ pub struct Progress {
 /// What came of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Whether what follows may depend on it: some pattern asks for it, or it is a deletion.
+    /// Whether what follows may depend on it: some pattern asks for it, or it deleted an event that was held.
     pub is_kept: bool,
     /// Why its work was cut, so that matches which it completes may lack.
     pub refusal: Option<Refusal>,
@@ -205,12 +205,11 @@ impl Detector {
         detection.finish(Events { store, names, labels, texts }, out, meter);
     }
 
-    /// Takes a record; says whether it may matter to what follows.
+    /// Takes a record; says whether what follows may depend on it.
     fn take(&mut self, batch: &EdgeBatch, row: usize, out: &mut Occurrences, meter: &mut Meter<'_>) -> bool {
         self.advance(batch.ts()[row], out, meter);
         if batch.operations()[row] == Operation::Delete {
-            self.delete(batch.id(row), batch.ts()[row], out, meter);
-            return true;
+            return self.delete(batch.id(row), batch.ts()[row], out, meter);
         }
         let kinds = batch.labels()[row];
         let record = Record { batch, row, labels: &self.texts };
@@ -246,10 +245,11 @@ impl Detector {
         event
     }
 
-    fn delete(&mut self, id: IdRef<'_>, now: Time, out: &mut Occurrences, meter: &mut Meter<'_>) {
-        let Some(&event) = self.by_id.find(hash(id), |&event| self.store.id(event) == id) else { return };
+    /// Deletes an event; says whether it was held.
+    fn delete(&mut self, id: IdRef<'_>, now: Time, out: &mut Occurrences, meter: &mut Meter<'_>) -> bool {
+        let Some(&event) = self.by_id.find(hash(id), |&event| self.store.id(event) == id) else { return false };
         if self.store.is_deleted(event) {
-            return;
+            return false;
         }
         let Self { detection, store, names, labels, texts, .. } = self;
         detection.delete(event, now, Events { store, names, labels, texts }, out, meter);
@@ -257,6 +257,7 @@ impl Detector {
             self.deleted.push_back(Deletion { event, ts: self.store.get(event).ts, at: now, newest });
         }
         self.store.delete(event);
+        true
     }
 
     /// Goes over to another plan. Of each of its patterns `carried` says which one of the plan before it is, if any: what was

@@ -1,6 +1,7 @@
 """Servers as pytest fixtures.
 
-Tests that ask for one are of the group `servers`: with `--dist loadgroup` one worker runs them all and starts each server once.
+Tests that ask for one are of a group, `servers` in `e2e_tests` and `services` elsewhere: with `--dist loadgroup` a worker runs
+all of a group, and starts each server once.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and _SERVERS.intersection(item.fixturenames):
             item.add_marker(pytest.mark.integration)
-            item.add_marker(pytest.mark.xdist_group("servers"))
+            is_end_to_end = item.path.is_relative_to(item.config.rootpath / "e2e_tests")
+            item.add_marker(pytest.mark.xdist_group("servers" if is_end_to_end else "services"))
 
 
 @pytest.fixture(scope="session")

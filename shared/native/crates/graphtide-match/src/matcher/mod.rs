@@ -139,6 +139,8 @@ pub struct Matcher {
     units: Vec<Unit>,
     events: EventUnits,
     allowed: Allowed,
+    /// What units of event patterns told since the chunk began.
+    occurrences: usize,
     queries: Vec<Query>,
     names: Arc<[Arc<PatternNames>]>,
     postings: Postings,
@@ -201,6 +203,7 @@ impl Matcher {
             units: Vec::with_capacity(specs.len()),
             events: EventUnits::default(),
             allowed: Allowed { deletions, work },
+            occurrences: 0,
             queries: Vec::with_capacity(specs.len()),
             hits: Vec::new(),
             postings: Postings::default(),
@@ -323,7 +326,8 @@ impl Matcher {
         let mut row = from;
         while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
             let end = batch.len().min(row + CHUNK);
-            while row < end && self.rows.len() + progress.matches.len() < most {
+            self.occurrences = 0;
+            while row < end && self.rows.len() + self.occurrences < most {
                 match self.take::<TRACED, BOUNDED, COUNTED>(batch, row, &mut progress.matches, meter) {
                     Next::Record => row += 1,
                     Next::End => {
@@ -363,16 +367,23 @@ impl Matcher {
         if self.timers.may_be_due(self.now) {
             self.tell_expiry_before(batch, row, meter);
         }
-        if !self.events.is_empty()
-            && let Err(limit) = self.detect(batch, row, out, meter)
-        {
-            self.limit = Some(limit);
-            return Next::Limit;
+        let mut is_held = false;
+        if !self.events.is_empty() {
+            match self.detect(batch, row, out, meter) {
+                Ok(is_kept) => is_held = is_kept,
+                Err(limit) => {
+                    self.limit = Some(limit);
+                    return Next::Limit;
+                }
+            }
         }
         if batch.operations()[row] == Operation::Delete {
             self.edgeless += 1;
             self.select(row);
+            let deletions = self.totals.deletions + u64::from(is_held);
             self.delete(batch.id(row), ts, out, meter);
+            // What patterns of both kinds held was deleted once.
+            self.totals.deletions = self.totals.deletions.max(deletions);
             return Next::Record;
         }
         if batch.is_event(row) {
@@ -426,24 +437,19 @@ impl Matcher {
         Ok(unit)
     }
 
-    /// Lets the units of event patterns have a record, and tell what it brings about.
-    fn detect(
-        &mut self,
-        batch: &EdgeBatch,
-        row: usize,
-        out: &mut MatchBatch,
-        meter: &mut Meter<'_>,
-    ) -> Result<(), LimitReached> {
+    /// Lets the units of event patterns have a record, and tell what it brings about; says whether it was of use.
+    fn detect(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> event_units::Outcome {
         if self.events.may_be_due(self.now) {
             self.wake_events(self.now, out, meter);
         }
         let mut events = std::mem::take(&mut self.events);
         let taken = events.take(batch, row, meter, |unit| self.tell_events(unit, out));
         self.events = events;
-        if taken? {
+        let is_kept = taken?;
+        if is_kept {
             self.select(row);
         }
-        Ok(())
+        Ok(is_kept)
     }
 
     /// Lets units of event patterns tell what has settled by a time.
@@ -470,7 +476,9 @@ impl Matcher {
     fn tell_events(&mut self, unit: &mut EventUnit, out: &mut MatchBatch) {
         if unit.has_found() {
             self.hand_over(out, &mut Meter::unbounded(&Unhurried));
+            let before = out.len();
             self.totals.matches += unit.hand_over(&mut self.queries, out);
+            self.occurrences += out.len() - before;
         }
     }
 
