@@ -30,6 +30,7 @@ def whole(tmp_path: Path) -> Iterator[Whole]:
     made.end()
 
 
+@pytest.mark.slow
 def test_a_reset_frees_a_stream_and_holds_over_restarts(whole: Whole) -> None:
     log = KafkaLog(KafkaConnection(whole.deployment.kafka.bootstrap))
     topics = whole.deployment.topics

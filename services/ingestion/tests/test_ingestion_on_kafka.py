@@ -8,6 +8,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from fastapi.testclient import TestClient
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
@@ -80,6 +81,7 @@ def test_edges_sent_over_http_are_in_the_ordered_stream_soon_after(kafka: str) -
     letters.reader.close()
 
 
+@pytest.mark.slow
 def test_a_sequencer_that_crashes_again_and_again_loses_and_repeats_nothing(kafka: str) -> None:
     topics, log, fuse = topics_of_its_own(), KafkaLog(KafkaConnection(kafka)), Fuse()
     log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=2)])

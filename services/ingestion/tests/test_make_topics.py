@@ -7,6 +7,7 @@ import subprocess
 import sys
 import uuid
 
+import pytest
 from graphtide_core.ids import StreamName
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire.topics import Topics
@@ -32,6 +33,7 @@ def test_topics_of_deployment_and_streams_are_there_afterwards(kafka: str) -> No
     reader.close()
 
 
+@pytest.mark.slow
 def test_a_name_that_is_none_is_refused_for_good_and_a_log_that_is_not_there_may_come_later(kafka: str) -> None:
     refused = make_topics(kafka, f"test-{uuid.uuid4().hex[:12]}", '["Flows!"]')
     assert (refused.returncode, "no name of a stream" in refused.stderr) == (2, True)

@@ -183,6 +183,7 @@ def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], 
     check_statistics(stage, expected, WINDOW, TimeUnit.MILLISECOND)
 
 
+@pytest.mark.slow
 def test_a_reset_ends_an_epoch_where_it_does_in_the_built_in_sequencer(spark_stage: Callable[..., Any]) -> None:
     stream, lateness = random_stream(1)
     stage = spark_stage(lateness)

@@ -10,6 +10,7 @@
 
 mod allowances;
 mod changes;
+mod detecting;
 mod engine;
 mod event_units;
 mod membership;
@@ -33,7 +34,7 @@ use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::{PatternId, SignatureId, UnitId};
 use graphtide_engine::lists::{Gate, Postings};
-use graphtide_engine::meter::{Ended, Meter, Refusal, Unhurried};
+use graphtide_engine::meter::{Ended, Meter, Refusal};
 use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
 use graphtide_engine::trace::{Tally, Trace, Untraced};
 use graphtide_graph::Time;
@@ -415,73 +416,6 @@ impl Matcher {
         }
     }
 
-    /// Makes a unit of event patterns, under their numbers.
-    fn add_events(&mut self, spec: &EventUnitSpec, allowed: Allowed) -> Result<(), InvalidPlan> {
-        let numbers: Vec<PatternId> = spec.patterns.iter().filter_map(|pattern| pattern.number.map(PatternId)).collect();
-        let is_free = |number: &PatternId| self.queries.get(number.place()).is_some_and(Query::is_vacant);
-        if numbers.len() < spec.patterns.len() || !numbers.iter().all(is_free) {
-            return Err(InvalidPlan {
-                pattern: spec.name(),
-                reason: "its unit has no numbers, or those of other patterns".into(),
-            });
-        }
-        self.enrol_events(spec, &numbers, allowed).map(|_| ())
-    }
-
-    /// Makes a unit of event patterns under numbers that are free.
-    fn enrol_events(&mut self, spec: &EventUnitSpec, numbers: &[PatternId], allowed: Allowed) -> Result<u32, InvalidPlan> {
-        let unit = self.events.add(spec, numbers, &self.symbols, allowed)?;
-        for (pattern, number) in spec.patterns.iter().zip(numbers) {
-            self.queries[number.place()] = Query { names: Arc::new(pattern.names()), events: Some(unit), ..Query::vacant() };
-        }
-        Ok(unit)
-    }
-
-    /// Lets the units of event patterns have a record, and tell what it brings about; says whether it was of use.
-    fn detect(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> event_units::Outcome {
-        if self.events.may_be_due(self.now) {
-            self.wake_events(self.now, out, meter);
-        }
-        let mut events = std::mem::take(&mut self.events);
-        let taken = events.take(batch, row, meter, |unit| self.tell_events(unit, out));
-        self.events = events;
-        let is_kept = taken?;
-        if is_kept {
-            self.select(row);
-        }
-        Ok(is_kept)
-    }
-
-    /// Lets units of event patterns tell what has settled by a time.
-    #[cold]
-    fn wake_events(&mut self, now: Time, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        let mut events = std::mem::take(&mut self.events);
-        events.wake(now, meter, |unit| self.tell_events(unit, out));
-        self.events = events;
-    }
-
-    /// Lets time pass for the units of event patterns.
-    fn advance_events(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        if self.events.is_empty() {
-            return;
-        }
-        let (mut events, now) = (std::mem::take(&mut self.events), self.now);
-        events.advance(now, meter, |unit| self.tell_events(unit, out));
-        self.totals.peak_partial_matches = self.totals.peak_partial_matches.max((self.live + events.peak()) as u64);
-        self.events = events;
-    }
-
-    /// Hands over what a unit of event patterns found, behind what was found before.
-    #[inline]
-    fn tell_events(&mut self, unit: &mut EventUnit, out: &mut MatchBatch) {
-        if unit.has_found() {
-            self.hand_over(out, &mut Meter::unbounded(&Unhurried));
-            let before = out.len();
-            self.totals.matches += unit.hand_over(&mut self.queries, out);
-            self.occurrences += out.len() - before;
-        }
-    }
-
     fn insert<const TRACED: bool, const BOUNDED: bool, const COUNTED: bool>(
         &mut self,
         batch: &EdgeBatch,
@@ -828,18 +762,6 @@ impl Matcher {
     pub fn query(&self, number: PatternId) -> Option<(&Query, &Unit)> {
         let query = self.queries.get(number.place())?;
         Some((query, &self.units[query.unit?.place()]))
-    }
-
-    /// An event pattern with its unit; none if there is none of the number.
-    pub fn event_query(&self, number: PatternId) -> Option<(&Query, &EventUnit)> {
-        let query = self.queries.get(number.place())?;
-        Some((query, self.events.get(query.events?)))
-    }
-
-    /// The event patterns with their numbers and units.
-    pub fn event_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &EventUnit)> {
-        let numbered = (0..).map(PatternId).zip(&self.queries);
-        numbered.filter_map(|(number, query)| Some((number, query, self.events.get(query.events?))))
     }
 
     /// For each query edge of a pattern, how many records could be it by themselves since it was added.

@@ -1,0 +1,100 @@
+//! Event patterns in the pass: their units have each record beside the engines, and what they find goes out in the same order.
+
+use std::sync::Arc;
+
+use graphtide_engine::ids::PatternId;
+use graphtide_engine::meter::{Meter, Unhurried};
+use graphtide_engine::output::MatchBatch;
+use graphtide_graph::Time;
+use graphtide_graph::batch::EdgeBatch;
+
+use super::Matcher;
+use super::event_units::{Allowed, EventUnit, Outcome};
+use super::query::Query;
+use crate::plan::{EventUnitSpec, InvalidPlan};
+
+impl Matcher {
+    /// Makes a unit of event patterns, under their numbers.
+    pub(super) fn add_events(&mut self, spec: &EventUnitSpec, allowed: Allowed) -> Result<(), InvalidPlan> {
+        let numbers: Vec<PatternId> = spec.patterns.iter().filter_map(|pattern| pattern.number.map(PatternId)).collect();
+        let is_free = |number: &PatternId| self.queries.get(number.place()).is_some_and(Query::is_vacant);
+        if numbers.len() < spec.patterns.len() || !numbers.iter().all(is_free) {
+            return Err(InvalidPlan {
+                pattern: spec.name(),
+                reason: "its unit has no numbers, or those of other patterns".into(),
+            });
+        }
+        self.enrol_events(spec, &numbers, allowed).map(|_| ())
+    }
+
+    /// Makes a unit of event patterns under numbers that are free.
+    pub(super) fn enrol_events(
+        &mut self,
+        spec: &EventUnitSpec,
+        numbers: &[PatternId],
+        allowed: Allowed,
+    ) -> Result<u32, InvalidPlan> {
+        let unit = self.events.add(spec, numbers, &self.symbols, allowed)?;
+        for (pattern, number) in spec.patterns.iter().zip(numbers) {
+            self.queries[number.place()] = Query { names: Arc::new(pattern.names()), events: Some(unit), ..Query::vacant() };
+        }
+        Ok(unit)
+    }
+
+    /// Lets the units of event patterns have a record, and tell what it brings about; says whether it was of use.
+    pub(super) fn detect(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> Outcome {
+        if self.events.may_be_due(self.now) {
+            self.wake_events(self.now, out, meter);
+        }
+        let mut events = std::mem::take(&mut self.events);
+        let taken = events.take(batch, row, meter, |unit| self.tell_events(unit, out));
+        self.events = events;
+        let is_kept = taken?;
+        if is_kept {
+            self.select(row);
+        }
+        Ok(is_kept)
+    }
+
+    /// Lets units of event patterns tell what has settled by a time.
+    #[cold]
+    pub(super) fn wake_events(&mut self, now: Time, out: &mut MatchBatch, meter: &mut Meter<'_>) {
+        let mut events = std::mem::take(&mut self.events);
+        events.wake(now, meter, |unit| self.tell_events(unit, out));
+        self.events = events;
+    }
+
+    /// Lets time pass for the units of event patterns.
+    pub(super) fn advance_events(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
+        if self.events.is_empty() {
+            return;
+        }
+        let (mut events, now) = (std::mem::take(&mut self.events), self.now);
+        events.advance(now, meter, |unit| self.tell_events(unit, out));
+        self.totals.peak_partial_matches = self.totals.peak_partial_matches.max((self.live + events.peak()) as u64);
+        self.events = events;
+    }
+
+    /// Hands over what a unit of event patterns found, behind what was found before.
+    #[inline]
+    fn tell_events(&mut self, unit: &mut EventUnit, out: &mut MatchBatch) {
+        if unit.has_found() {
+            self.hand_over(out, &mut Meter::unbounded(&Unhurried));
+            let before = out.len();
+            self.totals.matches += unit.hand_over(&mut self.queries, out);
+            self.occurrences += out.len() - before;
+        }
+    }
+
+    /// An event pattern with its unit; none if there is none of the number.
+    pub fn event_query(&self, number: PatternId) -> Option<(&Query, &EventUnit)> {
+        let query = self.queries.get(number.place())?;
+        Some((query, self.events.get(query.events?)))
+    }
+
+    /// The event patterns with their numbers and units.
+    pub fn event_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &EventUnit)> {
+        let numbered = (0..).map(PatternId).zip(&self.queries);
+        numbered.filter_map(|(number, query)| Some((number, query, self.events.get(query.events?))))
+    }
+}
