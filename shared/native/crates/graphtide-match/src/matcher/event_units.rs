@@ -381,8 +381,7 @@ impl EventUnit {
             }
             Some(Refusal::Ended(_)) => self.shed = true,
             None if is_limited => {
-                let Bounds { partial_matches, bytes } = Bounds::of(&self.limits);
-                *outcome = self.at_limit(Bounds { partial_matches, bytes }.to_string());
+                *outcome = self.at_limit(Bounds::of(&self.limits).to_string());
             }
             None => {}
         }
@@ -440,11 +439,10 @@ impl Names {
 
 /// The types that a plan asks for, each once; none stands for any.
 fn asked_types(plan: &PlanSpec) -> Vec<Option<&str>> {
-    let of = |types: &'_ [String]| types.is_empty();
     let slots = plan.vertices.iter().flat_map(|vertex| vertex.slots.iter().map(|slot| slot.types.as_slice()));
     let absences = plan.vertices.iter().flat_map(|vertex| vertex.absences.iter().map(|absence| absence.types.as_slice()));
     let all: Vec<&[String]> = slots.chain(absences).collect();
-    if all.iter().any(|types| of(types)) {
+    if all.iter().any(|types| types.is_empty()) {
         return vec![None];
     }
     let mut types: Vec<Option<&str>> = all.into_iter().flatten().map(|kind| Some(kind.as_str())).collect();
