@@ -13,7 +13,16 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-SERVICES = ("admin_api", "ingestion", "matcher_simulation", "matcher_sjtree", "matcher_timing", "planner", "statistics")
+SERVICES = (
+    "admin_api",
+    "ingestion",
+    "matcher_event_pattern",
+    "matcher_simulation",
+    "matcher_sjtree",
+    "matcher_timing",
+    "planner",
+    "statistics",
+)
 
 STARTED = """
 import ctypes, importlib, json, sys

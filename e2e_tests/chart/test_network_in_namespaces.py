@@ -27,7 +27,16 @@ AROUND: Final = {
 }
 """What is around a release, a namespace each, and where it listens: strangers would be whatever one asks for."""
 
-WORKERS: Final = ("sequencer", "statistics", "planner", "matcher-timing", "matcher-sjtree", "matcher-simulation", "backfill")
+WORKERS: Final = (
+    "sequencer",
+    "statistics",
+    "planner",
+    "matcher-timing",
+    "matcher-sjtree",
+    "matcher-simulation",
+    "matcher-event-pattern",
+    "backfill",
+)
 CALLED: Final = ("ingestion", "admin-api")
 
 

@@ -103,7 +103,12 @@ def test_what_scales_a_deployment_is_not_worked_against() -> None:
 
 
 def test_one_pod_alone_may_always_be_evicted() -> None:
-    assert set(rendered(over="minimal").of("PodDisruptionBudget")) == {"matcher-sjtree", "matcher-simulation", "matcher-timing"}
+    assert set(rendered(over="minimal").of("PodDisruptionBudget")) == {
+        "matcher-event-pattern",
+        "matcher-sjtree",
+        "matcher-simulation",
+        "matcher-timing",
+    }
     assert {"ingestion", "admin-api"} <= set(rendered(over="production").of("PodDisruptionBudget"))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import pytest
 from graphtide_core.errors import FencedError
+from graphtide_core.plans import AGGREGATION, EventRates, Grouping
 from graphtide_core.ports.log import Message, Record, TopicPartition
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime
@@ -22,7 +23,7 @@ from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
 from graphtide_planner.domain.spreading import Room
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.families import ENGINES, FAMILIES
+from graphtide_query.families import FAMILIES, VARIANTS
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 TOPICS = Topics("test")
 AT = datetime(2024, 1, 1, tzinfo=UTC)
-POLICY = PlanningPolicy({"matcher_timing": 2, "matcher_sjtree": 1, "matcher_simulation": 1})
+POLICY = PlanningPolicy({"matcher_timing": 2, "matcher_sjtree": 1, "matcher_simulation": 1, "matcher_event_pattern": 2})
 FAST = Rounds(linger_seconds=0.0, most_patterns=2)
 
 
@@ -46,6 +47,16 @@ def text(name: str, stream: str = "s") -> str:
     """A pattern that is like no other whose name has another number."""
     number = int("".join(filter(str.isdigit, name)) or 0)
     return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:l]->(c) ORDER x < y ON {stream} WINDOW {100 + number}"
+
+
+def events_text(name: str) -> str:
+    """An event pattern."""
+    return f"PATTERN {name} SEQ(a:k, b:l) ON s WITHIN 100ms"
+
+
+def event_pattern(name: str = "p", **changes: Any) -> control.PatternRecord:
+    """A registration of an event pattern."""
+    return registration(events_text(name), AT, **{"start": 10, **changes})
 
 
 def like(name: str, engine: str = "timing", **changes: Any) -> control.PatternRecord:
@@ -236,15 +247,57 @@ def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(worl
 
 
 def test_every_engine_has_a_service() -> None:
-    assert sorted(SERVICES) == sorted(ENGINES)
+    assert sorted(SERVICES) == sorted(VARIANTS)
 
 
 @pytest.mark.parametrize("engine", SERVICES)
 def test_the_engine_decides_the_service(world: World, engine: str) -> None:
     simulated = registration(text("p") + " UNDER DUAL SIMULATION", AT, start=10, options=control.PatternOptions(engine))
-    world.register(simulated if engine in FAMILIES["simulation"].names else pattern(engine=engine))
+    of_events = registration(events_text("p"), AT, start=10, options=control.PatternOptions(engine))
+    others = {AGGREGATION: of_events, **dict.fromkeys(FAMILIES["simulation"].names, simulated)}
+    world.register(others.get(engine, pattern(engine=engine)))
     world.settle()
     assert world.plans()["p"].service == SERVICES[engine]
+
+
+def test_an_event_pattern_is_told_how_to_be_grouped_with_what_is_known_of_its_events(world: World) -> None:
+    world.count(snapshot("k"))
+    world.register(event_pattern())
+    world.settle()
+    plan = world.plans()["p"]
+    assert (plan.engine, plan.service, plan.start) == (AGGREGATION, "matcher_event_pattern", 10)
+    found, (considered,) = plan_of(plan.plan)
+    assert found == Grouping("auto", EventRates(1_000, 100_000, (("k", 10), ("l", 99_990))))
+    assert considered.nanoseconds > 0
+
+
+def test_an_event_pattern_is_grouped_anew_where_its_events_come_much_more_often_and_not_before(world: World) -> None:
+    world.count(snapshot("k"))
+    world.register(event_pattern())
+    world.settle()
+    first = world.plans()["p"]
+    world.count(snapshot("k", 2))
+    world.settle()
+    assert world.plans()["p"] == first
+    world.count(snapshot("l", 3))
+    world.settle()
+    second = world.plans()["p"]
+    assert (second.epoch, second.service, second.shard) == (first.epoch + 1, first.service, first.shard)
+    assert plan_of(second.plan)[0] != plan_of(first.plan)[0]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (event_pattern(options=control.PatternOptions("timing")), "is not for event patterns"),
+        (pattern(engine=AGGREGATION), "is not for patterns under isomorphism"),
+    ],
+)
+def test_an_engine_of_another_family_is_refused(world: World, record: control.PatternRecord, reason: str) -> None:
+    world.register(record)
+    world.settle()
+    assert world.plans() == {}
+    assert reason in (world.refusal("p") or "")
 
 
 def test_patterns_spread_over_the_shards_of_a_service(world: World) -> None:

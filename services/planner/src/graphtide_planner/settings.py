@@ -11,7 +11,7 @@ from graphtide_runtime.service import ServiceSettings
 from pydantic import BaseModel, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from graphtide_planner.domain.planning import SERVICES, SIMULATION, SJ_TREE, TIMING
+from graphtide_planner.domain.planning import SERVICES
 
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -118,7 +118,7 @@ class PlannerSettings(ServiceSettings):
     )
 
     health: HealthSettings = HealthSettings(port=8082)
-    shards: dict[str, int] = Field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1, SIMULATION: 1})
+    shards: dict[str, int] = Field(default_factory=lambda: dict.fromkeys(SERVICES.values(), 1))
     time_unit: TimeUnit = TimeUnit.MILLISECOND
     margin: float = Field(default=0.8, gt=0, le=1)
     scaling: ScalingSettings = Field(default_factory=ScalingSettings)

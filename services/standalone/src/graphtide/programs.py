@@ -25,6 +25,11 @@ def ingestion() -> None:
     _run("graphtide_ingestion", "server")
 
 
+def matcher_event_pattern() -> None:
+    """Run `graphtide-matcher-event-pattern`."""
+    _run("graphtide_matcher_event_pattern", "server")
+
+
 def matcher_simulation() -> None:
     """Run `graphtide-matcher-simulation`."""
     _run("graphtide_matcher_simulation", "server")

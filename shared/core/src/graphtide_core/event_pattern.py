@@ -5,7 +5,7 @@ Reference: paper 002, section 2.1, with iteration, partitions and timeouts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -125,11 +125,16 @@ class EventPattern:
         named = {each.name for predicate in self.predicates for each in attributes(predicate)}
         return tuple(sorted({*named, *self.partition} - RECORD_FIELDS - {"type"}))
 
-    def reach(self, unit: TimeUnit) -> int:
-        """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach.
+    @property
+    def looks_back(self) -> Duration:
+        """How far before the newest an event can be and still be of use.
 
-        That is T + 1 tick, but 2 T + 1 where a SEQ inside another part begins or ends with a NOT: that looks T beyond the
-        events of its SEQ, which themselves lie as far as T from the last or the first of the match.
+        That is T, but 2 T where a SEQ inside another part begins or ends with a NOT: that looks T beyond the events of its SEQ,
+        which themselves lie as far as T from the last or the first of the match.
         """
-        ticks = self.within.ticks(unit) // 1
-        return (2 * ticks if any(looks_beyond_its_span(part) for part in self.root.parts) else ticks) + 1
+        times = 2 if any(looks_beyond_its_span(part) for part in self.root.parts) else 1
+        return replace(self.within, amount=times * self.within.amount)
+
+    def reach(self, unit: TimeUnit) -> int:
+        """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach."""
+        return self.looks_back.ticks(unit) // 1 + 1

@@ -24,6 +24,7 @@ __all__ = [
     "Statistics",
     "Symbols",
     "check_pattern",
+    "check_unit",
 ]
 
 @final
@@ -537,3 +538,6 @@ class Symbols:
 
 def check_pattern(pattern: bytes) -> None:
     """Raise ValueError where a matcher would not take a pattern with its plan."""
+
+def check_unit(unit: bytes) -> None:
+    """Raise ValueError where a matcher would not take event patterns with their plan as a unit."""

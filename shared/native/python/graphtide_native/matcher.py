@@ -528,6 +528,15 @@ def flaw(plan: Plan, unit: TimeUnit, limits: Limits) -> str | None:
     return None
 
 
+def unit_flaw(own: EventUnit, unit: TimeUnit, limits: Limits) -> str | None:
+    """Return why a matcher would refuse event patterns as a unit; None if it takes them. As costly as making the unit."""
+    try:
+        _native.check_unit(encode_unit(own, unit, columns(own.patterns), limits))
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def _report(told: dict[str, Any]) -> PatternReport:
     items = tuple(ItemReport(*item) for item in told["items"])
     return PatternReport(**{**told, "limit": told["limit"] or "", "hits": tuple(told["hits"]), "items": items})

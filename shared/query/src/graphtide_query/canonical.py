@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import QueryEdge, SubgraphPattern, renamed_pattern
@@ -20,6 +21,8 @@ from graphtide_query.language import print_pattern
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from graphtide_core.any_pattern import AnyPattern
+
 
 def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
     """Return the canonical form of every query edge: labels, ends, and the predicates that it decides alone.
@@ -30,6 +33,13 @@ def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
     for predicate in pattern.predicates:
         spoken.setdefault(variables(predicate), []).append(predicate)
     return frozenset(_canonical(pattern, edge, spoken) for edge in pattern.edges)
+
+
+def canonical_parts(pattern: AnyPattern) -> frozenset[str]:
+    """Return canonical forms that say what records a pattern's state follows from: of an event pattern the one of its whole."""
+    if isinstance(pattern, EventPattern):
+        return frozenset({print_pattern(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})
+    return canonical_edges(pattern)
 
 
 def canonical_pattern(pattern: SubgraphPattern) -> str:

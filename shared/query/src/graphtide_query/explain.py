@@ -9,12 +9,13 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.plans import AGGREGATION
 from graphtide_core.time import TimeUnit
 
 from graphtide_query import picture
 from graphtide_query.families import engine_of
+from graphtide_query.families.events.grouping import unit_of
 from graphtide_query.families.events.nodes import nodes as event_nodes
-from graphtide_query.families.events.planning import AGGREGATION
 from graphtide_query.funnel import Told, funnel_object, node_lines, table, table_lines, why_not_lines, why_not_object
 from graphtide_query.markup import markup
 from graphtide_query.nodes import Actual, Node, drawn
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.funnel import Funnel
-    from graphtide_core.plans import Candidate, Plan
+    from graphtide_core.plans import Candidate, GroupedPlan, Plan
     from graphtide_core.plans.events import AggregationPlan
 
 
@@ -95,6 +96,20 @@ def explain_events(plan: AggregationPlan, patterns: Sequence[str], actuals: Mapp
     shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
     settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
     return Explanation("event patterns", AGGREGATION, settings, event_nodes(plan, patterns, actuals or {}))
+
+
+def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:
+    """Lay open how an event pattern is matched where others may share its sub-patterns: as it would be alone, and at what cost.
+
+    Args:
+        plan: the pattern, and how it is to be grouped.
+        unit: what a tick of the stream's time is.
+        counts: of what came of it; none where it did not run.
+    """
+    (alone,) = unit_of([plan], unit)
+    found = explain_events(alone.unit.aggregation, [plan.pattern.name])
+    settings = {"builder": plan.physical.builder, "shared": "with the event patterns of its host"}
+    return replace(found, pattern=plan.pattern.name, settings=settings, counts=counts, considered=plan.considered)
 
 
 def _nanoseconds(estimate: float) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.suggestion import did_you_mean
 
 from graphtide_query.reads import edge_attributes
@@ -15,7 +16,7 @@ from graphtide_query.reads import edge_attributes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.statistics import StatisticsSnapshot
 
 
@@ -28,8 +29,10 @@ class AskedNames:
     attributes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, pattern: SubgraphPattern) -> AskedNames:
-        """Return those of a pattern."""
+    def of(cls, pattern: AnyPattern) -> AskedNames:
+        """Return those of a pattern; types of events are labels of edges."""
+        if isinstance(pattern, EventPattern):
+            return cls(_named(event.type for event in pattern.events), attributes=pattern.attributes)
         return cls(
             _named(edge.label for edge in pattern.edges),
             _named(vertex.label for vertex in pattern.vertices),

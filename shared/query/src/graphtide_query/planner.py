@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import EventPattern
-from graphtide_core.plans import Plan
+from graphtide_core.plans import Plan, assigned
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
@@ -54,7 +54,7 @@ def plan(
     model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.extent(unit), budget)
     if wish.engine == AUTO:
         candidates = family_of(pattern).considered(model, wish, crowd)
-        return Plan(pattern, candidates[0].physical, candidates)
+        return assigned(pattern, candidates[0].physical, candidates)
     engine = ENGINES[wish.engine]
     return Plan(pattern, engine.plan(model, wish.variant(engine)))
 

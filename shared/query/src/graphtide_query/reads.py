@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.predicate import RECORD_FIELDS, attributes
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.window import EdgeCount
@@ -14,11 +15,23 @@ from graphtide_core.window import EdgeCount
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
 
-def reads_of(pattern: SubgraphPattern) -> Reads:
-    """Return what a pattern reads; its reach is its window. One that counts edges reads those that it cannot use, too."""
+def reads_of(pattern: AnyPattern) -> Reads:
+    """Return what a pattern reads; its reach is its window. One that counts edges reads those that it cannot use, too.
+
+    The labels of an event pattern are the types of its events; its reach is its time, twice where it looks beyond it.
+    """
+    if isinstance(pattern, EventPattern):
+        types = {event.type for event in pattern.events}
+        return Reads(
+            streams=(pattern.stream,),
+            reach=Reach(pattern.looks_back, is_closed=True),
+            labels=None if None in types else tuple(sorted(each for each in types if each is not None)),
+            attributes=pattern.attributes,
+        )
     labels = {edge.label for edge in pattern.edges}
     counts = isinstance(pattern.window, EdgeCount)
     named = sorted(label for label in labels if label is not None)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from graphtide_core.edge import Operation
+from graphtide_core.edge import Edge, Operation
+from graphtide_core.event import Event
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.pattern import Report
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import print_pattern
+from graphtide_query.families import Wish
+from graphtide_query.families.events.grouping import grouped
 from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
@@ -23,24 +29,27 @@ from graphtide_wire.topics import Topics
 from graphtide_testing import components
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
+from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.oracles.subgraph import SubgraphOracle
-from graphtide_testing.records import to_json_lines
+from graphtide_testing.records import events_to_json_lines, to_json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.edge import Edge
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ids import StreamName
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans import AssignedPlan
     from graphtide_core.ports.log import Log
 
     from graphtide_testing.found import Found
+    from graphtide_testing.oracles.events import Told
     from graphtide_testing.oracles.simulation import Component
 
 TOPICS: Final = Topics("test")
 FAST: Final = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, figures_seconds=0.0)
-ATTRIBUTES: Final = ["n", "m", "s", "t"]
+ATTRIBUTES: Final = ["n", "m", "s", "t", "k"]
 
 
 @dataclass
@@ -51,7 +60,7 @@ class World:
     log: Log = field(default_factory=MemoryLog)
     checkpoints: MemoryCheckpoints = field(default_factory=MemoryCheckpoints)
     symbols: Symbols = field(default_factory=Symbols)
-    sent: list[tuple[int, int, Edge]] = field(default_factory=list)
+    sent: list[tuple[int, int, Edge | Event]] = field(default_factory=list)
     passed: list[tuple[int, int, int]] = field(default_factory=list)
     fuse: Fuse = field(default_factory=Fuse)
     host: MatcherHost | None = None
@@ -78,13 +87,13 @@ class World:
         place = TopicPartition(TOPICS.ordered(self.stream), 0)
         return self.log.reader(None).ends([place])[place][1]
 
-    def send(self, edges: Sequence[Edge]) -> None:
-        """Write edges as one ordered record."""
+    def send(self, edges: Sequence[Edge | Event]) -> None:
+        """Write edges or events as one ordered record."""
         if not edges:
             return
         decoder = JsonLinesDecoder(self.symbols, ATTRIBUTES, {})
         decoder.start_at(len(self.sent))
-        batch = decoder.decode(to_json_lines(edges))
+        batch = decoder.decode(b"".join(_line(each) for each in edges))
         figures = ordered.OrderedFigures(
             first_ts=edges[0].ts,
             last_ts=edges[-1].ts,
@@ -122,9 +131,12 @@ class World:
             beginning = (topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)
             self.writer.write([ordered.encode_beginning(*beginning, number=self.number)])
 
-    def plan(self, pattern: SubgraphPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
+    def plan(self, pattern: AnyPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
         """Write a plan as the planner would."""
         self.epoch += 1
+        given = {"desired": "running"} | more
+        if "plan" not in given:
+            given["plan"] = form_of(planned(pattern, engine))
         record = control.PlanRecord(
             name=pattern.name,
             version=pattern.version,
@@ -132,13 +144,12 @@ class World:
             engine=engine,
             service=service,
             shard=0,
-            plan=form_of(plan(pattern, engine).physical),
             pattern=control.PatternText(print_pattern(pattern)),
-            **({"desired": "running"} | more),
+            **given,
         )
         self.writer.write([Message(TOPICS.plans, pattern.name.encode(), control.encode_plan(record))])
 
-    def forget(self, pattern: SubgraphPattern) -> None:
+    def forget(self, pattern: AnyPattern) -> None:
         """Delete a plan."""
         self.writer.write([Message(TOPICS.plans, pattern.name.encode(), None)])
 
@@ -171,16 +182,20 @@ class World:
         reader.assign({TopicPartition(TOPICS.matches, 0): 0})
         read = reader.poll(0, 10**6)
         lines = [record.value or b"" for record in read if name is None or record.key == name.encode()]
-        return sorted(map(_comparable, keys_in_json_lines(b"\n".join(lines))))
+        of_events = [line for line in lines if b'"events":' in line]
+        others = [line for line in lines if b'"events":' not in line]
+        return sorted([*map(_comparable, keys_in_json_lines(b"\n".join(others))), *map(_occurrence, of_events)])
 
-    def expected(self, pattern: SubgraphPattern, start: int, end: int | None = None) -> list[str]:
+    def expected(self, pattern: AnyPattern, start: int, end: int | None = None) -> list[str]:
         """Return what is to be reported of a pattern that runs from an offset on, up to another."""
+        if isinstance(pattern, EventPattern):
+            return self._expected_occurrences(pattern, start, end)
         if not pattern.morphism.is_mapping:
             return self._expected_components(pattern, start, end)
         found, told = [], set()
         for epoch in range(self.stream_epoch + 1):
             oracle = SubgraphOracle(pattern)
-            for offset, _, edge in (each for each in self.sent if each[1] == epoch):
+            for offset, edge in self._edges_of(epoch):
                 for match in oracle.push(edge):
                     if offset >= start and (end is None or offset < end) and (match.kind == "match" or match.match_id in told):
                         found.append(repr(match))
@@ -191,15 +206,49 @@ class World:
         found: list[Component] = []
         for epoch in range(self.stream_epoch + 1):
             oracle, has_begun = SimulationOracle(pattern), False
-            records: list[tuple[int, int, Edge | int]] = [*self.sent, *self.passed]
-            records.sort(key=lambda each: each[0])
-            for offset, _, record in (each for each in records if each[1] == epoch):
+            for offset, record in self._records_of(epoch):
                 if offset >= start and not has_begun:
                     has_begun = True
                     oracle.begin()
-                told = oracle.pass_time(record) if isinstance(record, int) else oracle.push(record)
+                told = (
+                    oracle.pass_time(record)
+                    if isinstance(record, int)
+                    else oracle.push(record)
+                    if isinstance(record, Edge)
+                    else []
+                )
                 found += told if offset >= start and (end is None or offset < end) else []
         return sorted(repr(components.comparable(components.expected(each))) for each in found)
+
+    def _expected_occurrences(self, pattern: EventPattern, start: int, end: int | None) -> list[str]:
+        """Return what is to be reported of an event pattern: of matches whose last event came from the start on.
+
+        Of counts the event that completed them is not compared, which their records do not name.
+        """
+        found: list[str] = []
+        for epoch in range(self.stream_epoch + 1):
+            oracle, came = EventOracle(pattern), dict[str, int]()
+            for offset, record in self._records_of(epoch):
+                if isinstance(record, Event) and record.operation is Operation.INSERT:
+                    came[record.id] = offset
+                told = (
+                    oracle.advance(record)
+                    if isinstance(record, int)
+                    else oracle.push(record)
+                    if isinstance(record, Event)
+                    else ()
+                )
+                is_reported = offset >= start and (end is None or offset < end)
+                found += [_shown(pattern, each) for each in told if is_reported and came[each.completed_by] >= start]
+        return sorted(found)
+
+    def _records_of(self, epoch: int) -> list[tuple[int, Edge | Event | int]]:
+        """Return the records and heartbeats of an epoch, with their offsets."""
+        records: list[tuple[int, int, Edge | Event | int]] = [*self.sent, *self.passed]
+        return [(offset, record) for offset, of, record in sorted(records, key=lambda each: each[0]) if of == epoch]
+
+    def _edges_of(self, epoch: int) -> list[tuple[int, Edge]]:
+        return [(offset, edge) for offset, of, edge in self.sent if of == epoch and isinstance(edge, Edge)]
 
     def said(self) -> dict[str, control.StatusRecord]:
         """Return the last that was said of every pattern."""
@@ -215,3 +264,29 @@ class World:
 def _comparable(found: Found) -> str:
     """Return what was reported, of a component without what the oracle does not say."""
     return repr(components.comparable(components.reported(found)) if found.is_component else found)
+
+
+def _occurrence(line: bytes) -> str:
+    """Return what was reported of an event pattern; of a count not which match stands for all."""
+    record = json.loads(line)
+    events = {name: (ids,) if isinstance(ids, str) else tuple(ids) for name, ids in record["events"].items()}
+    is_counted = "count" in record
+    return repr(
+        (record["kind"], record["detected_at"], record.get("count", 1), () if is_counted else tuple(sorted(events.items())))
+    )
+
+
+def _shown(pattern: EventPattern, told: Told) -> str:
+    is_counted = pattern.report is Report.EXISTS and told.kind != "timeout"
+    return repr((told.kind, told.detected_at, told.count, () if is_counted else tuple(sorted(told.events))))
+
+
+def _line(record: Edge | Event) -> bytes:
+    return events_to_json_lines([record]) if isinstance(record, Event) else to_json_lines([record])
+
+
+def planned(pattern: AnyPattern, engine: str) -> AssignedPlan:
+    """Return how an engine matches a pattern, as the planner would say."""
+    if isinstance(pattern, EventPattern):
+        return grouped(pattern, Wish(engine)).physical
+    return plan(pattern, engine).physical

@@ -33,6 +33,7 @@ SERVICES = ("ingestion", "admin_api", "planner", "statistics", "matcher_timing",
 QUICK = {
     "matcher_timing": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
     "matcher_simulation": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
+    "matcher_event_pattern": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
     "matcher_sjtree": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
 }
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from graphtide_core.ids import MatchId, PatternName
 from graphtide_core.match import MatchKind
 from graphtide_core.plans import (
+    AssignedPlan,
     BaselinePlan,
     Candidate,
     ColoringPlan,
+    EventRates,
     FilteringPlan,
-    PhysicalPlan,
+    Grouping,
     SearchPlan,
     SignaturePlan,
     SjTreePlan,
@@ -76,6 +78,10 @@ BODY = (
     b'{"match_id":"4232d89a8d4c036f868a7bc9f0d7cb5f","query":"exfiltration","kind":"match","detected_at":1704121186924,'
     b'"first_ts":1704120796793,"last_ts":1704121186924,"edges":{"a":"f1"},"vertices":{"v":"10.0.0.1"}}'
 )
+OVER = (
+    b'{"match_id":"4232d89a8d4c036f868a7bc9f0d7cb5f","query":"exfiltration","kind":"timeout","detected_at":1704121186924,'
+    b'"first_ts":1704120796793,"last_ts":1704120796793,"events":{"a":"f1"}}'
+)
 RETRACTED = BODY.replace(b'"kind":"match"', b'"kind":"retract"')
 FIGURES = ordered.OrderedFigures(EventTime(-5), EventTime(9), 2, 100, EventTime(8), TimeUnit.MILLISECOND, TRACE)
 LATER_FIGURES = replace(FIGURES, epoch=3)
@@ -108,12 +114,13 @@ PATTERN = control.PatternRecord(
     start=4711,
     registration=1,
 )
-PHYSICAL: dict[str, PhysicalPlan] = {
+PHYSICAL: dict[str, AssignedPlan] = {
     "timing": TimingPlan(((0, 1), (2,)), Storage.MS_TREE, (("L1.1", 2.5), ("L0.1", 0.0))),
     "re-search": SearchPlan(((0, 1, 2), (1, 0, 2), (2, 1, 0)), ((1.0, 2.0, 4.0),)),
     "sj-tree": SjTreePlan(((0, 1), (2,)), SjTreeStrategy.PATH_LAZY, (("P1", 3.0),)),
     "filtering": FilteringPlan(((0, 1, 2),), (2,), (1.0, 2.0, 3.0), ((1.0, 1.5, 2.0),)),
     "ddst-baseline": BaselinePlan(),
+    "aggregation": Grouping("auto", EventRates(60_000, 100, (("A", 40), ("B", 2)))),
     "ddst-signature": SignaturePlan(prime=997, seed=3),
     "ddst-coloring": ColoringPlan(),
 }
@@ -230,6 +237,7 @@ EXAMPLES = [
         matches.decode,
     ),
     Example("retraction", matches.encode("t", RETRACTED, 2, None), match_event(RETRACTED, MatchKind.RETRACT), matches.decode),
+    Example("timeout", matches.encode("t", OVER, 2, None), match_event(OVER, MatchKind.TIMEOUT), matches.decode),
     Example("ordered-headers", ordered.encode("t", FIGURES, b"any"), FIGURES, lambda record: ordered.figures(record.headers)),
     Example(
         "ordered-epoch",

@@ -31,6 +31,7 @@ TYPES: Final = {
     MatchKind.MATCH: "io.graphtide.match",
     MatchKind.EXTEND: "io.graphtide.extension",
     MatchKind.RETRACT: "io.graphtide.retraction",
+    MatchKind.TIMEOUT: "io.graphtide.timeout",
 }
 
 _SPECIFICATION: Final = ("ce_specversion", b"1.0")
@@ -42,7 +43,7 @@ class _Head(msgspec.Struct, frozen=True):
 
     match_id: str
     query: str
-    kind: Literal["match", "extend", "retract"]
+    kind: Literal["match", "extend", "retract", "timeout"]
     detected_at: Int64
     component: str | msgspec.UnsetType = msgspec.UNSET
 
@@ -63,7 +64,7 @@ class MatchHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchEvent:
-    """A match or a retraction, as consumers get it; `body` is the match record, one JSON object."""
+    """A match, or what else is told of one, as consumers get it; `body` is the match record, one JSON object."""
 
     match_id: MatchId
     pattern: PatternName

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import CutShortError
 from graphtide_core.time import TimeUnit
-from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Sequencer, Symbols, take_dead_letters
 from graphtide_native.spec import Limits, columns
 from graphtide_native.statistics import StreamStatistics
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import AUTO
-from graphtide_query.planner import plan
+from graphtide_query.families import AUTO, Wish
+from graphtide_query.planner import plan_all
+from graphtide_query.reads import reads_of
 
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import check_engine, read_all
@@ -85,10 +85,11 @@ def simulate(
     ordered = sequencer.finish()
     if ordered is None:
         return Simulated([], {}, letters, truncated=False)
-    ordered = Duplicates(*longest(pattern.extent(unit) for pattern in patterns)).filter(ordered)
+    reaches = [reads_of(pattern).reach for pattern in patterns]
+    ordered = Duplicates(max(each.ticks(unit) for each in reaches), max(each.edges for each in reaches)).filter(ordered)
     known = StreamStatistics(symbols)
     known.push(ordered)
-    plans = [plan(each, engine, unit=unit, statistics=known.snapshot(), crowd=Crowd.of(len(patterns))) for each in patterns]
+    plans = plan_all(patterns, Wish(engine), unit=unit, statistics=known.snapshot(), crowd=Crowd.of(len(patterns)))
     limits = Limits(_MOST_PARTIAL_MATCHES // len(plans), _MOST_STATE_BYTES // len(plans), policy="shed")
     matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=limits)
     deadline = time.monotonic() + _SECONDS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
-from graphtide_query import parse, parse_subgraphs
+from graphtide_query import parse
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
@@ -43,7 +43,7 @@ _MOST_TEXTS: Final = 10_000
 def asked_names(text: str) -> AskedNames:
     """Return what a registered text names; nothing of one that somebody else wrote and nobody can read."""
     try:
-        (pattern,) = parse_subgraphs(text)
+        (pattern,) = parse(text)
     except (InvalidPatternError, ValueError):
         return AskedNames()
     return AskedNames.of(pattern)

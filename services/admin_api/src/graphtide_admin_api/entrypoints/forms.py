@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from fastapi import Path, Query
-from graphtide_query.families import AUTO, ENGINES
+from graphtide_core.any_pattern import AnyPattern
+from graphtide_core.event_pattern import EventPattern
+from graphtide_query import print_pattern
+from graphtide_query.families import AUTO, VARIANTS
 from graphtide_wire.control import LimitsForm, PatternRecord
 from graphtide_wire.place import Places
 from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
@@ -29,7 +32,7 @@ Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
 _Count = Annotated[int, Field(ge=0, le=MOST)]
 Text = Annotated[str, Field(max_length=MOST_TEXT, description="A pattern in the pattern language.")]
 State = Literal["active", "paused"]
-Engine = Annotated[str, Field(json_schema_extra={"enum": [AUTO, *ENGINES]})]
+Engine = Annotated[str, Field(json_schema_extra={"enum": [AUTO, *VARIANTS]})]
 """The name of an engine; another is refused as an unknown engine."""
 
 StreamPath = Annotated[str, Path(json_schema_extra={"pattern": f"^{STREAM_NAME}$"})]
@@ -264,14 +267,31 @@ class TextIn(Strict):
 
 
 class PatternSummary(BaseModel):
-    """A pattern of a text."""
+    """A pattern of a text: of edges and vertices, or of events."""
 
     name: str
     stream: str
     window: str
-    edges: list[str]
-    vertices: list[str]
+    edges: list[str] = []
+    vertices: list[str] = []
+    events: list[str] = []
     canonical: str
+
+    @classmethod
+    def of(cls, pattern: AnyPattern) -> Self:
+        """Return the summary of a pattern; the window of an event pattern is its time."""
+        canonical = print_pattern(pattern)
+        if isinstance(pattern, EventPattern):
+            names = [event.name for event in pattern.events]
+            return cls(name=pattern.name, stream=pattern.stream, window=str(pattern.within), events=names, canonical=canonical)
+        return cls(
+            name=pattern.name,
+            stream=pattern.stream,
+            window=str(pattern.window),
+            edges=[edge.name for edge in pattern.edges],
+            vertices=[vertex.name for vertex in pattern.vertices],
+            canonical=canonical,
+        )
 
 
 class Flaw(BaseModel):

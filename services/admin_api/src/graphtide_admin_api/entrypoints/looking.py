@@ -6,8 +6,9 @@ from typing import Literal
 
 import msgspec
 from fastapi import APIRouter, Depends, Response
-from graphtide_core.plans import Plan
-from graphtide_query.explain import explain, to_dot, to_json, to_text
+from graphtide_core.plans import GroupedPlan, assigned
+from graphtide_core.time import TimeUnit
+from graphtide_query.explain import explain, explain_grouped, to_dot, to_json, to_text
 from graphtide_query.nodes import Actual
 from graphtide_runtime.access.callers import READ_PATTERNS
 from graphtide_runtime.routes import StrictRoute
@@ -60,7 +61,11 @@ def _explained(name: str, standing: Standing, format: str) -> str:
         else {}
     )
     actuals = {item.name: Actual(item.peak, item.created, item.alive) for item in status.items} if status is not None else {}
-    explanation = explain(Plan(pattern, *plan_of(standing.plan.plan)), actuals, counts=counts)
+    told = assigned(pattern, *plan_of(standing.plan.plan))
+    if isinstance(told, GroupedPlan):
+        explanation = explain_grouped(told, TimeUnit(standing.plan.unit), counts)
+    else:
+        explanation = explain(told, actuals, counts=counts)
     if format == "json":
         (only,) = msgspec.json.decode(to_json([explanation]))
         return msgspec.json.encode(only).decode()

@@ -9,7 +9,6 @@ from urllib.parse import quote
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from graphtide_core.time import TimeUnit
-from graphtide_query import print_pattern
 from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_runtime.access.guard import caller_of
 from graphtide_runtime.routes import JsonRoute
@@ -99,17 +98,7 @@ def router(parts: Parts) -> APIRouter:
             return Validity(valid=False, error=Flaw.model_validate({"detail": error.detail, **error.extra}))
         return Validity(
             valid=True,
-            patterns=[
-                PatternSummary(
-                    name=each.name,
-                    stream=each.stream,
-                    window=str(each.window),
-                    edges=[edge.name for edge in each.edges],
-                    vertices=[vertex.name for vertex in each.vertices],
-                    canonical=print_pattern(each),
-                )
-                for each in patterns
-            ],
+            patterns=[PatternSummary.of(each) for each in patterns],
         )
 
     @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=SIMULATION)

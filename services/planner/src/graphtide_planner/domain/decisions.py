@@ -42,7 +42,7 @@ from graphtide_planner.domain.planning import SERVICES, followed, is_better, lea
 from graphtide_planner.domain.spreading import runs_where_it_was_told
 
 if TYPE_CHECKING:
-    from graphtide_core.plans import Plan
+    from graphtide_core.plans import Assigned
     from graphtide_wire.control import PatternRecord, StatusRecord
     from graphtide_wire.plan_forms import PlanForm
 
@@ -272,7 +272,7 @@ def _next(running: PlanRecord, known: Known) -> PlanRecord:
     return replace(running, epoch=known.next_epoch(running.name))
 
 
-def _form(new: Plan) -> PlanForm:
+def _form(new: Assigned) -> PlanForm:
     return form_of(new.physical, new.considered)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import Report
 from graphtide_query.canonical import canonical_pattern
 
@@ -131,5 +132,8 @@ def likeness_of(text: str, limits: LimitsForm) -> Likeness | None:
 @lru_cache(maxsize=_MOST_TEXTS)
 def _form(text: str) -> str | None:
     pattern = pattern_in(text)
-    # Under simulation, what a pattern consumed, or told of, is its own.
-    return canonical_pattern(pattern) if pattern.report is Report.ALL else None
+    if isinstance(pattern, EventPattern) or pattern.report is not Report.ALL:
+        # Event patterns share what they have in common, equal or not. Under simulation, what a pattern consumed, or told of, is
+        # its own.
+        return None
+    return canonical_pattern(pattern)

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import Plan
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.plans import AGGREGATION, GroupedPlan, Grouping, Plan, assigned
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import AUTO
+from graphtide_query.families import AUTO, Wish, refuse_other_family
+from graphtide_query.families.events.grouping import grouped, has_drifted
 from graphtide_query.planner import plan
 from graphtide_query.reads import reads_of
 from graphtide_query.worth import cost, is_worth_it
@@ -26,8 +28,9 @@ from graphtide_planner.domain.texts import pattern_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import Candidate
+    from graphtide_core.plans import Assigned, Candidate
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_wire.control import PatternRecord, PlanRecord
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 TIMING: Final = "matcher_timing"
 SJ_TREE: Final = "matcher_sjtree"
 SIMULATION: Final = "matcher_simulation"
+EVENT_PATTERN: Final = "matcher_event_pattern"
 SERVICES: Final = {
     "timing": TIMING,
     "re-search": TIMING,
@@ -45,6 +49,7 @@ SERVICES: Final = {
     "ddst-coloring": SIMULATION,
     "ddst-signature": SIMULATION,
     "ddst-baseline": SIMULATION,
+    AGGREGATION: EVENT_PATTERN,
 }
 """The service that runs each engine."""
 
@@ -66,7 +71,7 @@ class PlanningPolicy:
         budget: how much work the planning of one pattern may do; one that needs more is refused, and the others go on.
     """
 
-    shards: Mapping[str, int] = field(default_factory=lambda: {TIMING: 1, SJ_TREE: 1, SIMULATION: 1})
+    shards: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(SERVICES.values(), 1))
     there: Mapping[str, int] = field(default_factory=dict)
     leaving: Mapping[str, int] = field(default_factory=dict)
     unit: TimeUnit = TimeUnit.MILLISECOND
@@ -93,7 +98,7 @@ class PlanningPolicy:
         )
 
 
-def pattern_of(record: PatternRecord) -> SubgraphPattern:
+def pattern_of(record: PatternRecord) -> AnyPattern:
     """Return the pattern that was registered.
 
     Raises:
@@ -118,15 +123,19 @@ def stream_of(plan: PlanRecord) -> str:
     return pattern_in(plan.pattern.text).stream
 
 
-def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan:
+def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assigned:
     """Plan a pattern on the newest statistics; `considered` begins with the plan itself and its estimated cost.
+
+    Of an event pattern it says how it is to be grouped with those that its host has beside it.
 
     Raises:
         InvalidQueryError: see `pattern_of`; or there is no such engine, nobody runs it, or planning would exceed its budget.
     """
     pattern = pattern_of(record)
-    crowd = crowd_of(pattern, known, policy)
     snapshot = known.snapshot(record.stream)
+    if isinstance(pattern, EventPattern):
+        return _grouped(pattern, record.options.engine, snapshot, policy)
+    crowd = crowd_of(pattern, known, policy)
     try:
         found = plan(
             pattern,
@@ -145,7 +154,15 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Plan
         message = f"no service runs the engine {found.engine!r}"
         raise InvalidQueryError(message)
     rest = tuple(each if each in able else _without_service(each) for each in found.considered if each is not able[0])
-    return Plan(pattern, able[0].physical, (able[0], *rest))
+    return assigned(pattern, able[0].physical, (able[0], *rest))
+
+
+def _grouped(pattern: EventPattern, engine: str, snapshot: StatisticsSnapshot, policy: PlanningPolicy) -> GroupedPlan:
+    refuse_other_family(pattern, engine)
+    if policy.shards.get(EVENT_PATTERN, 0) == 0:
+        message = f"no service runs the engine {AGGREGATION!r}"
+        raise InvalidQueryError(message)
+    return grouped(pattern, Wish(engine), unit=policy.unit, statistics=snapshot)
 
 
 def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
@@ -168,15 +185,25 @@ def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Pla
     return None
 
 
-def is_better(new: Plan, running: PlanRecord, known: Known, policy: PlanningPolicy) -> bool:
-    """Whether a plan is so much cheaper than the one that runs, on the stream as it is now, that it shall take its place."""
+def is_better(new: Assigned, running: PlanRecord, known: Known, policy: PlanningPolicy) -> bool:
+    """Whether a plan is so much cheaper than the one that runs, on the stream as it is now, that it shall take its place.
+
+    Of an event pattern whether its events come so much more or less often that its host should group it anew.
+    """
     snapshot = known.snapshot(new.pattern.stream)
     if snapshot.edges < max(1, policy.drift.fewest_edges):
         return False
-    old = Plan(new.pattern, plan_of(running.plan)[0])
+    physical = plan_of(running.plan)[0]
+    if isinstance(new, GroupedPlan):
+        return not isinstance(physical, Grouping) or has_drifted(physical, new.physical, policy.drift)
+    if isinstance(physical, Grouping):
+        # It is no plan for this family: somebody else wrote it.
+        return True
     try:
         crowd = crowd_of(new.pattern, known, policy)
-        return is_worth_it(old, new, snapshot, new.pattern.extent(policy.unit), policy.margin, crowd=crowd)
+        return is_worth_it(
+            Plan(new.pattern, physical), new, snapshot, new.pattern.extent(policy.unit), policy.margin, crowd=crowd
+        )
     except (LookupError, ValueError):
         # It is no plan for this pattern: somebody else wrote it.
         return True

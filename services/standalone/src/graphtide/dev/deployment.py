@@ -21,6 +21,8 @@ from graphtide_backfill.bootstrap import operations_in_process as backfills
 from graphtide_backfill.settings import BackfillSettings
 from graphtide_ingestion.bootstrap import bootstrap as ingestion
 from graphtide_ingestion.settings import Settings as IngestionSettings
+from graphtide_matcher_event_pattern.bootstrap import matcher as matcher_event_pattern
+from graphtide_matcher_event_pattern.settings import Settings as EventPatternSettings
 from graphtide_matcher_simulation.bootstrap import matcher as matcher_simulation
 from graphtide_matcher_simulation.settings import Settings as SimulationSettings
 from graphtide_matcher_sjtree.bootstrap import matcher as matcher_sjtree
@@ -99,6 +101,7 @@ def application(options: DevOptions) -> FastAPI:
             counter(StatisticsSettings(), log),
             match_counter(StatisticsSettings(), log),
             matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
+            matcher_event_pattern(EventPatternSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             matcher_simulation(SimulationSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             matcher_sjtree(SjTreeSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             backfills(BackfillSettings(folder=Path(slices.name)), log),

@@ -1,6 +1,6 @@
 """The plan IR: how one pattern is to be matched, by the engines of each family."""
 
-from graphtide_core.plans.events import AggregationPlan, EventPlan, EventUnit
+from graphtide_core.plans.events import AGGREGATION, AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
     FilteringPlan,
@@ -11,7 +11,7 @@ from graphtide_core.plans.isomorphism import (
     Storage,
     TimingPlan,
 )
-from graphtide_core.plans.plan import AnyPlan, Candidate, PhysicalPlan, Plan
+from graphtide_core.plans.plan import AnyPlan, Assigned, AssignedPlan, Candidate, GroupedPlan, PhysicalPlan, Plan, assigned
 from graphtide_core.plans.simulation import (
     MOST_PRIME,
     BaselinePlan,
@@ -21,16 +21,22 @@ from graphtide_core.plans.simulation import (
 )
 
 __all__ = [
+    "AGGREGATION",
     "MOST_PRIME",
     "AggregationPlan",
     "AnyPlan",
+    "Assigned",
+    "AssignedPlan",
     "BaselinePlan",
     "Candidate",
     "ColoringPlan",
     "EdgeIndex",
     "EventPlan",
+    "EventRates",
     "EventUnit",
     "FilteringPlan",
+    "GroupedPlan",
+    "Grouping",
     "IsomorphismPlan",
     "PhysicalPlan",
     "Plan",
@@ -41,4 +47,5 @@ __all__ = [
     "SjTreeStrategy",
     "Storage",
     "TimingPlan",
+    "assigned",
 ]

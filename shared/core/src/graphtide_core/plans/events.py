@@ -14,7 +14,7 @@ Reference: paper 002, Definition 1 and section 4.2.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.event_pattern import Selection
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from graphtide_core.event_pattern import EventPattern, Repeat
     from graphtide_core.predicate import Expression
     from graphtide_core.time import Duration
+
+AGGREGATION: Final = "aggregation"
+"""Name of the engine of event patterns."""
 
 SlotIndex = int
 """Position of a slot in `SubPattern.slots`; a predicate calls slot 0 `s0`, and the event of absence 0 `n0`."""
@@ -137,6 +140,33 @@ class AggregationPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class EventRates:
+    """How many events of each type came in so many ticks, and how many of any type; with 0 ticks nothing is known."""
+
+    ticks: int = 0
+    events: int = 0
+    types: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How an event pattern is matched where whoever matches it makes the units: by a plan that a builder makes for all there.
+
+    Attributes:
+        builder: of the plan; `auto` is the one estimated best.
+        rates: of the events that the pattern asks for, as they were when this was decided.
+    """
+
+    builder: str = "auto"
+    rates: EventRates = EventRates()
+
+    @property
+    def name(self) -> str:
+        """Name of the engine that runs the plan."""
+        return AGGREGATION
+
+
+@dataclass(frozen=True, slots=True)
 class EventUnit:
     """Event patterns that one plan matches; those of its branches are in their order."""
 
@@ -164,4 +194,4 @@ class EventPlan:
     @property
     def engine(self) -> str:
         """Name of the engine that runs the plan."""
-        return "aggregation"
+        return AGGREGATION

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
-from graphtide_core.plans.events import EventPlan
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.plans.events import EventPlan, Grouping
 from graphtide_core.plans.isomorphism import IsomorphismPlan
 from graphtide_core.plans.simulation import SimulationPlan
 
 if TYPE_CHECKING:
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
 PhysicalPlan = IsomorphismPlan | SimulationPlan
 """How one engine matches one pattern."""
+
+AssignedPlan = PhysicalPlan | Grouping
+"""How a matcher is told to match a pattern of any family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class Candidate:
         reason: why it costs that, or cannot be taken, in a few words; empty where nobody said.
     """
 
-    physical: PhysicalPlan
+    physical: AssignedPlan
     nanoseconds: float
     partial_matches: float
     reason: str = ""
@@ -45,6 +50,50 @@ class Plan:
     def engine(self) -> str:
         """Name of the engine that runs the plan."""
         return self.physical.name
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedPlan:
+    """An event pattern and how it is to be matched; what it is matched with is for whoever matches it to say."""
+
+    pattern: EventPattern
+    physical: Grouping
+    considered: tuple[Candidate, ...] = ()
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs the plan."""
+        return self.physical.name
+
+
+Assigned = Plan | GroupedPlan
+"""A pattern of any family and how a matcher is told to match it."""
+
+
+@overload
+def assigned(pattern: SubgraphPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Plan: ...
+
+
+@overload
+def assigned(pattern: EventPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> GroupedPlan: ...
+
+
+@overload
+def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned: ...
+
+
+def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned:
+    """Return a pattern with how it is to be matched.
+
+    Raises:
+        ValueError: a pattern of this family cannot be matched so.
+    """
+    if isinstance(pattern, EventPattern) and isinstance(physical, Grouping):
+        return GroupedPlan(pattern, physical, considered)
+    if not isinstance(pattern, EventPattern) and not isinstance(physical, Grouping):
+        return Plan(pattern, physical, considered)
+    message = f"the engine {physical.name} does not match patterns of the family of {pattern.name!r}"
+    raise ValueError(message)
 
 
 AnyPlan = Plan | EventPlan

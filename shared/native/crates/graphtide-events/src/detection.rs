@@ -342,7 +342,13 @@ impl Detection {
 
     /// By vertex, how many instances are stored, and were at most.
     pub fn instances(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.compiled.instances.iter().map(|instances| instances.as_ref().map_or((0, 0), |rows| (rows.live(), rows.peak())))
+        (0..self.compiled.instances.len()).filter_map(|vertex| self.instances_of(vertex))
+    }
+
+    /// How many instances of a vertex are stored, and were at most; none if there is no such vertex.
+    pub fn instances_of(&self, vertex: usize) -> Option<(usize, usize)> {
+        let instances = self.compiled.instances.get(vertex)?;
+        Some(instances.as_ref().map_or((0, 0), |rows| (rows.live(), rows.peak())))
     }
 }
 

@@ -312,6 +312,11 @@ impl Detector {
     pub fn instances(&self) -> impl Iterator<Item = (usize, usize)> {
         self.detection.instances()
     }
+
+    /// How many instances of a vertex are stored, and were at most; none if there is no such vertex.
+    pub fn instances_of(&self, vertex: usize) -> Option<(usize, usize)> {
+        self.detection.instances_of(vertex)
+    }
 }
 
 fn hash(id: IdRef<'_>) -> u64 {

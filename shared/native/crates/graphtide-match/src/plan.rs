@@ -187,6 +187,20 @@ impl EventUnitSpec {
 }
 
 impl EventPatternSpec {
+    /// The vertices of a plan that its matches come from, ascending.
+    pub fn vertices(&self, plan: &events::PlanSpec, place: usize) -> Vec<u32> {
+        let mut found: Vec<u32> = Vec::new();
+        let mut waiting = plan.patterns[place].branches.clone();
+        while let Some(vertex) = waiting.pop() {
+            if !found.contains(&vertex) {
+                found.push(vertex);
+                waiting.extend(plan.vertices[vertex as usize].parents.iter().map(|parent| parent.vertex));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
     /// The names under which it tells of matches.
     pub fn names(&self) -> PatternNames {
         PatternNames::of_events(&self.name, self.version, self.events.iter().cloned())

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::ids::PatternId;
-use graphtide_engine::meter::Meter;
+use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::{ComponentRef, Layout, MatchBatch, OccurrenceRef, PatternNames};
 use graphtide_engine::replay::{Begun, Frontier};
+use graphtide_graph::symbol::{SharedSymbols, SymbolTable};
 use graphtide_match::matcher::{EventUnit, Matcher, Options, Past, Progress, Query, Unit};
 use graphtide_match::plan::{EventUnitSpec, InvalidPlan, MatcherSpec, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -258,7 +259,8 @@ impl PyMatcher {
     fn patterns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let matcher = self.ready()?;
         let subgraphs = matcher.queries().map(|(number, query, unit)| Ok((number, describe(py, matcher, query, unit)?)));
-        let events = matcher.event_queries().map(|(number, query, unit)| Ok((number, describe_events(py, query, unit)?)));
+        let events =
+            matcher.event_queries().map(|(number, query, unit)| Ok((number, describe_events(py, number, query, unit)?)));
         let mut told: Vec<(PatternId, Bound<'py, PyDict>)> = subgraphs.chain(events).collect::<PyResult<_>>()?;
         told.sort_by_key(|&(number, _)| number);
         Ok(told.into_iter().map(|(_, dict)| dict).collect())
@@ -270,7 +272,7 @@ impl PyMatcher {
         let told = changed.into_iter().filter_map(|number| {
             let dict = match (matcher.query(number), matcher.event_query(number)) {
                 (Some((query, unit)), _) => describe(py, matcher, query, unit),
-                (None, Some((query, unit))) => describe_events(py, query, unit),
+                (None, Some((query, unit))) => describe_events(py, number, query, unit),
                 (None, None) => return None,
             };
             Some(dict.map(|dict| (number.0, dict)))
@@ -402,8 +404,8 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit)
     Ok(dict)
 }
 
-/// Describes an event pattern: what it holds is told of its whole unit, whose patterns hold it together.
-fn describe_events<'py>(py: Python<'py>, query: &Query, unit: &EventUnit) -> PyResult<Bound<'py, PyDict>> {
+/// Describes an event pattern: what it holds, it may hold together with others of its unit; of the unit's bytes it has a share.
+fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit: &EventUnit) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", &query.names.name)?;
     for nothing in ["candidates", "discarded", "extensions", "work"] {
@@ -416,11 +418,11 @@ fn describe_events<'py>(py: Python<'py>, query: &Query, unit: &EventUnit) -> PyR
     dict.set_item("limited", unit.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
     dict.set_item("paused", unit.is_paused())?;
-    let Usage { live, peak, bytes } = unit.usage();
+    let Usage { live, peak, bytes } = unit.usage_of(number);
     dict.set_item("partial_matches", live)?;
     dict.set_item("peak_partial_matches", peak)?;
     dict.set_item("state_bytes", bytes)?;
-    let items = unit.instances().into_iter().enumerate().map(|(place, (live, peak))| (format!("v{place}"), live, peak, 0, 0));
+    let items = unit.instances(number).map(|(vertex, live, peak)| (format!("v{vertex}"), live, peak, 0, 0));
     dict.set_item("items", items.collect::<Vec<(String, usize, usize, u64, u64)>>())?;
     Ok(dict)
 }
@@ -527,8 +529,22 @@ fn check_pattern(pattern: &[u8]) -> PyResult<()> {
     spec.check().map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// Checks event patterns with their plan, as a matcher does before it takes them as a unit.
+#[pyfunction]
+fn check_unit(unit: &[u8]) -> PyResult<()> {
+    let spec: EventUnitSpec = serde_json::from_slice(unit).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    spec.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let options = Options { adaptive: true, ..Options::default() };
+    let mut matcher = Matcher::new(MatcherSpec::default(), &SharedSymbols::new(SymbolTable::default()), options)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let nothing = Past { untold: &[], told: &[], begun: Begun::Now };
+    let added = matcher.add_unit(&spec, nothing, &mut Meter::unbounded(&Unhurried));
+    added.map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(check_pattern, m)?)?;
+    m.add_function(wrap_pyfunction!(check_unit, m)?)?;
     m.add_class::<PyMatcher>()?;
     m.add_class::<PyMatchBatch>()
 }

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.plans import AGGREGATION
 
 from graphtide_query.families.engine import Engine, P, engine_among
-from graphtide_query.families.events.planning import AGGREGATION
 from graphtide_query.families.events.planning import VARIANTS as BUILDERS
 from graphtide_query.families.isomorphism import ISOMORPHISM
 from graphtide_query.families.simulation import SIMULATION

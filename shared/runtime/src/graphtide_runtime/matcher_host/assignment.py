@@ -12,7 +12,7 @@ from graphtide_native.spec import Limits
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
-    from graphtide_core.plans import Plan
+    from graphtide_core.plans import Assigned
     from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
 
@@ -46,9 +46,9 @@ class Assignment:
         stream: which it is matched on.
         unit: what a tick of the stream's time is.
         plan: the pattern and how it is matched.
-        window: ticks of the pattern's window; 1 if it counts edges.
-        edges: edges of the window, if it counts them; else 0.
-        forms: canonical forms of the query edges, which say what edges its state follows from.
+        window: ticks that the pattern looks back; 1 if it counts edges.
+        edges: edges that it looks back, if it counts them; else 0.
+        forms: canonical forms of its parts, which say what edges its state follows from.
         limits: bounds on its state and work.
         start: offset of the first ordered record whose matches are reported; None for the next one read.
         reported_to: offset below which another host has reported them; None if none has.
@@ -63,7 +63,7 @@ class Assignment:
     epoch: int
     stream: StreamName
     unit: TimeUnit
-    plan: Plan
+    plan: Assigned
     window: int
     edges: int
     forms: frozenset[str] = field(repr=False, compare=False)

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ports.log import Position, TopicPartition
-from graphtide_native.matcher import flaw
 from graphtide_wire import ordered
 from graphtide_wire.hosts import StreamPlace
 
@@ -31,6 +30,7 @@ from graphtide_runtime.follower import Follower
 from graphtide_runtime.matcher_host.assignment import NO_STREAM, Running, Standing, State
 from graphtide_runtime.matcher_host.checkpoint_form import key_of
 from graphtide_runtime.matcher_host.figures import HostFigures
+from graphtide_runtime.matcher_host.grouping import flaw_of
 from graphtide_runtime.matcher_host.judging import dropped, judged, refused, runs
 from graphtide_runtime.matcher_host.occupancy import Occupancy
 from graphtide_runtime.matcher_host.stream_work import StreamWork
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Record
-    from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchRecord, PatternReport
     from graphtide_wire.ordered import OrderedFigures
 
@@ -306,7 +305,7 @@ class MatcherHost:
             match judged(each, self._standings.get(each.name), work.position):
                 case Running() as plan:
                     unit = work.unit or (running[0].assignment.unit if running else each.unit)
-                    reason = None if work.has(plan) else _flaw(plan, unit)
+                    reason = None if work.has(plan) else flaw_of(plan.assignment, unit)
                     if reason is None:
                         running.append(plan)
                     else:
@@ -456,11 +455,3 @@ def _trouble(report: PatternReport, unsaved: str) -> str:
     """Return what keeps a plan that runs from being as it should; empty if nothing does."""
     limited = f"it gives up matches at its limit of {report.limit}" if report.limit and not report.paused else ""
     return "; ".join(each for each in (limited, f"its checkpoints are not saved: {unsaved}" if unsaved else "") if each)
-
-
-def _flaw(running: Running, unit: TimeUnit) -> str | None:
-    """Return why a plan cannot run on a stream of a time unit; None if it can."""
-    assignment = running.assignment
-    if assignment.unit is not unit:
-        return f"the plan counts time in {assignment.unit.value}, others of its stream in {unit.value}"
-    return flaw(assignment.plan, unit, assignment.limits)

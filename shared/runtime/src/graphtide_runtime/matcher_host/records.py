@@ -9,14 +9,14 @@ import msgspec
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
-from graphtide_core.plans import Plan
+from graphtide_core.plans import assigned
 from graphtide_core.ports.log import Message
 from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
-from graphtide_core.window import longest
 from graphtide_native.spec import Limits
-from graphtide_query import parse_subgraphs
-from graphtide_query.canonical import canonical_edges
+from graphtide_query import parse
+from graphtide_query.canonical import canonical_parts
+from graphtide_query.reads import reads_of
 from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import hosts as host_records
 from graphtide_wire import matches as match_events
@@ -102,7 +102,7 @@ class HostRecords:
             reason = f"the plan has format {plan.format}, this host knows {control.PLAN_FORMAT}: bring the host up to date"
             raise PoisonRecordError(reason, record.value)
         try:
-            (pattern,) = parse_subgraphs(plan.pattern.text)
+            (pattern,) = parse(plan.pattern.text)
             check_stream(pattern.stream)
         except (InvalidQueryError, ValueError) as error:
             reason = f"the plan's pattern: {error}"
@@ -111,19 +111,22 @@ class HostRecords:
             reason = f"a plan of {plan.name!r} under the key {self.name_of(record)!r}, with the pattern {pattern.name!r}"
             raise PoisonRecordError(reason, record.value)
         pattern = replace(pattern, version=plan.version)
-        unit, held = TimeUnit(plan.unit), plan.limits.effective
+        try:
+            told = assigned(pattern, *plan_of(plan.plan))
+        except ValueError as error:
+            raise PoisonRecordError(str(error), record.value) from error
+        unit, held, reach = TimeUnit(plan.unit), plan.limits.effective, reads_of(pattern).reach
         limits = Limits(held.partial_matches, held.state_bytes, held.policy, held.steps)
-        ticks, edges = longest([pattern.extent(unit)])
         return Assignment(
             name=PatternName(plan.name),
             version=plan.version,
             epoch=plan.epoch,
             stream=pattern.stream,
             unit=unit,
-            plan=Plan(pattern, *plan_of(plan.plan)),
-            window=max(1, ticks),
-            edges=edges,
-            forms=canonical_edges(pattern),
+            plan=told,
+            window=max(1, reach.ticks(unit)),
+            edges=reach.edges,
+            forms=canonical_parts(pattern),
             limits=limits,
             start=plan.start,
             reported_to=plan.reported_to,

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import PatternName
 from graphtide_core.pattern import Report
+from graphtide_core.plans import EventPlan, Plan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
+
+from graphtide_runtime.matcher_host.grouping import matched_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -85,7 +88,7 @@ class StreamPass:
         self.window = max(each.window for each in assignments)
         self.symbols: Symbols = beside.symbols if beside is not None else Symbols()
         self._matcher = Matcher(
-            [each.plan for each in assignments],
+            matched_by(assignments, self.unit),
             self.symbols,
             self.attributes,
             unit=self.unit,
@@ -319,10 +322,13 @@ class StreamPass:
         return self._matcher.selected(batch) if len(batch) else batch
 
     def replan(self, running: Running) -> bool:
-        """Give a pattern another plan from the next record on, or another end; says whether it has it."""
+        """Give a pattern another plan from the next record on, or another end; says whether it has it.
+
+        Event patterns stay in their units.
+        """
         place = self._places[running.assignment.name]
         plan, old = running.assignment.plan, self._running[place].assignment.plan
-        if plan.physical != old.physical and not self._matcher.replan(place, plan):
+        if isinstance(plan, Plan) and plan.physical != old.physical and not self._matcher.replan(place, plan):
             return False
         self._running[place] = running
         self._reports_from = min(self._reports_from, running.reports_from)
@@ -348,15 +354,20 @@ class StreamPass:
     ) -> None:
         """Match a plan more, which wants edges that `selected` gives from a time on only."""
         assignment = running.assignment
-        place = self._matcher.add(
-            assignment.plan,
-            _lenient(assignment.limits),
-            untold=untold,
-            told=told,
-            projected=self.attributes,
-            has_begun=has_begun,
-            residue=running.frontier,
-        )
+        limits = _lenient(assignment.limits)
+        (plan,) = matched_by([assignment], self.unit)
+        if isinstance(plan, EventPlan):
+            (place,) = self._matcher.add_unit(plan.unit, limits, untold=untold, told=told, projected=self.attributes)
+        else:
+            place = self._matcher.add(
+                plan,
+                limits,
+                untold=untold,
+                told=told,
+                projected=self.attributes,
+                has_begun=has_begun,
+                residue=running.frontier,
+            )
         self._running[place] = running
         self._places[assignment.name] = place
         if running.frontier is not None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self, cast, get_args
 
 import msgspec
-from graphtide_core.plans import Candidate, PhysicalPlan
+from graphtide_core.plans import AssignedPlan, Candidate
 
 from graphtide_wire.plan_forms.estimates import finite
+from graphtide_wire.plan_forms.events import GroupingForm
 from graphtide_wire.plan_forms.isomorphism import IsomorphismForm
 from graphtide_wire.plan_forms.simulation import SimulationForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PhysicalForm = IsomorphismForm | SimulationForm
+PhysicalForm = IsomorphismForm | SimulationForm | GroupingForm
 
 FORMS: Final = {form.__struct_config__.tag: form for form in get_args(PhysicalForm)}
 """The form of each engine's plan, by the engine's name."""
@@ -49,17 +50,17 @@ class PlanForm(msgspec.Struct, frozen=True):
     considered: tuple[CandidateForm, ...] = ()
 
 
-def form_of(physical: PhysicalPlan, considered: tuple[Candidate, ...] = ()) -> PlanForm:
+def form_of(physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> PlanForm:
     """Return the form of a plan. JSON has no infinity: an estimate without bound becomes the largest number there is."""
     return PlanForm(_form(physical), tuple(map(CandidateForm.of, considered)))
 
 
-def plan_of(form: PlanForm) -> tuple[PhysicalPlan, tuple[Candidate, ...]]:
+def plan_of(form: PlanForm) -> tuple[AssignedPlan, tuple[Candidate, ...]]:
     """Return the plan of a form, and the plans that were considered."""
     return form.physical.plan(), tuple(each.candidate() for each in form.considered)
 
 
-def _form(physical: PhysicalPlan) -> PhysicalForm:
+def _form(physical: AssignedPlan) -> PhysicalForm:
     # By name a form is that of this very plan, which a checker of types cannot see.
-    of = cast("Callable[[PhysicalPlan], PhysicalForm]", FORMS[physical.name].of)
+    of = cast("Callable[[AssignedPlan], PhysicalForm]", FORMS[physical.name].of)
     return of(physical)

@@ -83,8 +83,8 @@ impl Figures {
         }
     }
 
-    fn of_events(query: &Query, unit: &EventUnit) -> Self {
-        let Usage { live, bytes, .. } = unit.usage();
+    fn of_events(number: PatternId, query: &Query, unit: &EventUnit) -> Self {
+        let Usage { live, .. } = unit.usage_of(number);
         Self {
             candidates: query.reports.timeouts,
             matches: query.reports.matches,
@@ -92,7 +92,8 @@ impl Figures {
             limited: unit.limited,
             work: 0,
             live,
-            bytes,
+            // Those of the unit change with every event: they are told with the rest.
+            bytes: 0,
             paused: unit.is_paused(),
         }
     }
@@ -137,7 +138,7 @@ impl Matcher {
             let query = &self.queries[number.place()];
             let now = match (query.unit, query.events) {
                 (Some(unit), _) => Figures::of(query, &self.units[unit.place()], &self.hits, &self.postings),
-                (None, Some(unit)) => Figures::of_events(query, self.events.get(unit)),
+                (None, Some(unit)) => Figures::of_events(number, query, self.events.get(unit)),
                 (None, None) => continue,
             };
             let before = figures[number.place()];

@@ -20,6 +20,8 @@ use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::key::IdRef;
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::query::Query;
@@ -39,6 +41,8 @@ pub struct Allowed {
 #[derive(Debug)]
 pub struct EventUnit {
     members: Vec<Member>,
+    /// The place of each pattern among them, those that were removed too.
+    places: HashMap<PatternId, u32, FxBuildHasher>,
     /// What runs the plan; none once a limit stopped it.
     detector: Option<Detector>,
     limits: Limits,
@@ -63,6 +67,8 @@ struct Member {
     number: Option<PatternId>,
     is_counted: bool,
     branches: Vec<Names>,
+    /// The vertices that its matches come from, ascending.
+    vertices: Vec<u32>,
 }
 
 /// The names of a branch's events, as places in those of the pattern.
@@ -143,8 +149,7 @@ impl EventUnits {
     /// Lets the matches of a pattern count that events complete from now on.
     pub fn begin(&mut self, number: u32, pattern: PatternId) {
         let unit = &mut self.units[number as usize];
-        let place = (0..).zip(&unit.members).find(|(_, member)| member.number == Some(pattern)).map(|(place, _)| place);
-        if let (Some(place), Some(detector)) = (place, &mut unit.detector) {
+        if let (Some(&place), Some(detector)) = (unit.places.get(&pattern), &mut unit.detector) {
             detector.begin_now(place);
         }
     }
@@ -285,13 +290,16 @@ impl EventUnit {
         let allowance = all(limits.work).min(allowed.work.unwrap_or(u64::MAX));
         let detector = Detector::new(&spec.plan, symbols, spec.width, Setup { options, may_change: false, allowance });
         let detector = detector.map_err(|error| InvalidPlan { pattern: spec.name(), reason: error.to_string() })?;
-        let members = spec.patterns.iter().zip(&spec.plan.patterns).zip(numbers).map(|((pattern, plan), &number)| Member {
+        let described = spec.patterns.iter().zip(&spec.plan.patterns).enumerate();
+        let members = described.zip(numbers).map(|((place, (pattern, plan)), &number)| Member {
             number: Some(number),
             is_counted: plan.report == Report::Exists,
             branches: pattern.branches.iter().map(|branch| Names::of(branch, symbols)).collect(),
+            vertices: pattern.vertices(&spec.plan, place),
         });
         Ok(Self {
             members: members.collect(),
+            places: numbers.iter().copied().zip(0..).collect(),
             detector: Some(detector),
             limits,
             allowance,
@@ -308,6 +316,7 @@ impl EventUnit {
     fn vacant() -> Self {
         Self {
             members: Vec::new(),
+            places: HashMap::default(),
             detector: None,
             limits: Limits::default(),
             allowance: 0,
@@ -340,9 +349,24 @@ impl EventUnit {
         self.detector.as_ref().map_or_else(Usage::default, Detector::usage)
     }
 
-    /// By vertex of its plan, how many instances are stored, and were at most.
-    pub fn instances(&self) -> Vec<(usize, usize)> {
-        self.detector.as_ref().map_or_else(Vec::new, |detector| detector.instances().collect())
+    /// The vertices of its plan that a pattern's matches come from, with how many instances are stored of each, and were at most.
+    pub fn instances(&self, pattern: PatternId) -> impl Iterator<Item = (u32, usize, usize)> {
+        let member = self.places.get(&pattern).map(|&place| &self.members[place as usize]);
+        let own = member.map_or(&[][..], |member| &member.vertices);
+        own.iter().filter_map(|&vertex| {
+            let (live, peak) = self.detector.as_ref()?.instances_of(vertex as usize)?;
+            Some((vertex, live, peak))
+        })
+    }
+
+    /// What a pattern holds: its instances, and of the bytes of the unit an even share.
+    pub fn usage_of(&self, pattern: PatternId) -> Usage {
+        let bytes = self.usage().bytes.div_ceil(self.members.len().max(1));
+        self.instances(pattern).fold(Usage { bytes, ..Usage::default() }, |usage, (_, live, peak)| Usage {
+            live: usage.live + live,
+            peak: usage.peak + peak,
+            ..usage
+        })
     }
 
     /// Hands over what was found; returns how many matches that are.

@@ -170,6 +170,7 @@ impl Matcher {
             self.check_changeable(&number.0.to_string())?;
             self.events.remove(unit, number);
             self.queries[number.place()] = Query::vacant();
+            self.told.forget(number);
             self.blueprints.vacant_queries.push(number);
             return Ok(());
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.plans import EventPlan, EventUnit
+from graphtide_core.plans import AGGREGATION, EventPlan, EventUnit
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.suggestion import show
 from graphtide_core.time import TimeUnit
@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 
     from graphtide_query.families.wish import Wish
 
-AGGREGATION: Final = "aggregation"
-"""Name of the engine of event patterns; the variants of its plans are the builders."""
-
 VARIANTS: Final = tuple(BUILDERS)
-"""Names of the builders."""
+"""Names of the builders: the variants of plans that the engine of event patterns has."""
 
 
 def plan_events(
@@ -53,7 +50,7 @@ def plan_events(
     """
     builder = wish.variant_among(AGGREGATION, VARIANTS) or AUTO
     for pattern in patterns:
-        _refuse_what_nothing_does(pattern)
+        refuse_what_nothing_does(pattern)
     streams: dict[StreamName, list[int]] = {}
     for number, pattern in enumerate(patterns):
         streams.setdefault(pattern.stream, []).append(number)
@@ -66,7 +63,12 @@ def plan_events(
     return tuple(plans[number] for number in range(len(patterns)))
 
 
-def _refuse_what_nothing_does(pattern: EventPattern) -> None:
+def refuse_what_nothing_does(pattern: EventPattern) -> None:
+    """Check that nothing is asked which no engine does.
+
+    Raises:
+        InvalidPatternError: something is; with the place of the pattern's first event.
+    """
     clauses = {"DISTINCT": pattern.is_distinct, "ONE PER": pattern.one_per is not None, "RETURN": pattern.returns is not None}
     for clause, is_asked in clauses.items():
         if is_asked:

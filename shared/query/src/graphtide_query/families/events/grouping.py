@@ -1,0 +1,101 @@
+"""Event patterns that come and go where they are matched: each is told how, and those that are there become units.
+
+What is told of one pattern is its builder and the rates of the events that it asks for (`Grouping`). Whoever matches some of
+them makes one unit of those, with all that is known of their events.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.event_pattern import events
+from graphtide_core.plans import AGGREGATION, Candidate, EventPlan, EventRates, EventUnit, GroupedPlan, Grouping
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange, should_replan
+from graphtide_core.time import EventTime, TimeUnit
+
+from graphtide_query.families.events.planning import VARIANTS, refuse_what_nothing_does
+from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.wish import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.statistics import DriftPolicy
+
+    from graphtide_query.families.wish import Wish
+
+
+def grouped(
+    pattern: EventPattern,
+    wish: Wish,
+    *,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+    statistics: StatisticsSnapshot | None = None,
+) -> GroupedPlan:
+    """Return how an event pattern is to be matched; what it is estimated to cost is what it costs alone, without a share.
+
+    Args:
+        pattern: the pattern.
+        wish: the builder that is wished, if one is.
+        unit: what a tick of the stream's time is.
+        statistics: what is known of the stream.
+
+    Raises:
+        InvalidPatternError: the pattern has too many branches, or asks for what no engine does.
+        InvalidQueryError: there is no such builder.
+    """
+    refuse_what_nothing_does(pattern)
+    known = statistics or StatisticsSnapshot()
+    physical = Grouping(wish.variant_among(AGGREGATION, VARIANTS) or AUTO, rates_of(pattern, known))
+    alone = units([pattern], "none", unit=unit, statistics=known)
+    nanoseconds = sum(each.cost.nanoseconds for each in alone)
+    partial_matches = sum(each.cost.partial_matches for each in alone)
+    reason = "; ".join(each.cost.reason for each in alone)
+    return GroupedPlan(pattern, physical, (Candidate(physical, nanoseconds, partial_matches, reason),))
+
+
+def rates_of(pattern: EventPattern, statistics: StatisticsSnapshot) -> EventRates:
+    """Return how often the events come that a pattern asks for. Complexity: O(types of edges)."""
+    if statistics.window is None:
+        return EventRates()
+    counts = {event.type: 0 for event in events(pattern.root) if event.type is not None}
+    for kind, count in statistics.types.items():
+        if kind.label in counts:
+            counts[kind.label] += count
+    return EventRates(statistics.window.ticks, statistics.edges, tuple(sorted(counts.items())))
+
+
+def statistics_of(known: Iterable[EventRates]) -> StatisticsSnapshot:
+    """Return what is known of a stream from the rates of the events of patterns; of one type the last say holds."""
+    rates = [each for each in known if each.ticks > 0]
+    if not rates:
+        return StatisticsSnapshot()
+    ticks = max(each.ticks for each in rates)
+    types = {kind: count * ticks // each.ticks for each in rates for kind, count in each.types}
+    return StatisticsSnapshot(
+        window=TimeRange(EventTime(0), EventTime(ticks)),
+        edges=rates[-1].events * ticks // rates[-1].ticks,
+        types={EdgeType(None, kind, None): count for kind, count in types.items()},
+    )
+
+
+def has_drifted(then: Grouping, now: Grouping, policy: DriftPolicy) -> bool:
+    """Return whether the events that a pattern asks for come so much more or less often that another plan may be better."""
+    return should_replan(statistics_of([then.rates]), statistics_of([now.rates]), policy)
+
+
+def unit_of(plans: Sequence[GroupedPlan], unit: TimeUnit) -> tuple[EventPlan, ...]:
+    """Return the plans of event patterns of one stream as one unit, in their order; the builder is that of the first.
+
+    Raises:
+        InvalidPatternError: a pattern has too many branches, or asks for what no engine does.
+        LookupError: there is no such builder.
+    """
+    for each in plans:
+        refuse_what_nothing_does(each.pattern)
+    patterns = tuple(each.pattern for each in plans)
+    known = statistics_of(each.physical.rates for each in plans)
+    found = units(patterns, plans[0].physical.builder, unit=unit, statistics=known)
+    own = EventUnit(patterns, joined(found))
+    return tuple(EventPlan(own, place) for place in range(len(plans)))

@@ -1,0 +1,168 @@
+"""The host and event patterns: each is told of once, whenever the host is killed, and whoever else comes and goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.event import Event
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.ids import EdgeId, PatternName, StreamName
+from graphtide_core.time import EventTime
+from graphtide_query import parse, print_pattern
+from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.matcher_host import host, joining
+from graphtide_testing.host_world import World, planned
+from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
+from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams
+from graphtide_wire.plan_forms import form_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    import random
+
+SERVICE = "matcher_event_pattern"
+STREAM = EventStreamShape(duplicates=False, negative_ts=False, max_records=30)
+
+
+def is_in_the_language(pattern: EventPattern) -> bool:
+    try:
+        parse(print_pattern(pattern))
+    except InvalidPatternError:
+        return False
+    return True
+
+
+PATTERNS = event_patterns(EventPatternShape(stream=STREAM, distinct=False, max_events=3)).filter(is_in_the_language)
+
+
+def named(pattern: EventPattern, name: str) -> EventPattern:
+    return replace(pattern, name=PatternName(name), stream=StreamName("s"))
+
+
+def world_of_events() -> World:
+    return World(StreamName("s"), service=SERVICE)
+
+
+@pytest.mark.parametrize("is_slow", [True, False])
+@settings(max_examples=settings().max_examples // 2)
+@given(
+    stream=event_streams(STREAM, min_records=6),
+    generated=st.lists(PATTERNS, min_size=1, max_size=6),
+    rng=st.randoms(use_true_random=False),
+)
+def test_event_patterns_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
+    *, is_slow: bool, stream: tuple[Event, ...], generated: list[EventPattern], rng: random.Random
+) -> None:
+    with (
+        patch.object(joining, "MOST_RECORDS", 1 if is_slow else 16),
+        patch.object(host, "JOIN_SECONDS", 0 if is_slow else 0.02),
+    ):
+        come_and_go(stream, [named(pattern, f"p{place}") for place, pattern in enumerate(generated)], rng)
+
+
+def come_and_go(stream: tuple[Event, ...], waiting: list[EventPattern], rng: random.Random) -> None:
+    world = world_of_events()
+    running: dict[str, tuple[EventPattern, int]] = {}
+    forgotten: dict[str, tuple[EventPattern, int]] = {}
+    rest = list(stream)
+    while rest:
+        size = rng.randint(1, 3)
+        world.send(rest[:size])
+        newest, rest = rest[:size][-1].ts, rest[size:]
+        if rest and rng.random() < 0.5:
+            world.pass_time(rng.randint(newest, rest[0].ts))
+        for _ in range(rng.choice((0, 1, 2))):
+            if waiting:
+                pattern = waiting.pop()
+                running[pattern.name] = pattern, max(0, world.end() - rng.choice((0, 0, 1, 6)))
+                world.plan(pattern, "aggregation", service=SERVICE, start=running[pattern.name][1])
+        if running and rng.random() < 0.15:
+            name = rng.choice(sorted(running))
+            forgotten[name] = running.pop(name)
+            world.forget(forgotten[name][0])
+        if rng.random() < 0.7:
+            world.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))
+            world.live(rng.randint(0, 4))
+    world.settle()
+    for _ in range(100):
+        if all(world.states().get(name) == "running" for name in running):
+            break
+        world.live(10)
+    world.pass_time(stream[-1].ts + 100)
+    world.settle()
+    said = world.said()
+    for name, (pattern, start) in running.items():
+        assert said[name].state == "running", said[name]
+        assert world.matches(name) == world.expected(pattern, start), print_pattern(pattern)
+    for name, (pattern, start) in forgotten.items():
+        end = said[name].start if name in said else start
+        assert world.matches(name) == world.expected(pattern, start, end), print_pattern(pattern)
+
+
+def event(number: int, kind: str, **attributes: Any) -> Event:
+    return Event(EdgeId(f"e{number}"), EventTime(number), kind, attributes)
+
+
+def absent() -> EventPattern:
+    (pattern,) = parse("PATTERN one SEQ(a:A, b:B, NOT c:C) ON s WITHIN 10ms")
+    assert isinstance(pattern, EventPattern)
+    return pattern
+
+
+@pytest.mark.parametrize("loses_checkpoint", [False, True])
+def test_what_must_not_come_is_settled_by_a_heartbeat_and_told_once(*, loses_checkpoint: bool) -> None:
+    world = world_of_events()
+    world.plan(absent(), "aggregation", service=SERVICE, start=0)
+    world.send([event(1, "A"), event(3, "B")])
+    world.pass_time(11)
+    world.settle()
+    assert world.matches() == [], "C may still come at 11"
+    world.host = None
+    world.checkpoints = MemoryCheckpoints() if loses_checkpoint else world.checkpoints
+    world.pass_time(12)
+    world.settle()
+    assert world.matches() == world.expected(absent(), 0)
+    assert len(world.matches()) == 1
+    world.host = None
+    world.send([event(30, "A")])
+    world.settle()
+    assert len(world.matches()) == 1
+
+
+def test_a_pattern_that_leaves_while_a_match_waits_is_told_of_by_the_host_that_it_goes_to() -> None:
+    world = world_of_events()
+    world.plan(absent(), "aggregation", service=SERVICE, start=0)
+    world.send([event(1, "A"), event(3, "B")])
+    world.settle()
+    world.plan(absent(), "aggregation", service=SERVICE, start=0, desired="stopped")
+    world.settle()
+    stopped = world.said()["one"].start
+    other = world.new_host("other")
+    other.open()
+    world.plan(absent(), "aggregation", service="other", start=0, reported_to=stopped)
+    world.pass_time(50)
+    for _ in range(6):
+        other.step()
+    world.settle()
+    assert world.matches() == world.expected(absent(), 0)
+    assert len(world.matches()) == 1
+
+
+EDGES = "PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 10"
+EVENTS = "PATTERN one SEQ(a:A, b:B) ON s WITHIN 10ms"
+
+
+@pytest.mark.parametrize(("text", "other", "engine"), [(EVENTS, EDGES, "timing"), (EDGES, EVENTS, "aggregation")])
+def test_a_plan_for_another_family_is_refused_and_the_reason_told(text: str, other: str, engine: str) -> None:
+    (pattern,), (of_other_family,) = parse(text), parse(other)
+    world = world_of_events()
+    world.plan(pattern, engine, service=SERVICE, start=0, plan=form_of(planned(of_other_family, engine)))
+    world.settle()
+    said = world.said()["one"]
+    assert said.state == "failed"
+    assert f"the engine {engine} does not match patterns of the family" in (said.reason or "")
