@@ -176,3 +176,16 @@ def test_patterns_that_are_traced_take_no_newcomers() -> None:
     (pattern,) = parse("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
     with pytest.raises(ValueError, match="keeps no edges"):
         Matcher([], Symbols()).add_unit(unit_of([pattern]), Limits(), untold=[], told=[])
+
+
+def test_a_count_that_was_found_before_a_pattern_began_is_not_retracted() -> None:
+    (pattern,) = parse("PATTERN p OR(a:A, b:B) REPORT EXISTS ON s WITHIN 9ms")
+    symbols = Symbols()
+    matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, adaptive=True, deletions=True)
+    decode = JsonLinesDecoder(symbols, [], {}).decode
+    matcher.wait(0)
+    list(matcher.push(decode(b'{"ts":1,"type":"A","id":"a"}\n')))
+    matcher.begin(0)
+    lines = b'{"ts":2,"type":"B","id":"b"}\n{"ts":3,"id":"a","op":"delete"}\n{"ts":4,"id":"b","op":"delete"}\n'
+    told = [(match.kind.value, match.first_ts) for part in matcher.push(decode(lines)) for match in part]
+    assert told == [("match", 2), ("retract", 2)]

@@ -32,7 +32,8 @@ impl Detection {
         for (pattern, completing) in lost {
             let is_void = completing == event || !self.has_left(pattern, completing, now, events, meter);
             let Some(told) = is_void.then(|| self.tallies.take(pattern, completing)).flatten() else { continue };
-            if !self.is_silent() {
+            // What was told before the pattern began, nobody heard.
+            if !self.is_silent() && self.patterns[pattern as usize].counts(completing) {
                 let header = Header { pattern, branch: told.branch, kind: Kind::Retract, detected_at: now, count: told.count };
                 out.push(header, told.witness.slots(), events, |f| told.witness.each(f));
             }

@@ -118,7 +118,7 @@ impl Detector {
         self.learn_names();
         let mut progress = Progress::default();
         for row in start..batch.len() {
-            let taken = self.push_row(batch, row, out, meter);
+            let taken = self.push_row(batch, row, self.setup.allowance, out, meter);
             progress.taken += 1;
             progress.cut += u64::from(taken.refusal.is_some());
             if let Some(Refusal::Ended(ended)) = taken.refusal {
@@ -135,9 +135,16 @@ impl Detector {
         self.symbols.lock().copy_new_names(&mut self.texts);
     }
 
-    /// Takes one record of a batch. What is found is added to `out`.
-    pub fn push_row(&mut self, batch: &EdgeBatch, row: usize, out: &mut Occurrences, meter: &mut Meter<'_>) -> Taken {
-        meter.begin(self.setup.allowance);
+    /// Takes one record of a batch, which may take so many steps of work. What is found is added to `out`.
+    pub fn push_row(
+        &mut self,
+        batch: &EdgeBatch,
+        row: usize,
+        allowance: u64,
+        out: &mut Occurrences,
+        meter: &mut Meter<'_>,
+    ) -> Taken {
+        meter.begin(allowance);
         let is_kept = self.take(batch, row, out, meter);
         Taken { is_kept, refusal: meter.end() }
     }

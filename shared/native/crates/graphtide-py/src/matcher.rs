@@ -404,11 +404,11 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit)
     Ok(dict)
 }
 
-/// Describes an event pattern: what it holds, it may hold together with others of its unit; of the unit's bytes it has a share.
+/// Describes an event pattern: what it holds, it may hold together with others of its unit; of the unit's bytes and work it has a share.
 fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit: &EventUnit) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", &query.names.name)?;
-    for nothing in ["candidates", "discarded", "extensions", "work"] {
+    for nothing in ["candidates", "discarded", "extensions"] {
         dict.set_item(nothing, 0)?;
     }
     dict.set_item("hits", Vec::<u64>::new())?;
@@ -417,6 +417,7 @@ fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit:
     dict.set_item("timeouts", query.reports.timeouts)?;
     dict.set_item("limited", unit.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
+    dict.set_item("work", unit.work_share())?;
     dict.set_item("paused", unit.is_paused())?;
     let Usage { live, peak, bytes } = unit.usage_of(number);
     dict.set_item("partial_matches", live)?;

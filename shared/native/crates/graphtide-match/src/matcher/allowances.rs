@@ -1,4 +1,5 @@
-//! What units may spend: steps of work, granted by the records of the stream and by whoever watches a clock.
+//! What units may spend: steps of work, granted by the records of the stream and by whoever watches a clock. Those of event
+//! patterns have accounts as engines have.
 //!
 //! Every unit has an account, and the pass one that all share. A record of the stream grants each of them its steps, wanted or
 //! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time grants nothing: whoever
@@ -16,6 +17,26 @@ const MODEST: u64 = 8;
 
 /// Records from one search for the unit that spent most to the next.
 const PATIENCE: u64 = 64;
+
+/// Who has an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payer {
+    /// A unit with an engine.
+    Engine(UnitId),
+    /// A unit of event patterns.
+    Events(u32),
+}
+
+impl Payer {
+    /// Its place among the accounts.
+    #[inline]
+    fn place(self) -> usize {
+        match self {
+            Self::Engine(unit) => 2 * unit.place(),
+            Self::Events(unit) => 2 * unit as usize + 1,
+        }
+    }
+}
 
 /// Whose work is bounded by a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,23 +110,20 @@ pub struct Allowances {
 }
 
 impl Allowances {
-    /// Opens accounts: steps a record of each unit, and of all; none if nothing is bounded.
+    /// Opens accounts of units with engines: steps a record of each, and of all; none if nothing is bounded.
     pub fn new(works: &[Option<u64>], shared: Option<u64>) -> Option<Self> {
-        (shared.is_some() || works.iter().any(Option::is_some)).then(|| Self {
-            own: works.iter().map(|work| Account::full(work.unwrap_or(u64::MAX))).collect(),
-            lately: vec![Lately::default(); works.len()],
-            shared: shared.map(Account::full),
-            records: 0,
-            taken: 0,
-            greediest: (None, 0),
+        (shared.is_some() || works.iter().any(Option::is_some)).then(|| {
+            let mut found = Self { shared: shared.map(Account::full), ..Self::unbounded(works.len()) };
+            works.iter().zip(0..).for_each(|(&work, unit)| found.open(Payer::Engine(UnitId(unit)), work));
+            found
         })
     }
 
-    /// Opens accounts of so many units, of which nothing is bounded.
+    /// Opens accounts of so many units with engines, of which nothing is bounded.
     pub fn unbounded(units: usize) -> Self {
         Self {
-            own: vec![Account::full(u64::MAX); units],
-            lately: vec![Lately::default(); units],
+            own: vec![Account::full(u64::MAX); 2 * units],
+            lately: vec![Lately::default(); 2 * units],
             shared: None,
             records: 0,
             taken: 0,
@@ -114,12 +132,12 @@ impl Allowances {
     }
 
     /// Opens the account of a unit that came, which may have the number of one that went.
-    pub fn open(&mut self, unit: UnitId, work: Option<u64>) {
-        let units = self.own.len().max(unit.place() + 1);
-        self.own.resize(units, Account::full(u64::MAX));
-        self.lately.resize(units, Lately::default());
-        self.own[unit.place()] = Account::full(work.unwrap_or(u64::MAX));
-        self.lately[unit.place()] = Lately::default();
+    pub fn open(&mut self, payer: Payer, work: Option<u64>) {
+        let places = self.own.len().max(payer.place() + 1);
+        self.own.resize(places, Account::full(u64::MAX));
+        self.lately.resize(places, Lately::default());
+        self.own[payer.place()] = Account::full(work.unwrap_or(u64::MAX));
+        self.lately[payer.place()] = Lately::default();
     }
 
     /// Grants what so many records are worth.
@@ -137,14 +155,14 @@ impl Allowances {
 
     /// How many steps a unit may take next, and which account says so.
     #[inline]
-    pub fn lend(&mut self, unit: UnitId) -> (u64, Bounded) {
+    pub fn lend(&mut self, payer: Payer) -> (u64, Bounded) {
         let records = self.records;
-        let own = &mut self.own[unit.place()];
+        let own = &mut self.own[payer.place()];
         let (left, bounded) = (own.left(records), Bounded::Unit(own.work));
         let Some(shared) = &mut self.shared else { return (left, bounded) };
         let work = shared.work;
         let share = match shared.left(records) {
-            0 if self.greediest() == Some(unit.place()) => 0,
+            0 if self.greediest() == Some(payer.place()) => 0,
             rest => rest.max(modest(work)),
         };
         if share < left { (share, Bounded::Pass(work)) } else { (left, bounded) }
@@ -152,15 +170,15 @@ impl Allowances {
 
     /// Takes the steps that a unit took out of its account and the shared one.
     #[inline]
-    pub fn spend(&mut self, unit: UnitId, steps: u64) {
+    pub fn spend(&mut self, payer: Payer, steps: u64) {
         if steps == 0 {
             return;
         }
-        let own = &mut self.own[unit.place()];
+        let own = &mut self.own[payer.place()];
         own.left = own.left.saturating_sub(steps);
         if let Some(shared) = &mut self.shared {
             shared.left = shared.left.saturating_sub(steps);
-            let lately = &mut self.lately[unit.place()];
+            let lately = &mut self.lately[payer.place()];
             lately.steps = lately.steps(self.records).saturating_add(steps);
         }
     }
@@ -173,8 +191,8 @@ impl Allowances {
             return found;
         }
         let floor = self.shared.as_ref().map_or(0, |shared| modest(shared.work));
-        let spent = self.lately.iter_mut().enumerate().map(|(unit, lately)| (lately.steps(records), unit));
-        let found = spent.max().filter(|&(steps, _)| steps > floor).map(|(_, unit)| unit);
+        let spent = self.lately.iter_mut().enumerate().map(|(place, lately)| (lately.steps(records), place));
+        let found = spent.max().filter(|&(steps, _)| steps > floor).map(|(_, place)| place);
         self.greediest = (found, records.saturating_add(PATIENCE));
         found
     }
@@ -188,19 +206,23 @@ fn modest(work: u64) -> u64 {
 mod tests {
     use super::*;
 
+    fn engine(unit: u32) -> Payer {
+        Payer::Engine(UnitId(unit))
+    }
+
     #[test]
     fn what_is_not_spent_is_saved_up_to_a_bound() {
         let Some(mut allowances) = Allowances::new(&[Some(10)], None) else { panic!("it is bounded") };
         let all = 10 * SAVED;
-        assert_eq!(allowances.lend(UnitId(0)), (all, Bounded::Unit(10)));
+        assert_eq!(allowances.lend(engine(0)), (all, Bounded::Unit(10)));
         allowances.grant(5);
-        assert_eq!(allowances.lend(UnitId(0)).0, all, "it is full");
-        allowances.spend(UnitId(0), all + 7);
-        assert_eq!(allowances.lend(UnitId(0)).0, 0);
+        assert_eq!(allowances.lend(engine(0)).0, all, "it is full");
+        allowances.spend(engine(0), all + 7);
+        assert_eq!(allowances.lend(engine(0)).0, 0);
         allowances.grant(3);
-        assert_eq!(allowances.lend(UnitId(0)).0, 30);
+        assert_eq!(allowances.lend(engine(0)).0, 30);
         allowances.grant(2 * SAVED);
-        assert_eq!(allowances.lend(UnitId(0)).0, all);
+        assert_eq!(allowances.lend(engine(0)).0, all);
     }
 
     #[test]
@@ -212,23 +234,32 @@ mod tests {
     fn the_greediest_pays_for_all_and_a_modest_one_never_does() {
         let Some(mut allowances) = Allowances::new(&[None, None, None], Some(100)) else { panic!("it is bounded") };
         let all = 100 * SAVED;
-        allowances.spend(UnitId(0), 10);
-        allowances.spend(UnitId(1), all / 4);
-        allowances.spend(UnitId(2), all);
-        assert_eq!(allowances.lend(UnitId(2)), (0, Bounded::Pass(100)));
-        for modest in [UnitId(0), UnitId(1)] {
+        allowances.spend(engine(0), 10);
+        allowances.spend(engine(1), all / 4);
+        allowances.spend(engine(2), all);
+        assert_eq!(allowances.lend(engine(2)), (0, Bounded::Pass(100)));
+        for modest in [engine(0), engine(1)] {
             assert_eq!(allowances.lend(modest), (all / MODEST, Bounded::Pass(100)));
         }
         allowances.grant(SAVED);
-        assert_eq!(allowances.lend(UnitId(2)).0, all, "it may go on once there is something again");
+        assert_eq!(allowances.lend(engine(2)).0, all, "it may go on once there is something again");
     }
 
     #[test]
     fn nobody_is_refused_where_all_are_modest() {
         let Some(mut allowances) = Allowances::new(&[None; 100], Some(100)) else { panic!("it is bounded") };
-        for unit in (0..100).map(UnitId) {
+        for unit in (0..100).map(engine) {
             allowances.spend(unit, 100 * SAVED / 50);
         }
-        assert!((0..100).map(UnitId).all(|unit| allowances.lend(unit).0 > 0));
+        assert!((0..100).map(engine).all(|unit| allowances.lend(unit).0 > 0));
+    }
+
+    #[test]
+    fn units_of_event_patterns_have_accounts_of_their_own() {
+        let Some(mut allowances) = Allowances::new(&[Some(10)], None) else { panic!("it is bounded") };
+        allowances.open(Payer::Events(0), Some(3));
+        allowances.spend(Payer::Events(0), 2 * SAVED);
+        assert_eq!(allowances.lend(Payer::Events(0)), (SAVED, Bounded::Unit(3)));
+        assert_eq!(allowances.lend(engine(0)).0, 10 * SAVED);
     }
 }

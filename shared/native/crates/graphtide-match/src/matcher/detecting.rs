@@ -9,9 +9,36 @@ use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
 
 use super::Matcher;
-use super::event_units::{Allowed, EventUnit, Outcome};
+use super::allowances::{Allowances, Bounded, Payer};
+use super::event_units::{Allowed, EventUnit, Outcome, Pass};
 use super::query::Query;
 use crate::plan::{EventUnitSpec, InvalidPlan};
+
+/// The pass as its units of event patterns see it while they have a record.
+struct Telling<'a> {
+    matcher: &'a mut Matcher,
+    out: &'a mut MatchBatch,
+}
+
+impl Pass for Telling<'_> {
+    #[inline]
+    fn lend(&mut self, unit: u32) -> (u64, Bounded) {
+        let unbounded = (u64::MAX, Bounded::Unit(u64::MAX));
+        self.matcher.allowances.as_mut().map_or(unbounded, |allowances| allowances.lend(Payer::Events(unit)))
+    }
+
+    #[inline]
+    fn spend(&mut self, unit: u32, steps: u64) {
+        if let Some(allowances) = &mut self.matcher.allowances {
+            allowances.spend(Payer::Events(unit), steps);
+        }
+    }
+
+    #[inline]
+    fn tell(&mut self, unit: &mut EventUnit) {
+        self.matcher.tell_events(unit, self.out);
+    }
+}
 
 impl Matcher {
     /// Makes a unit of event patterns, under their numbers.
@@ -35,10 +62,22 @@ impl Matcher {
         allowed: Allowed,
     ) -> Result<u32, InvalidPlan> {
         let unit = self.events.add(spec, numbers, &self.symbols, allowed)?;
+        self.open_events(unit, spec);
         for (pattern, number) in spec.patterns.iter().zip(numbers) {
             self.queries[number.place()] = Query { names: Arc::new(pattern.names()), events: Some(unit), ..Query::vacant() };
         }
         Ok(unit)
+    }
+
+    /// Opens the account of a unit of event patterns: what each of its patterns may spend, they may together.
+    fn open_events(&mut self, unit: u32, spec: &EventUnitSpec) {
+        if self.allowances.is_none() && spec.limits.work.is_some() {
+            self.allowances = Some(Allowances::unbounded(self.units.len()));
+        }
+        if let Some(allowances) = &mut self.allowances {
+            let work = spec.limits.work.map(|work| work.saturating_mul(spec.patterns.len() as u64));
+            allowances.open(Payer::Events(unit), work);
+        }
     }
 
     /// Lets the units of event patterns have a record, and tell what it brings about; says whether it was of use.
@@ -46,8 +85,11 @@ impl Matcher {
         if self.events.may_be_due(self.now) {
             self.wake_events(self.now, out, meter);
         }
+        if let Some(allowances) = &mut self.allowances {
+            allowances.take_record(self.totals.records);
+        }
         let mut events = std::mem::take(&mut self.events);
-        let taken = events.take(batch, row, meter, |unit| self.tell_events(unit, out));
+        let taken = events.take(batch, row, meter, &mut Telling { matcher: self, out });
         self.events = events;
         let is_kept = taken?;
         if is_kept {

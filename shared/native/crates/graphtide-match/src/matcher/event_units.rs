@@ -24,6 +24,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
+use super::allowances::Bounded;
 use super::query::Query;
 use super::unit::LimitReached;
 use crate::plan::{BranchSpec, EventUnitSpec, InvalidPlan};
@@ -33,8 +34,6 @@ use crate::plan::{BranchSpec, EventUnitSpec, InvalidPlan};
 pub struct Allowed {
     /// Events may be deleted.
     pub deletions: bool,
-    /// Steps of work a record that all patterns share.
-    pub work: Option<u64>,
 }
 
 /// Event patterns that one plan matches.
@@ -46,12 +45,13 @@ pub struct EventUnit {
     /// What runs the plan; none once a limit stopped it.
     detector: Option<Detector>,
     limits: Limits,
-    allowance: u64,
     found: Occurrences,
     /// Times that instances were given up, or the work of a record was cut.
     pub limited: u64,
     /// The limit that was reached last; none if none was.
     pub limit: Option<String>,
+    /// Steps that records took.
+    work: u64,
     /// Whether matches may be missing.
     pub shed: bool,
     /// The bound that it is to be woken after, if it waits for one.
@@ -88,6 +88,18 @@ pub struct EventUnits {
     of_any_type: Vec<u32>,
     /// Bounds that units wait for; those that were replaced are passed over.
     bounds: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+/// What the pass does for its units.
+pub trait Pass {
+    /// How many steps a unit may take with the next record, and which account says so.
+    fn lend(&mut self, unit: u32) -> (u64, Bounded);
+
+    /// Takes the steps that a unit took.
+    fn spend(&mut self, unit: u32, steps: u64);
+
+    /// Hands over what a unit found.
+    fn tell(&mut self, unit: &mut EventUnit);
 }
 
 /// What came of a record or of time.
@@ -133,7 +145,7 @@ impl EventUnits {
                 unit.members.iter().zip(0..).for_each(|(_, member)| detector.begin_now(member));
             }
             for row in 0..batch.len() {
-                let taken = detector.push_row(batch, row, &mut unit.found, meter);
+                let taken = detector.push_row(batch, row, u64::MAX, &mut unit.found, meter);
                 unit.shed |= taken.refusal.is_some() || detector.take_limited();
             }
         }
@@ -226,13 +238,7 @@ impl EventUnits {
     }
 
     /// Takes a record; says whether what follows may depend on it.
-    pub fn take(
-        &mut self,
-        batch: &EdgeBatch,
-        row: usize,
-        meter: &mut Meter<'_>,
-        mut told: impl FnMut(&mut EventUnit),
-    ) -> Outcome {
+    pub fn take(&mut self, batch: &EdgeBatch, row: usize, meter: &mut Meter<'_>, pass: &mut impl Pass) -> Outcome {
         let asks: SmallVec<[u32; 4]> = if batch.operations()[row] == Operation::Delete {
             (0..).zip(&self.units).filter(|(_, unit)| !unit.is_vacant).map(|(number, _)| number).collect()
         } else {
@@ -242,8 +248,12 @@ impl EventUnits {
         let (mut is_kept, mut outcome) = (false, Ok(()));
         for number in asks {
             let unit = &mut self.units[number as usize];
-            is_kept |= unit.take(batch, row, meter, &mut outcome);
-            told(unit);
+            let (lent, before) = (pass.lend(number), meter.taken());
+            is_kept |= unit.take((batch, row), lent, meter, &mut outcome);
+            let steps = meter.taken() - before;
+            unit.work += steps;
+            pass.spend(number, steps);
+            pass.tell(unit);
             self.wait(number);
             outcome.clone()?;
         }
@@ -287,8 +297,9 @@ impl EventUnit {
         let all = |bound: Option<u64>| bound.map_or(u64::MAX, |bound| bound.saturating_mul(size));
         let bounds = Bounds { partial_matches: all(limits.partial_matches), bytes: all(limits.state_bytes) };
         let options = Options { deletions: allowed.deletions, bounds };
-        let allowance = all(limits.work).min(allowed.work.unwrap_or(u64::MAX));
-        let detector = Detector::new(&spec.plan, symbols, spec.width, Setup { options, may_change: false, allowance });
+        // What a record may take, the pass says with each.
+        let setup = Setup { options, may_change: false, allowance: u64::MAX };
+        let detector = Detector::new(&spec.plan, symbols, spec.width, setup);
         let detector = detector.map_err(|error| InvalidPlan { pattern: spec.name(), reason: error.to_string() })?;
         let described = spec.patterns.iter().zip(&spec.plan.patterns).enumerate();
         let members = described.zip(numbers).map(|((place, (pattern, plan)), &number)| Member {
@@ -302,10 +313,10 @@ impl EventUnit {
             places: numbers.iter().copied().zip(0..).collect(),
             detector: Some(detector),
             limits,
-            allowance,
             found: Occurrences::default(),
             limited: 0,
             limit: None,
+            work: 0,
             shed: false,
             waits_for: None,
             is_vacant: false,
@@ -319,10 +330,10 @@ impl EventUnit {
             places: HashMap::default(),
             detector: None,
             limits: Limits::default(),
-            allowance: 0,
             found: Occurrences::default(),
             limited: 0,
             limit: None,
+            work: 0,
             shed: false,
             waits_for: None,
             is_vacant: true,
@@ -357,6 +368,11 @@ impl EventUnit {
             let (live, peak) = self.detector.as_ref()?.instances_of(vertex as usize)?;
             Some((vertex, live, peak))
         })
+    }
+
+    /// Steps of work of a pattern: an even share of those of the unit.
+    pub fn work_share(&self) -> u64 {
+        self.work.div_ceil(self.members.len().max(1) as u64)
     }
 
     /// What a pattern holds: its instances, and of the bytes of the unit an even share.
@@ -395,13 +411,19 @@ impl EventUnit {
         }
     }
 
-    fn take(&mut self, batch: &EdgeBatch, row: usize, meter: &mut Meter<'_>, outcome: &mut Result<(), LimitReached>) -> bool {
+    fn take(
+        &mut self,
+        (batch, row): (&EdgeBatch, usize),
+        (allowance, bounded): (u64, Bounded),
+        meter: &mut Meter<'_>,
+        outcome: &mut Result<(), LimitReached>,
+    ) -> bool {
         let Some(detector) = &mut self.detector else { return false };
-        let taken = detector.push_row(batch, row, &mut self.found, meter);
+        let taken = detector.push_row(batch, row, allowance, &mut self.found, meter);
         let is_limited = detector.take_limited();
         match taken.refusal {
             Some(Refusal::Allowance) => {
-                *outcome = self.at_limit(format!("{} steps of work a record", self.allowance));
+                *outcome = self.at_limit(bounded.to_string());
             }
             Some(Refusal::Ended(_)) => self.shed = true,
             None if is_limited => {

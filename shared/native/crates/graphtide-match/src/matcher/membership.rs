@@ -35,7 +35,7 @@ use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use super::allowances::Allowances;
+use super::allowances::{Allowances, Payer};
 use super::engine::AnyEngine;
 use super::query::{Query, Reports};
 use super::satisfied::Mark;
@@ -259,7 +259,7 @@ impl Matcher {
             self.allowances = Some(Allowances::unbounded(self.units.len()));
         }
         if let Some(allowances) = &mut self.allowances {
-            allowances.open(number, spec.limits.work);
+            allowances.open(Payer::Engine(number), spec.limits.work);
         }
         let unit = Unit { members: first.into_iter().collect(), ..self.register(number, spec)? };
         if number.place() == self.units.len() {

@@ -50,7 +50,7 @@ use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use crate::plan::{EventUnitSpec, InvalidPlan, MatcherSpec, PatternSpec};
-use allowances::{Allowances, Bounded};
+use allowances::{Allowances, Bounded, Payer};
 use changes::Told;
 pub use engine::AnyEngine;
 pub use event_units::EventUnit;
@@ -203,7 +203,7 @@ impl Matcher {
             dispatch: Dispatch::default(),
             units: Vec::with_capacity(specs.len()),
             events: EventUnits::default(),
-            allowed: Allowed { deletions, work },
+            allowed: Allowed { deletions },
             occurrences: 0,
             queries: Vec::with_capacity(specs.len()),
             hits: Vec::new(),
@@ -605,9 +605,9 @@ impl Matcher {
             let drained = unit.drain(&mut self.rows, meter);
             let mut bounded = None;
             if let Some(allowances) = &mut self.allowances {
-                allowances.spend(number, drained.taken);
+                allowances.spend(Payer::Engine(number), drained.taken);
                 unit.counts.work += drained.taken;
-                bounded = Some(allowances.lend(number).1);
+                bounded = Some(allowances.lend(Payer::Engine(number)).1);
             }
             if let Some(bounds) = drained.limited {
                 outcomes.push(unit.at_limit(&bounds.to_string(), meter));
@@ -791,7 +791,7 @@ impl Matcher {
 
 /// Lends a unit what it may spend on an insertion; returns the steps counted before, and whose account bounds it.
 fn begin(allowances: &mut Allowances, unit: UnitId, meter: &mut Meter<'_>) -> (u64, Bounded) {
-    let (allowance, bounded) = allowances.lend(unit);
+    let (allowance, bounded) = allowances.lend(Payer::Engine(unit));
     meter.begin(allowance);
     (meter.taken(), bounded)
 }
@@ -799,7 +799,7 @@ fn begin(allowances: &mut Allowances, unit: UnitId, meter: &mut Meter<'_>) -> (u
 fn spend(allowances: &mut Allowances, unit: &mut Unit, number: UnitId, taken: u64) {
     let taken = taken + unit.engine.taken_elsewhere();
     unit.counts.work += taken;
-    allowances.spend(number, taken);
+    allowances.spend(Payer::Engine(number), taken);
 }
 
 fn hash(id: IdRef<'_>) -> u64 {
