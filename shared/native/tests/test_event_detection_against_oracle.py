@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from graphtide_core.event_pattern import All, EventPattern, QueryEvent, Seq
+from graphtide_core.event_pattern import All, EventPattern, Seq
 from graphtide_core.ids import PatternName
 from graphtide_core.pattern import Report
 from graphtide_core.time import Duration, TimeUnit
@@ -17,19 +16,18 @@ from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_query.families.events.builders import BUILDERS, aggregate
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.records import events_to_json_lines
-from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
+from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns, families
 from graphtide_testing.strategies.event_streams import EVENT_ATTRIBUTES, EventStreamShape, event_streams
 from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from random import Random
 
     from graphtide_core.event import Event
     from graphtide_native.event_detection import Occurrence
     from graphtide_testing.oracles.events import Told
-    from hypothesis.strategies import SearchStrategy
 
     Reports = Counter[tuple[object, ...]]
 
@@ -106,26 +104,6 @@ class Side:
 
 def named(patterns: Iterable[EventPattern]) -> dict[str, EventPattern]:
     return {f"p{number}": replace(pattern, name=PatternName(f"p{number}")) for number, pattern in enumerate(patterns)}
-
-
-def longer(pattern: EventPattern, kinds: Sequence[str]) -> EventPattern:
-    """Return a sequence of what a pattern asks for and an event of each type."""
-    names = (name for number in count() if (name := f"more{number}") not in {event.name for event in pattern.events})
-    more = tuple(QueryEvent(next(names), kind) for kind in kinds)
-    return replace(pattern, root=Seq((pattern.root, *more)), tells_timeouts=False)
-
-
-def families(shape: EventPatternShape) -> SearchStrategy[list[EventPattern]]:
-    """Patterns of which many are others with more to come, or with another time."""
-    kinds = st.lists(st.sampled_from(shape.stream.types), max_size=2)
-    within = st.integers(1, shape.max_within).map(Duration)
-    kin = st.lists(st.tuples(kinds, within), min_size=1, max_size=3)
-
-    def of(pattern: EventPattern, members: list[tuple[list[str], Duration]]) -> list[EventPattern]:
-        return [replace(longer(pattern, more), within=time) for more, time in members]
-
-    one = st.builds(of, event_patterns(shape), kin)
-    return st.lists(one, min_size=1, max_size=3).map(lambda each: [pattern for members in each for pattern in members])
 
 
 def assert_equal_after_every_record(side: Side, records: Iterable[Event]) -> None:

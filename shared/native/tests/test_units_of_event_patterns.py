@@ -19,7 +19,7 @@ from graphtide_query import parse
 from graphtide_query.families.events.builders import aggregate
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.records import events_to_json_lines
-from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
+from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns, families
 from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +78,14 @@ class Matching:
     def names(self) -> list[str]:
         return sorted(self._numbers)
 
+    def regroup(self, units: Iterable[Iterable[str]], chance: random.Random) -> list[str]:
+        """Let the patterns of some units be one, in any order; return their names in it."""
+        names = [name for unit in units for name in unit]
+        chance.shuffle(names)
+        unit = unit_of([self._patterns[name] for name in names], chance.choice(["none", "casem+dce"]))
+        assert self._matcher.regroup([self._numbers[name] for name in names], unit)
+        return names
+
     def push(self, record: Event) -> tuple[Reports, Reports]:
         """Return what the matcher tells, and what the oracles say of matches that count."""
         batch = self._decoder.decode(events_to_json_lines([record]))
@@ -85,6 +93,11 @@ class Matching:
         self._taken.append(batch)
         self._records.append(record)
         return found, self._wanted((name, told) for name, oracle in self._oracles.items() for told in oracle.push(record))
+
+    def pass_time(self, watermark: int) -> tuple[Reports, Reports]:
+        """As `push`, of time that passes without a record."""
+        found = self.found(self._matcher.pass_time(watermark))
+        return found, self._wanted((name, told) for name, oracle in self._oracles.items() for told in oracle.advance(watermark))
 
     def finish(self) -> tuple[Reports, Reports]:
         found = self.found(self._matcher.finish())
@@ -130,6 +143,108 @@ def test_patterns_come_and_go_and_each_is_told_of_as_if_it_were_alone(
         assert found == wanted
     found, wanted = matching.finish()
     assert found == wanted
+
+
+@given(
+    event_streams(STREAM),
+    families(PATTERNS),
+    st.randoms(use_true_random=False),
+)
+def test_units_that_become_one_neither_lose_nor_repeat_a_match(
+    stream: tuple[Event, ...], generated: list[EventPattern], chance: random.Random
+) -> None:
+    waiting = [replace(pattern, name=PatternName(f"p{place}")) for place, pattern in enumerate(generated)]
+    matching = Matching(columns(waiting))
+    units: list[list[str]] = []
+    for record in stream:
+        if waiting and chance.random() < 0.7:
+            units.append([waiting[-1].name])
+            matching.add([waiting.pop()], "none", told=chance.choice([0, 0, 2, 100]))
+        if units and chance.random() < 0.1:
+            unit = chance.choice(units)
+            matching.remove(unit.pop(chance.randrange(len(unit))))
+            units = [unit for unit in units if unit]
+        if chance.random() < 0.2:
+            found, wanted = matching.pass_time(record.ts)
+            assert found == wanted
+        if units and chance.random() < 0.4:
+            chosen = chance.sample(units, chance.randint(1, len(units)))
+            units = [*(unit for unit in units if unit not in chosen), matching.regroup(chosen, chance)]
+        found, wanted = matching.push(record)
+        assert found == wanted
+    found, wanted = matching.finish()
+    assert found == wanted
+
+
+def test_a_count_that_nobody_was_told_of_is_not_retracted() -> None:
+    (pattern,) = parse("PATTERN p SEQ(a:A, b:B) REPORT EXISTS ON s WITHIN 9ms")
+    symbols = Symbols()
+    matcher = Matcher([], symbols, adaptive=True, deletions=True)
+    decode = JsonLinesDecoder(symbols, [], {}).decode
+    lines = [b'{"ts":1,"type":"A","id":"a"}', b'{"ts":2,"type":"B","id":"b"}', b'{"ts":3,"type":"B","id":"c"}']
+    first, second, third = (decode(line + b"\n") for line in lines)
+    matcher.add_unit(unit_of([pattern]), Limits(), untold=[first, second], told=[third])
+    found = [match for matches in matcher.push(decode(b'{"ts":4,"id":"a","op":"delete"}\n')) for match in matches]
+    assert [(match.kind.value, match.last_ts) for match in found] == [("retract", 3)]
+
+
+def test_a_pattern_that_begins_again_tells_of_nothing_from_before() -> None:
+    (pattern,) = parse("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 7ms")
+    symbols = Symbols()
+    matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, adaptive=True)
+    decode = JsonLinesDecoder(symbols, [], {}).decode
+    for ts in (0, 12):
+        list(matcher.push(decode(b'{"ts":%d,"type":"A","id":"a%d"}\n' % (ts, ts))))
+        matcher.begin(0)
+    list(matcher.push(decode(b'{"ts":18,"type":"A","id":"a18"}\n')))
+    found = [match for matches in matcher.push(decode(b'{"ts":50,"type":"B","id":"b"}\n')) for match in matches]
+    assert [match.detected_at for match in found] == [25]
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_what_was_pending_is_told_by_the_new_unit_if_it_was_to_be(is_told: bool) -> None:
+    patterns = [
+        pattern
+        for pattern in parse("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 5ms PATTERN q SEQ(a:A, b:B) ON s WITHIN 9ms")
+        if isinstance(pattern, EventPattern)
+    ]
+    symbols = Symbols()
+    matcher = Matcher([], symbols, adaptive=True, deletions=True)
+    decode = JsonLinesDecoder(symbols, [], {}).decode
+    batch = decode(b'{"ts":1,"type":"A","id":"a"}\n')
+    list(matcher.push(batch))
+    told, untold = ([batch], []) if is_told else ([], [batch])
+    numbers = [
+        number for pattern in patterns for number in matcher.add_unit(unit_of([pattern]), Limits(), untold=untold, told=told)
+    ]
+    assert matcher.regroup(numbers[::-1], unit_of(patterns[::-1], "casem"))
+    found = [match for matches in matcher.push(decode(b'{"ts":8,"type":"B","id":"b"}\n')) for match in matches]
+    assert [(match.query, match.detected_at) for match in found] == [("p", 6)] * is_told + [("q", 8)]
+
+
+def test_a_plan_that_reaches_a_limit_on_the_way_is_refused() -> None:
+    texts = "PATTERN p SEQ(a:A, b:B, c:C) ON s WITHIN 99ms PATTERN q SEQ(a:A, b:B, d:D) ON s WITHIN 99ms"
+    patterns = parse(texts)
+    symbols = Symbols()
+    units = [EventPlan(unit_of([pattern]), 0) for pattern in patterns]
+    matcher = Matcher(units, symbols, adaptive=True, limits=Limits(partial_matches=20, policy="shed"))
+    decode = JsonLinesDecoder(symbols, [], {}).decode
+    lines = [b'{"ts":%d,"type":"%c","id":"%d"}' % (ts, b"AB"[ts % 2], ts) for ts in range(40)]
+    list(matcher.push(decode(b"\n".join(lines) + b"\n")))
+    assert not matcher.regroup([0, 1], unit_of(patterns, "casem"))
+    assert matcher.regroup([0, 1], unit_of(patterns))
+    found = [match for matches in matcher.push(decode(b'{"ts":50,"type":"D","id":"d"}\n')) for match in matches]
+    assert Counter(match.query for match in found) == {"q": 210}
+
+
+def test_units_are_replaced_whole() -> None:
+    patterns = parse("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms PATTERN q SEQ(a:A, c:C) ON s WITHIN 9ms")
+    unit = unit_of(patterns)
+    matcher = Matcher([EventPlan(unit, 0), EventPlan(unit, 1)], Symbols(), adaptive=True)
+    with pytest.raises(ValueError, match="not all of some units"):
+        matcher.regroup([0], unit_of(patterns[:1]))
+    with pytest.raises(ValueError, match="not all of some units"):
+        matcher.regroup([1, 0], unit)
 
 
 def test_a_number_is_given_again_and_reports_are_of_who_has_it() -> None:

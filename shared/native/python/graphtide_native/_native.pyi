@@ -261,8 +261,10 @@ class EventDetector:
     def finish(self) -> Occurrences:
         """Return what is settled once all bounds have passed."""
 
-    def replan(self, plan: bytes, carried: Sequence[int | None]) -> None:
+    def replan(self, plan: bytes, carried: Sequence[int | None]) -> bool:
         """Go over to another plan; `carried` says which pattern of the plan before each of its patterns is, if any.
+
+        Return whether it has it; False if it reached a bound and the old one stays.
 
         Raises:
             ValueError: the plan cannot be run.
@@ -382,6 +384,9 @@ class Matcher:
     def added_unit(self) -> list[int]:
         """Take the numbers of the patterns that were added. Raises ValueError where they cannot be."""
 
+    def regroup(self, unit: bytes) -> bool:
+        """Begin to let one unit have event patterns that have numbers; say whether that is done; then see `replanned`."""
+
     def remove(self, number: int) -> None:
         """Remove a pattern.
 
@@ -393,7 +398,7 @@ class Matcher:
         """Begin to give a pattern another plan, warmed by a replay of the window; say whether that is done."""
 
     def replanned(self) -> bool:
-        """Return whether the pattern has the plan; False if it reached a limit and the old one stays."""
+        """Return whether the patterns have the plan; False if it reached a limit and the old one stays. Raises ValueError."""
 
     def patterns(self) -> list[dict[str, Any]]:
         """Return the counts of every pattern."""

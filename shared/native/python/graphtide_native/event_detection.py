@@ -113,16 +113,21 @@ class EventDetector:
         """Let all bounds pass, as at the end of a file, and return what that settles."""
         return self._told(self._native.finish())
 
-    def replan(self, plan: AggregationPlan, patterns: Sequence[EventPattern]) -> None:
+    def replan(self, plan: AggregationPlan, patterns: Sequence[EventPattern]) -> bool:
         """Go over to another plan; a pattern whose name was there before goes on, of the others matches count from now on.
+
+        Returns:
+            False if the plan reached a bound while it took the past again: then the one before goes on.
 
         Raises:
             ValueError: the plan cannot be run; then the one before goes on.
         """
         before = {name: number for number, (name, _) in enumerate(self._names)}
         carried = [before.get(pattern.name) for pattern in patterns]
-        self._native.replan(encode(plan, patterns, self._unit, self._attributes), carried)
-        self._names = _names(plan, patterns)
+        has_plan = self._native.replan(encode(plan, patterns, self._unit, self._attributes), carried)
+        if has_plan:
+            self._names = _names(plan, patterns)
+        return has_plan
 
     def usage(self) -> tuple[int, int, int]:
         """Return how many instances live, lived at most, and the bytes of state."""

@@ -410,6 +410,37 @@ class Matcher:
             self._put(number, EventPlan(unit, place))
         return tuple(numbers)
 
+    def regroup(self, numbers: Sequence[int], unit: EventUnit) -> bool:
+        """Match the event patterns of one unit or of several as one unit, by its plan, from the next record on.
+
+        No match is lost and none comes twice: what was pending still is, and what was told may still be retracted. Call it
+        between two `push`es, with the iterator of the last one exhausted.
+
+        Args:
+            numbers: of the patterns of `unit`, in their order; all patterns of the units that they are of now.
+            unit: the same patterns with a plan for all.
+
+        Returns:
+            False if the plan reached a limit while it took the past again, or a limit stopped the patterns before: then the
+            units go on as they were.
+
+        Raises:
+            ValueError: a pattern of the units is missing, limits of theirs differ, or the matcher is not adaptive, or traced.
+        Complexity: that of detecting once more, by the new plan, in the events that the units hold: those of their reaches that
+            some of the patterns asks for, each once. The pass waits for it, in turns; meanwhile both stores are held.
+        """
+        limits = self._limits[numbers[0]] if numbers else Limits()
+        if any(self._limits[number] != limits for number in numbers):
+            message = "patterns of one unit have the same limits"
+            raise ValueError(message)
+        if not self._native.regroup(encode_unit(unit, self._unit, self._projected, limits, numbers)):
+            self._finish()
+        if not self._native.replanned():
+            return False
+        for place, number in enumerate(numbers):
+            self._put(number, EventPlan(unit, place))
+        return True
+
     def remove(self, number: int) -> None:
         """Match a pattern no more: none of its matches is found after this, nor retracted.
 

@@ -116,9 +116,11 @@ def encode_one(plan: Plan, unit: TimeUnit, projected: Sequence[str], limits: Lim
     return msgspec.json.encode(_spec(plan, unit, _places(projected), limits, concurrency))
 
 
-def encode_unit(own: EventUnit, unit: TimeUnit, projected: Sequence[str], limits: Limits) -> bytes:
-    """Return a unit of event patterns that have no numbers yet, as the native matcher reads it."""
-    return msgspec.json.encode({**unit_spec(own, None, unit, projected), "limits": _limits(limits)})
+def encode_unit(
+    own: EventUnit, unit: TimeUnit, projected: Sequence[str], limits: Limits, numbers: Sequence[int] | None = None
+) -> bytes:
+    """Return a unit of event patterns as the native matcher reads it, with the numbers of its patterns if they have some."""
+    return msgspec.json.encode({**unit_spec(own, numbers, unit, projected), "limits": _limits(limits)})
 
 
 def _places(projected: Sequence[str]) -> dict[str, int]:

@@ -78,7 +78,10 @@ impl Detection {
             }
         }
         let mut lost = tallies.told_from(event);
-        lost.retain(|&(pattern, completing)| court.has(pattern, completing, Some(event), now, bound, meter));
+        lost.retain(|&(pattern, completing)| {
+            let counts = court.patterns[pattern as usize].counts(completing);
+            counts && court.has(pattern, completing, Some(event), now, bound, meter)
+        });
         lost
     }
 

@@ -149,7 +149,8 @@ impl Detection {
         }
         self.tallies.expire(from);
         while let Some(pattern) = self.begun.pop_before(from) {
-            self.patterns[pattern as usize].since = None;
+            // It may have begun again since.
+            self.patterns[pattern as usize].since.take_if(|(ts, _)| *ts < from);
         }
     }
 

@@ -3,6 +3,8 @@
 //! Takes records in the order of (ts, arrival). An event that no pattern asks for is not kept, unless plans may change.
 //! Cost: that of [`Detection`], and a look-up of the labels of each record.
 
+mod succession;
+
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
@@ -11,9 +13,10 @@ use graphtide_engine::engine::Usage;
 use graphtide_engine::meter::{Ended, Meter, Refusal};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
-use graphtide_graph::key::IdRef;
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
+use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::VertexTable;
 use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
@@ -225,22 +228,32 @@ impl Detector {
         self.detection.satisfied(kinds[1], &record, meter, |signature| satisfied.push(signature));
         let is_kept = !satisfied.is_empty();
         if is_kept || self.setup.may_change {
-            let event = self.keep(batch, row, kinds);
-            let Self { detection, store, names, labels, texts, .. } = self;
-            detection.insert(event, &satisfied, Events { store, names, labels, texts }, out, meter);
+            let ends = (batch.source(row), batch.target(row));
+            let event = self.keep((batch.ts()[row], kinds), ends, batch.id(row), batch.attributes(row));
+            self.insert(event, &satisfied, out, meter);
         }
         self.satisfied = satisfied;
         is_kept
     }
 
-    fn keep(&mut self, batch: &EdgeBatch, row: usize, kinds: [Symbol; 3]) -> EdgeRef {
+    fn keep<'v>(
+        &mut self,
+        (ts, kinds): (Time, [Symbol; 3]),
+        (source, target): (KeyRef<'_>, KeyRef<'_>),
+        id: IdRef<'_>,
+        attributes: impl IntoIterator<Item = ValueRef<'v>>,
+    ) -> EdgeRef {
         let labels = &mut self.labels;
         let class = *self.classes.entry(kinds).or_insert_with(|| {
             labels.push(kinds);
             labels.len() as u32 - 1
         });
-        let ends = (self.names.acquire(batch.source(row)), self.names.acquire(batch.target(row)));
-        let event = self.store.push((batch.ts()[row], class), ends, batch.id(row), batch.attributes(row));
+        let ends = (self.names.acquire(source), self.names.acquire(target));
+        self.store.push((ts, class), ends, id, attributes)
+    }
+
+    /// Lets patterns have the event that was kept last.
+    fn insert(&mut self, event: EdgeRef, satisfied: &[SignatureId], out: &mut Occurrences, meter: &mut Meter<'_>) {
         if self.setup.options.deletions {
             let (store, id) = (&self.store, self.store.id(event));
             let of = |&event: &EdgeRef| hash(store.id(event));
@@ -249,7 +262,8 @@ impl Detector {
                 Entry::Vacant(entry) => drop(entry.insert(event)),
             }
         }
-        event
+        let Self { detection, store, names, labels, texts, .. } = self;
+        detection.insert(event, satisfied, Events { store, names, labels, texts }, out, meter);
     }
 
     /// Deletes an event; says whether it was held.
@@ -265,47 +279,6 @@ impl Detector {
         }
         self.store.delete(event);
         true
-    }
-
-    /// Goes over to another plan. Of each of its patterns `carried` says which one of the plan before it is, if any: what was
-    /// pending and buffered of those is, and nothing of it is told again; of the others matches count whose last event is yet to
-    /// come. Complexity: that of taking the events of the reach again.
-    pub fn replan(&mut self, plan: &PlanSpec, carried: &[Option<u32>], meter: &mut Meter<'_>) -> Result<(), InvalidPlan> {
-        let symbols = self.symbols.clone();
-        let mut detection = Detection::new(plan, &mut symbols.lock(), self.width, self.setup.options)?;
-        symbols.lock().copy_new_names(&mut self.texts);
-        let newest = self.store.newest().map(|(event, stored)| (stored.ts, event));
-        for (pattern, carried) in (0..).zip(carried) {
-            let since = carried.map_or(newest, |before| self.detection.begins_after(before));
-            detection.begin_after(pattern, since);
-        }
-        let Self { store, names, labels, texts, deleted, now, satisfied, .. } = self;
-        let events = Events { store, names, labels, texts };
-        let mut nothing = Occurrences::default();
-        detection.begin_replay();
-        let oldest = store.oldest().map_or(Time::MAX, |(_, stored)| stored.ts);
-        let mut deletions = deleted.iter().filter(|deletion| deletion.ts >= oldest).peekable();
-        for event in store.refs() {
-            while let Some(gone) = deletions.next_if(|deletion| deletion.newest.is_before(event)) {
-                detection.advance(gone.at, events, &mut nothing, meter);
-                detection.delete(gone.event, gone.at, events, &mut nothing, meter);
-            }
-            detection.advance(store.get(event).ts, events, &mut nothing, meter);
-            satisfied.clear();
-            let place = [event];
-            detection.satisfied(events.kind(event), &events.one(&place), meter, |signature| satisfied.push(signature));
-            detection.insert(event, satisfied, events, &mut nothing, meter);
-        }
-        for gone in deletions {
-            detection.advance(gone.at, events, &mut nothing, meter);
-            detection.delete(gone.event, gone.at, events, &mut nothing, meter);
-        }
-        if let Some(now) = *now {
-            detection.advance(now, events, &mut nothing, meter);
-        }
-        detection.end_replay();
-        self.detection = detection;
-        Ok(())
     }
 
     /// What is stored.

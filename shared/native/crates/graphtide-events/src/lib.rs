@@ -13,6 +13,7 @@ mod detection;
 mod detector;
 mod instances;
 mod judge;
+mod merging;
 mod occurrences;
 pub mod plan;
 mod program;

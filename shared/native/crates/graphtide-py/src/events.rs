@@ -76,7 +76,7 @@ impl PyEventDetector {
         })
     }
 
-    fn replan(&mut self, py: Python<'_>, plan: &[u8], carried: Vec<Option<u32>>) -> PyResult<()> {
+    fn replan(&mut self, py: Python<'_>, plan: &[u8], carried: Vec<Option<u32>>) -> PyResult<bool> {
         let plan = read(plan)?;
         let inner = &mut self.inner;
         let replanned = py.detach(move || inner.replan(&plan, &carried, &mut Meter::unbounded(&Unhurried)));

@@ -179,6 +179,11 @@ impl PyMatcher {
         }
     }
 
+    fn regroup(&mut self, py: Python<'_>, unit: &[u8]) -> PyResult<bool> {
+        let spec: EventUnitSpec = serde_json::from_slice(unit).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        self.start(py, None, move |matcher, meter| Answer::Replanned(matcher.regroup(&spec, meter)))
+    }
+
     fn remove(&mut self, number: u32) -> PyResult<()> {
         self.ready_mut()?.remove(PatternId(number)).map_err(|error| PyValueError::new_err(error.to_string()))
     }

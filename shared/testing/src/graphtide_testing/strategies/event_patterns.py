@@ -19,7 +19,7 @@ from graphtide_testing.strategies.choices import DrawnChoices, RandomChoices
 from graphtide_testing.strategies.event_streams import EVENT_ATTRIBUTES, EventStreamShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from random import Random
 
     from graphtide_core.arrangement import Group, Part
@@ -62,6 +62,26 @@ def event_patterns(shape: EventPatternShape | None = None) -> SearchStrategy[Eve
 def random_event_pattern(rng: Random, shape: EventPatternShape | None = None) -> EventPattern:
     """Return a pattern; equal for equal states of `rng`."""
     return _pattern(RandomChoices(rng), shape or EventPatternShape())
+
+
+def families(shape: EventPatternShape) -> SearchStrategy[list[EventPattern]]:
+    """Return a strategy for patterns of which many are others with more to come, or with another time."""
+    kinds = st.lists(st.sampled_from(shape.stream.types), max_size=2)
+    within = st.integers(1, shape.max_within).map(Duration)
+    kin = st.lists(st.tuples(kinds, within), min_size=1, max_size=3)
+
+    def of(pattern: EventPattern, members: list[tuple[list[str], Duration]]) -> list[EventPattern]:
+        return [replace(_longer(pattern, more), within=time) for more, time in members]
+
+    one = st.builds(of, event_patterns(shape), kin)
+    return st.lists(one, min_size=1, max_size=3).map(lambda each: [pattern for members in each for pattern in members])
+
+
+def _longer(pattern: EventPattern, kinds: Sequence[str]) -> EventPattern:
+    """Return a sequence of what a pattern asks for and an event of each type."""
+    names = (name for number in count() if (name := f"more{number}") not in {event.name for event in pattern.events})
+    more = tuple(QueryEvent(next(names), kind) for kind in kinds)
+    return replace(pattern, root=Seq((pattern.root, *more)), tells_timeouts=False)
 
 
 @st.composite

@@ -6,6 +6,8 @@
 //! tells anything; one that goes is told of no more, and takes its unit along if it was the last.
 //! Cost: a look-up of the type a record, and a comparison with the next bound of all; else what the units do.
 
+mod regrouping;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -114,10 +116,15 @@ impl EventUnits {
         symbols: &SharedSymbols,
         allowed: Allowed,
     ) -> Result<u32, InvalidPlan> {
+        let unit = EventUnit::new(spec, numbers, symbols, allowed)?;
+        Ok(self.put(unit, &spec.plan, symbols))
+    }
+
+    /// Gives a unit its records from now on; returns its number.
+    fn put(&mut self, unit: EventUnit, plan: &PlanSpec, symbols: &SharedSymbols) -> u32 {
         let vacant = self.units.iter().position(|unit| unit.is_vacant);
         let number = vacant.unwrap_or(self.units.len()) as u32;
-        let unit = EventUnit::new(spec, numbers, symbols, allowed)?;
-        for asked in asked_types(&spec.plan) {
+        for asked in asked_types(plan) {
             match asked {
                 None => self.of_any_type.push(number),
                 Some(kind) => {
@@ -131,7 +138,7 @@ impl EventUnits {
             Some(place) => self.units[place] = unit,
             None => self.units.push(unit),
         }
-        Ok(number)
+        number
     }
 
     /// Lets a unit take records that came before it was made, of which nothing is told now: those from `told` on complete matches
@@ -173,11 +180,15 @@ impl EventUnits {
             member.number = member.number.filter(|&own| own != pattern);
         }
         if unit.members().next().is_none() {
-            *unit = EventUnit::vacant();
-            let routes = self.by_type.iter_mut();
-            routes.for_each(|units| units.retain(|&mut own| own != number));
-            self.of_any_type.retain(|&own| own != number);
+            self.vacate(number);
         }
+    }
+
+    /// Removes a unit, of whose patterns nothing is told any more.
+    fn vacate(&mut self, number: u32) {
+        self.units[number as usize] = EventUnit::vacant();
+        self.by_type.iter_mut().for_each(|units| units.retain(|&mut own| own != number));
+        self.of_any_type.retain(|&own| own != number);
     }
 
     /// Whether there is none.

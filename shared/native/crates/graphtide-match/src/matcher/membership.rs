@@ -305,7 +305,7 @@ impl Matcher {
             .ok_or_else(|| InvalidPlan { pattern: number.0.to_string(), reason: "its matcher has no such pattern".into() })
     }
 
-    fn check_changeable(&self, pattern: &str) -> Result<(), InvalidPlan> {
+    pub(super) fn check_changeable(&self, pattern: &str) -> Result<(), InvalidPlan> {
         let refused = |reason: &str| Err(InvalidPlan { pattern: pattern.into(), reason: reason.into() });
         match (&self.satisfied, &self.seen) {
             (None, _) => refused("its matcher keeps no edges to replay"),
