@@ -1,10 +1,10 @@
 """When to look at a stream again, and which patterns get another plan.
 
-Every `every` records the watch has a glance at the stream: it counts the edge types of a few records. If they drifted from what
-the plans were made on, it counts a longer sample right after, 2-edge paths too, and every pattern is planned again on that. The
-new plan is taken where it is estimated to cost less by a margin than the old one would on the stream as it is now: so a stream
-between two states does not swing plans to and fro. Because paths can drift while types stay, one glance in `paths_every` is
-such a sample: it costs some ten times as much.
+Every `every` records the watch has a glance at the stream: it counts the edge types of a few records. If they drifted from
+what the plans were made on, it counts a longer sample right after, 2-edge paths too, and every pattern is planned again on
+that; event patterns of a stream together. The new plan is taken where it is estimated to cost less by a margin than the old
+one would on the stream as it is now: so a stream between two states does not swing plans to and fro. Because paths can drift
+while types stay, one glance in `paths_every` is such a sample: it costs some ten times as much.
 """
 
 from __future__ import annotations
@@ -12,10 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphtide_core.plans import EventPlan, EventUnit
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot, should_replan
 from graphtide_native.statistics import StreamStatistics
+from graphtide_query.families.events.regrouping import regrouped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_core.ids import StreamName
+    from graphtide_core.plans import AnyPlan
+    from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch, Symbols
 
 
@@ -38,6 +45,23 @@ class AdaptationPolicy:
     paths_every: int = 16
     drift: DriftPolicy = DriftPolicy()  # noqa: RUF009 - frozen, so one instance serves all
     margin: float = 0.8
+
+
+def regroupings(
+    plans: Sequence[AnyPlan], unit: TimeUnit, known: StatisticsSnapshot, margin: float
+) -> Iterator[tuple[list[int], EventUnit]]:
+    """Yield the units that should take the place of those of a stream, with the places of their patterns among the plans."""
+    streams: dict[StreamName, dict[int, EventUnit]] = {}
+    numbers: dict[tuple[int, int], int] = {}
+    for number, plan in enumerate(plans):
+        if isinstance(plan, EventPlan):
+            streams.setdefault(plan.pattern.stream, {})[id(plan.unit)] = plan.unit
+            numbers[id(plan.unit), plan.place] = number
+    for running in streams.values():
+        own = tuple(running.values())
+        found = regrouped(own, unit, known, margin=margin)
+        if found is not None:
+            yield [numbers[id(own[which]), place] for which, place in found.before], found.unit
 
 
 class Watch:

@@ -25,10 +25,10 @@ from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import is_worth_it
 
-from graphtide.adaptation import Watch
+from graphtide.adaptation import Watch, regroupings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
@@ -192,19 +192,25 @@ class Pipeline:
         return plan_all(self.patterns, options.wish, unit=options.time_unit, statistics=statistics, crowd=crowd)
 
     def _replan(self, known: StatisticsSnapshot) -> None:
-        """Give another plan to the patterns of edges that are worth it on the stream as it is now."""
-        plans = list(self.plans)
-        for number, old in enumerate(plans):
+        """Give another plan to the patterns that are worth it on the stream as it is now."""
+        margin, crowd = self._options.adaptation.margin, Crowd.of(len(self.patterns))
+        for number, old in enumerate(self.plans):
             if isinstance(old, EventPlan):
                 continue
             new = self._planned(old.pattern, known)
-            extent = old.pattern.extent(self._options.time_unit)
-            if not is_worth_it(old, new, known, extent, self._options.adaptation.margin, crowd=Crowd.of(len(self.patterns))):
-                continue
-            if self.matcher.replan(number, new):
-                plans[number] = new
-                self.replans.append(Replan(self.matcher.totals().records, old.pattern.name, old.engine, new.engine))
-        self.plans = tuple(plans)
+            is_better = is_worth_it(old, new, known, old.pattern.extent(self.time_unit), margin, crowd=crowd)
+            if is_better and self.matcher.replan(number, new):
+                self._changed({number: new})
+        for numbers, unit in list(regroupings(self.plans, self.time_unit, known, margin)):
+            if self.matcher.regroup(numbers, unit):
+                self._changed({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
+
+    def _changed(self, plans: Mapping[int, AnyPlan]) -> None:
+        """Note that patterns have other plans from now on."""
+        records = self.matcher.totals().records
+        changes = [(self.plans[number], new) for number, new in sorted(plans.items())]
+        self.replans += [Replan(records, old.pattern.name, old.engine, new.engine) for old, new in changes]
+        self.plans = tuple(plans.get(number, old) for number, old in enumerate(self.plans))
 
     def _match(self, batch: EdgeBatch) -> Iterator[MatchBatch]:
         started = time.perf_counter()

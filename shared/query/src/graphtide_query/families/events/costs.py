@@ -42,6 +42,9 @@ LOOK: Final = 15.0
 STORE: Final = 120.0
 """Nanoseconds for an instance that is stored, from which others go on, and which is forgotten when its time is over."""
 
+KEEP: Final = 250.0
+"""Nanoseconds for an event that a unit asks for, and keeps for as long as it is of use."""
+
 
 class Size(NamedTuple):
     """What is alive of a vertex.
@@ -125,3 +128,20 @@ def cost(plan: AggregationPlan, alive: Sequence[Size]) -> Cost:
         Part(stored * STORE, f"the {figure(stored)} instances that are stored for one"),
     )
     return Cost(parts, partial)
+
+
+def kept(plan: AggregationPlan, statistics: StatisticsSnapshot) -> float:
+    """Estimate what it takes to keep the events that a plan asks for, in nanoseconds for an event of the stream.
+
+    That is beside what `cost` tells of the plan: each unit keeps events of its own. Complexity: O(slots and absences).
+    """
+    own = [vertex.sub_pattern for vertex in plan.vertices]
+    asked = [
+        *(slot.types for each in own for slot in each.slots),
+        *(absence.types for each in own for absence in each.absences),
+    ]
+    if not all(asked):
+        return KEEP
+    rates, ticks = Rates(statistics), statistics.window.ticks if statistics.window is not None else 1
+    types = tuple({kind for types in asked for kind in types})
+    return KEEP * min(1.0, rates.events(types, ticks) / rates.stream(ticks))

@@ -1,0 +1,81 @@
+"""Units of event patterns that run, and whether one unit with a new plan should take their place.
+
+Patterns that come one by one are units of their own, and a plan may have been made when the stream was another. One unit for
+all saves the instances that they have in common, and what each unit takes to keep an event that several ask for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from graphtide_core.plans import EventUnit
+
+from graphtide_query.families.events.adaptation import RebuildPolicy, with_pattern
+from graphtide_query.families.events.costs import cost, kept, sizes
+from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.wish import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_core.time import TimeUnit
+
+MARGIN: Final = 0.8
+"""Share of what units cost that one unit in their place must stay below."""
+
+
+class Regrouping(NamedTuple):
+    """A unit to take the place of others, and for each of its patterns which of them it was of, and its place there."""
+
+    unit: EventUnit
+    before: tuple[tuple[int, int], ...]
+
+
+def regrouped(
+    running: Sequence[EventUnit],
+    unit: TimeUnit,
+    known: StatisticsSnapshot,
+    *,
+    margin: float = MARGIN,
+    policy: RebuildPolicy | None = None,
+) -> Regrouping | None:
+    """Return the unit that should take the place of units of one stream; None where it is not worth the change.
+
+    To change, the new unit takes the events of one reach again, which costs as much as so many events more. By a margin of 0.8
+    it saves that in four reaches: what is not that much cheaper is left as it is. Since what newcomers save is compared with
+    what all cost, a crowd of patterns is regrouped as often as it has grown by a share, however often somebody joins.
+
+    Where no more than `policy.changed` of the patterns are not of the largest unit, they are examined locally against its plan;
+    otherwise, as where one unit runs, the plan is built anew.
+
+    Args:
+        running: the units, with the plans that they have.
+        unit: of the stream's time.
+        known: statistics of the stream as it is now.
+        margin: share of what the units cost that the new one must stay below.
+        policy: how many newcomers are examined locally.
+
+    Raises:
+        InvalidPatternError: a pattern has too many branches.
+    Complexity: that of `with_pattern` for each newcomer, or of building a plan.
+    """
+    largest, *others = sorted(range(len(running)), key=lambda each: -len(running[each].patterns))
+    before = tuple((each, place) for each in (largest, *sorted(others)) for place in range(len(running[each].patterns)))
+    patterns = tuple(running[each].patterns[place] for each, place in before)
+    plan = running[largest].aggregation
+    newcomers = patterns[len(running[largest].patterns) :]
+    if newcomers and len(newcomers) <= (policy or RebuildPolicy()).changed * len(patterns):
+        for newcomer in newcomers:
+            plan = with_pattern(plan, newcomer, unit, known)
+    else:
+        plan = joined(units(patterns, AUTO, unit=unit, statistics=known))
+    now = _cost(EventUnit(patterns, plan), unit, known)
+    is_worth_it = now < margin * sum(_cost(each, unit, known) for each in running)
+    return Regrouping(EventUnit(patterns, plan), before) if is_worth_it else None
+
+
+def _cost(own: EventUnit, unit: TimeUnit, known: StatisticsSnapshot) -> float:
+    """Estimate what a unit costs for each event of the stream, in nanoseconds."""
+    alive = sizes(own.aggregation, own.patterns, unit, known)
+    return cost(own.aggregation, alive).nanoseconds + kept(own.aggregation, known)
