@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import time
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -13,8 +18,9 @@ from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.time import EventTime
 from graphtide_query import parse, print_pattern
+from graphtide_query.families.events.regrouping import regrouped
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.matcher_host import host, joining
+from graphtide_runtime.matcher_host import grouping, host, joining, regrouping
 from graphtide_testing.host_world import World, planned
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
 from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams
@@ -24,6 +30,7 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable, Iterator
 
 SERVICE = "matcher_event_pattern"
 STREAM = EventStreamShape(duplicates=False, negative_ts=False, max_records=30)
@@ -48,7 +55,7 @@ def world_of_events() -> World:
     return World(StreamName("s"), service=SERVICE)
 
 
-@pytest.mark.parametrize("is_slow", [True, False])
+@pytest.mark.parametrize(("is_slow", "regroups"), [(True, False), (False, True)])
 @settings(max_examples=settings().max_examples // 2)
 @given(
     stream=event_streams(STREAM, min_records=6),
@@ -56,13 +63,32 @@ def world_of_events() -> World:
     rng=st.randoms(use_true_random=False),
 )
 def test_event_patterns_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
-    *, is_slow: bool, stream: tuple[Event, ...], generated: list[EventPattern], rng: random.Random
+    *, is_slow: bool, regroups: bool, stream: tuple[Event, ...], generated: list[EventPattern], rng: random.Random
 ) -> None:
     with (
         patch.object(joining, "MOST_RECORDS", 1 if is_slow else 16),
         patch.object(host, "JOIN_SECONDS", 0 if is_slow else 0.02),
+        at_once() if regroups else nullcontext(),
     ):
         come_and_go(stream, [named(pattern, f"p{place}") for place, pattern in enumerate(generated)], rng)
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Let event patterns be planned anew as soon as there is one more, and while the host waits, whatever that saves."""
+
+    def now(work: Callable[[], regrouping.Found]) -> Future[regrouping.Found]:
+        answer: Future[regrouping.Found] = Future()
+        answer.set_result(work())
+        return answer
+
+    with (
+        patch.object(regrouping, "FIRST_SECONDS", 0),
+        patch.object(regrouping, "PAUSE", 0),
+        patch.object(regrouping, "in_background", now),
+        patch.object(grouping, "regrouped", partial(regrouped, margin=math.inf)),
+    ):
+        yield
 
 
 def come_and_go(stream: tuple[Event, ...], waiting: list[EventPattern], rng: random.Random) -> None:
@@ -166,3 +192,31 @@ def test_a_plan_for_another_family_is_refused_and_the_reason_told(text: str, oth
     said = world.said()["one"]
     assert said.state == "failed"
     assert f"the engine {engine} does not match patterns of the family" in (said.reason or "")
+
+
+def test_patterns_that_came_one_by_one_get_a_plan_in_common_while_the_host_goes_on() -> None:
+    world = world_of_events()
+    texts = [f"PATTERN p{place} SEQ(a:A, b:B, c:C{place}) ON s WITHIN 50ms" for place in range(6)]
+    patterns = [pattern for text in texts for pattern in parse(text)]
+    with (
+        patch.multiple(regrouping, FIRST_SECONDS=0, PAUSE=0),
+        patch.object(grouping, "regrouped", partial(regrouped, margin=math.inf)),
+    ):
+        world.send([event(0, "A")])
+        for place, pattern in enumerate(patterns):
+            world.plan(pattern, "aggregation", service=SERVICE, start=0)
+            world.send([event(2 * place + 1, "A"), event(2 * place + 2, "B")])
+            world.settle()
+        deadline = time.monotonic() + 60
+        while not any(alive(world, each.name) for each in patterns) and time.monotonic() < deadline:
+            world.live(1)
+    assert any(alive(world, each.name) for each in patterns), "what some have in common is stored"
+    world.send([event(20 + place, f"C{place}") for place in range(6)])
+    world.settle()
+    for pattern in patterns:
+        assert world.matches(pattern.name) == world.expected(pattern, 0)
+
+
+def alive(world: World, name: str) -> int:
+    """Return how many instances the host says that a pattern holds."""
+    return world.said()[name].partial_matches

@@ -19,7 +19,7 @@ from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_one, encode_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
@@ -337,7 +337,7 @@ class Matcher:
             self._finish()
         if not self._native.replanned():
             return False
-        self._put(number, plan)
+        self._put({number: plan})
         return True
 
     def add(
@@ -378,7 +378,7 @@ class Matcher:
             self._finish()
         number = self._native.added()
         self._limits[number : number + 1] = [limits]
-        self._put(number, plan)
+        self._put({number: plan})
         return number
 
     def add_unit(
@@ -405,9 +405,9 @@ class Matcher:
         if not self._native.add_unit(encode_unit(unit, self._unit, self._projected, limits), untold, told):
             self._finish()
         numbers = self._native.added_unit()
-        for place, number in enumerate(numbers):
+        for number in numbers:
             self._limits[number : number + 1] = [limits]
-            self._put(number, EventPlan(unit, place))
+        self._put({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
         return tuple(numbers)
 
     def regroup(self, numbers: Sequence[int], unit: EventUnit) -> bool:
@@ -437,8 +437,7 @@ class Matcher:
             self._finish()
         if not self._native.replanned():
             return False
-        for place, number in enumerate(numbers):
-            self._put(number, EventPlan(unit, place))
+        self._put({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
         return True
 
     def remove(self, number: int) -> None:
@@ -449,9 +448,16 @@ class Matcher:
         """
         self._native.remove(number)
 
-    def _put(self, number: int, plan: AnyPlan) -> None:
+    def _put(self, found: Mapping[int, AnyPlan]) -> None:
         # Batches of matches keep the plans that they were found by.
-        self._plans = (*self._plans[:number], plan, *self._plans[number + 1 :])
+        plans = list(self._plans)
+        for number, plan in sorted(found.items()):
+            plans[number : number + 1] = [plan]
+        self._plans = tuple(plans)
+
+    def plan(self, number: int) -> AnyPlan:
+        """Return the plan that a pattern is matched by now."""
+        return self._plans[number]
 
     def selected(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the records of the batch pushed last that the patterns' state can depend on: edges of use, and deletions.

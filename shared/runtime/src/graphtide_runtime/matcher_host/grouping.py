@@ -1,21 +1,27 @@
 """What a pass hands to its matcher: plans of patterns of edges as they are, and event patterns as units.
 
 The event patterns of a pass that are bounded alike, and for which the same builder is wished, are one unit when it is made.
+Those that come later are units of their own, until they are planned anew with the others.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import GroupedPlan
+from graphtide_core.plans import EventPlan, EventUnit, GroupedPlan
 from graphtide_native.matcher import flaw, unit_flaw
-from graphtide_query.families.events.grouping import unit_of
+from graphtide_query.families.events.adaptation import without_pattern
+from graphtide_query.families.events.grouping import statistics_of, unit_of
+from graphtide_query.families.events.regrouping import regrouped
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+    from graphtide_core.ids import PatternName
     from graphtide_core.plans import AnyPlan
+    from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
     from graphtide_runtime.matcher_host.assignment import Assignment
@@ -53,3 +59,58 @@ def flaw_of(assignment: Assignment, unit: TimeUnit) -> str | None:
 def _company(assignment: Assignment) -> Hashable:
     """Return what is equal of event patterns that may be of one unit."""
     return (assignment.limits, assignment.plan.physical.builder if isinstance(assignment.plan, GroupedPlan) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Event patterns of a pass that one unit may have, by name, with the plans that they are matched by."""
+
+    plans: Mapping[PatternName, EventPlan]
+    known: StatisticsSnapshot
+
+
+def groups(assignments: Iterable[tuple[Assignment, AnyPlan]]) -> list[Group]:
+    """Return the event patterns among what runs, with the plans they are matched by, as far as they may be together."""
+    together: dict[Hashable, list[tuple[Assignment, EventPlan, GroupedPlan]]] = {}
+    for assignment, plan in assignments:
+        if isinstance(plan, EventPlan) and isinstance(assignment.plan, GroupedPlan):
+            together.setdefault(_company(assignment), []).append((assignment, plan, assignment.plan))
+    return [
+        Group(
+            {assignment.name: plan for assignment, plan, _ in members},
+            statistics_of(told.physical.rates for _, _, told in members),
+        )
+        for members in together.values()
+    ]
+
+
+def planned_anew(group: Group, unit: TimeUnit) -> tuple[list[PatternName], EventUnit] | None:
+    """Return the unit that should take the place of those of a group, and the names of its patterns, in their order.
+
+    Returns:
+        None where that is not worth the change.
+    """
+    members: dict[int, list[tuple[int, PatternName]]] = {}
+    units: dict[int, EventUnit] = {}
+    for name, plan in group.plans.items():
+        units[id(plan.unit)] = plan.unit
+        members.setdefault(id(plan.unit), []).append((plan.place, name))
+    running = [_remaining(units[of], sorted(places)) for of, places in members.items()]
+    found = regrouped([own for _, own in running], unit, group.known)
+    if found is None:
+        return None
+    return [running[which][0][place] for which, place in found.before], found.unit
+
+
+def without(own: EventUnit, place: int) -> EventUnit:
+    """Return a unit without the pattern in a place."""
+    patterns = own.patterns[:place] + own.patterns[place + 1 :]
+    return EventUnit(patterns, without_pattern(own.aggregation, place))
+
+
+def _remaining(own: EventUnit, places: Sequence[tuple[int, PatternName]]) -> tuple[list[PatternName], EventUnit]:
+    """Return a unit without the patterns that went, with the names of those in it."""
+    kept = {place for place, _ in places}
+    for gone in reversed(range(len(own.patterns))):
+        own = own if gone in kept else without(own, gone)
+    return [name for _, name in places], own

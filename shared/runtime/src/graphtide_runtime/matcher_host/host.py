@@ -177,6 +177,8 @@ class MatcherHost:
         # Step 5.
         for work in self._works.values():
             work.save(self._clock.monotonic(), self._settings.checkpoint_seconds)
+        for work in self._works.values():
+            work.regroup(self._clock.monotonic())
 
     def close(self) -> None:
         """Give back everything; what was not committed is forgotten."""

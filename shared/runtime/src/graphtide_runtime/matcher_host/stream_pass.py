@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import PatternName
 from graphtide_core.pattern import Report
-from graphtide_core.plans import EventPlan, Plan
+from graphtide_core.plans import EventPlan, GroupedPlan, Plan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
 
-from graphtide_runtime.matcher_host.grouping import matched_by
+from graphtide_runtime.matcher_host.grouping import groups, matched_by, without
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from graphtide_core.plans import EventUnit
     from graphtide_core.ports.log import Record
     from graphtide_core.residue import Frontier
     from graphtide_native.matcher import MatchBatch, MatchRecord, PatternReport
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Assignment, Running
+    from graphtide_runtime.matcher_host.grouping import Group
 
 
 _SHARED_WORK: Final = 4_000
@@ -113,6 +115,7 @@ class StreamPass:
         self._paused: dict[PatternName, PatternReport] = {}
         self._untold: dict[PatternName, PatternReport] = {}
         self._granted_at: float | None = None
+        self._is_stirred = False
 
     def anew(self, epoch: int, offset: int) -> StreamPass:
         """Return a pass of the same plans for another epoch, which begins with the record at an offset.
@@ -330,9 +333,48 @@ class StreamPass:
         plan, old = running.assignment.plan, self._running[place].assignment.plan
         if isinstance(plan, Plan) and plan.physical != old.physical and not self._matcher.replan(place, plan):
             return False
+        self._is_stirred |= isinstance(plan, GroupedPlan) and plan.physical != old.physical
         self._running[place] = running
         self._reports_from = min(self._reports_from, running.reports_from)
         return True
+
+    @property
+    def is_stirred(self) -> bool:
+        """Whether event patterns came, or are to be grouped otherwise, since `event_groups` was asked for."""
+        return self._is_stirred
+
+    def event_groups(self) -> list[Group]:
+        """Return its event patterns, as far as they may be of one unit."""
+        self._is_stirred = False
+        return groups((each.assignment, self._matcher.plan(place)) for place, each in self._running.items())
+
+    def regroup(self, names: Sequence[PatternName], own: EventUnit) -> bool:
+        """Match event patterns by a plan in common from the next record on, if it is still for what runs; says whether it is.
+
+        Args:
+            names: of the patterns of the unit, in their order; of such as went meanwhile the unit keeps nothing.
+            own: the patterns with the plan.
+        """
+        places = [self._places.get(name) for name in names]
+        for place in reversed(range(len(names))):
+            number = places[place]
+            if number is None or self._matcher.plan(number).pattern != own.patterns[place]:
+                own = without(own, place)
+                del places[place]
+        found = [place for place in places if place is not None]
+        if not found or not self._are_whole_units(found):
+            return False
+        return self._matcher.regroup(found, own)
+
+    def _are_whole_units(self, numbers: Sequence[int]) -> bool:
+        """Return whether patterns are all that run of the units that they are of."""
+        units = {id(plan.unit) for number in numbers if isinstance(plan := self._matcher.plan(number), EventPlan)}
+        of_units = [
+            place
+            for place in self._running
+            if isinstance(plan := self._matcher.plan(place), EventPlan) and id(plan.unit) in units
+        ]
+        return sorted(of_units) == sorted(numbers)
 
     def reports(self) -> dict[PatternName, PatternReport]:
         """Return the counts of every plan since the pass was made; of one that was paused before, those up to then."""
@@ -358,6 +400,7 @@ class StreamPass:
         (plan,) = matched_by([assignment], self.unit)
         if isinstance(plan, EventPlan):
             (place,) = self._matcher.add_unit(plan.unit, limits, untold=untold, told=told, projected=self.attributes)
+            self._is_stirred = True
         else:
             place = self._matcher.add(
                 plan,

@@ -12,6 +12,7 @@ from graphtide_core.errors import TransientError
 from graphtide_runtime.matcher_host.assignment import State
 from graphtide_runtime.matcher_host.building import Builder
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
+from graphtide_runtime.matcher_host.regrouping import Regrouping
 from graphtide_runtime.matcher_host.stream_pass import DeletionsBeganError
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import events, instruments, metrics
@@ -102,6 +103,7 @@ class StreamWork:
         self._ends: dict[PatternName, int] = {}
         self._next_end: int | None = None
         self._judged_unsaved: str | None = None
+        self._regrouping = Regrouping()
 
     def adopt(self, running: Sequence[Running], gone: Collection[PatternName]) -> list[Missed]:
         """Let the pass have these plans and not those, beside the others that it has; return the matches that they missed.
@@ -318,6 +320,11 @@ class StreamWork:
         instruments.record(
             metrics.CHECKPOINT_DURATION, time.perf_counter() - begun, {key.STREAM: self._stream, key.OUTCOME: outcome}
         )
+
+    def regroup(self, now: float) -> None:
+        """Let event patterns have a plan in common where that is due, unless patterns are on their way."""
+        if self.built is not None and not self._newcomers:
+            self._regrouping.step(self.built.stream_pass, now)
 
     def end(self) -> None:
         """Let the checkpoint go in a while: no plan is left."""

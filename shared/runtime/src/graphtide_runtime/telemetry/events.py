@@ -37,6 +37,8 @@ SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not tell w
 CHECKPOINT_NOT_SAVED = Name("checkpoint.not_saved", "a checkpoint could not be saved; the next one holds what it lacked")
 CHECKPOINT_UNAVAILABLE = Name("checkpoint.unavailable", "a checkpoint could not be read; the log is read instead")
 PLAN_REFUSED = Name("plan.refused", "a plan cannot be read")
+UNITS_REGROUPED = Name("units.regrouped", "event patterns of a stream have a plan in common from now on")
+UNITS_NOT_PLANNED = Name("units.not_planned", "a plan in common could not be made; event patterns go on by those they have")
 
 # Planner.
 PLAN_DECIDED = Name("plan.decided", "a decision about a pattern other than a plan")

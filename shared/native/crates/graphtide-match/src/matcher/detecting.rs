@@ -70,7 +70,7 @@ impl Matcher {
     }
 
     /// Opens the account of a unit of event patterns: what each of its patterns may spend, they may together.
-    fn open_events(&mut self, unit: u32, spec: &EventUnitSpec) {
+    pub(super) fn open_events(&mut self, unit: u32, spec: &EventUnitSpec) {
         if self.allowances.is_none() && spec.limits.work.is_some() {
             self.allowances = Some(Allowances::unbounded(self.units.len()));
         }

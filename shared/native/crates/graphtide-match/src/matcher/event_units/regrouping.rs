@@ -40,6 +40,7 @@ impl Matcher {
         let Some(unit) = self.events.regroup(&units, (spec, &numbers), &self.symbols, allowed, meter)? else {
             return Ok(false);
         };
+        self.open_events(unit.number, spec);
         for number in numbers {
             let query = &mut self.queries[number.place()];
             let before = query.events.replace(unit.number);
@@ -74,6 +75,7 @@ impl EventUnits {
         if !detector.follow(&detectors, &carried, meter) {
             return Ok(None);
         }
+        unit.work = others.iter().map(|other| other.work).sum();
         unit.limited = others.iter().map(|other| other.limited).sum();
         unit.limit = others.iter().find_map(|other| other.limit.clone());
         let shed = before.iter().copied().filter(|&number| self.get(number).shed).collect();
@@ -89,7 +91,7 @@ impl EventUnits {
 /// Which of units has a pattern, and its place there.
 fn place_of(number: PatternId, units: &[&EventUnit]) -> Option<(usize, u32)> {
     units.iter().enumerate().find_map(|(which, unit)| {
-        let place = unit.members.iter().position(|member| member.number == Some(number))?;
-        Some((which, place as u32))
+        let place = *unit.places.get(&number)?;
+        unit.members[place as usize].number.map(|_| (which, place))
     })
 }
