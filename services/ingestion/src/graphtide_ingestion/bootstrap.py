@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
+from graphtide_native.records import ticks_per_second
 from graphtide_runtime.api_pages import serve_page
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import checked
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 _LINGER_SECONDS: Final = {Profile.THROUGHPUT: 0.05, Profile.LOW_LATENCY: 0.005}
 """Without any wait, the log has a quarter more to do, which on busy machines costs more than it gains."""
+
+_LIVE_SECONDS: Final = 0.5
+"""Time between two heartbeats of a quiet stream under a live clock, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +200,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
     ahead = Ahead(settings.unit, settings.max_ahead_seconds_of.get(stream, settings.max_ahead_seconds))
+    is_live = settings.clock_of.get(stream, settings.clock) == "live"
+    live = ticks_per_second(settings.unit) if is_live else 0
     return Sequencing(
         unit=settings.unit,
-        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead),
+        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead, live),
         linger_seconds=_LINGER_SECONDS[settings.profile],
-        heartbeat_seconds=settings.heartbeat_seconds,
+        # What waits for a bound is to be told within a second of it.
+        heartbeat_seconds=min(settings.heartbeat_seconds, _LIVE_SECONDS) if is_live else settings.heartbeat_seconds,
     )

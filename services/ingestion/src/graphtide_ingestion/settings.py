@@ -14,6 +14,9 @@ from graphtide_wire.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
+Clock = Literal["data", "live"]
+"""What lets the time of a stream pass."""
+
 
 class Settings(AccessSettings):
     """Settings of the service.
@@ -34,6 +37,8 @@ class Settings(AccessSettings):
         idle_seconds: a producer that is silent for so long is not waited for.
         heartbeat_seconds: how long a stream may be quiet before matchers are told that its time has passed; `inf` is for ever.
         most_pending: edges of a stream that may wait.
+        clock: what lets the time of streams pass: `data` alone, or where all producers are idle also the `live` clock.
+        clock_of: the same for single streams.
         max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
         max_ahead_seconds_of: the same for single streams.
         profile: `low-latency` lets edges wait for 5 ms at most, `throughput` for 50 ms.
@@ -59,6 +64,8 @@ class Settings(AccessSettings):
     idle_seconds: float = Field(default=5.0, gt=0)
     heartbeat_seconds: float = Field(default=DEFAULT_HEARTBEAT_SECONDS, gt=0)
     most_pending: int = Field(default=1 << 20, ge=1)
+    clock: Clock = "data"
+    clock_of: dict[str, Clock] = Field(default_factory=dict)
     max_ahead_seconds: float = Field(default=MAX_AHEAD_SECONDS, ge=0)
     max_ahead_seconds_of: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     profile: Profile = Profile.THROUGHPUT

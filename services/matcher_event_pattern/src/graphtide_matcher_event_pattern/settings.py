@@ -14,4 +14,4 @@ class Settings(MatcherSettings):
         env_prefix="GRAPHTIDE_MATCHER_EVENT_PATTERN_", env_nested_delimiter="__", nested_model_default_partial_update=True
     )
 
-    health: HealthSettings = HealthSettings(port=8089)
+    health: HealthSettings = HealthSettings(port=8090)

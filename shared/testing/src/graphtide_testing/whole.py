@@ -140,13 +140,17 @@ class Whole:
 
     def ordered_edges(self, stream: str) -> list[dict[str, Any]]:
         """Return the edges that were put in order, as they were."""
+        return [edge for _, edge in self.placed_edges(stream)]
+
+    def placed_edges(self, stream: str) -> list[tuple[int, dict[str, Any]]]:
+        """Return the edges that were put in order, with the offsets of their ordered records."""
         follower = Follower(
             KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap)), self.deployment.topics.ordered(StreamName(stream))
         )
         decoder = ArrowDecoder(Symbols(), [], {})
         try:
             records = sorted(follower.committed(), key=lambda record: record.offset)
-            return [edge for record in records for edge in decoder.decode(record.value or b"").to_records()]
+            return [(each.offset, edge) for each in records for edge in decoder.decode(each.value or b"").to_records()]
         finally:
             follower.close()
 

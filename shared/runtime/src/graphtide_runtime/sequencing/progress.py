@@ -34,6 +34,7 @@ class FrozenProgress(msgspec.Struct, frozen=True):
     unheard: tuple[int, ...] = ()
     newest: int | None = None
     opened: float = 0.0
+    heard: float = 0.0
 
 
 class Progress:
@@ -45,6 +46,7 @@ class Progress:
         self._unheard: set[int] = set()
         self._newest: int | None = None
         self._opened = 0.0
+        self._heard = 0.0
 
     def open(self, unheard: Iterable[int], newest: int | None, now: float) -> None:
         """Begin to wait: for the sources that are known, and for these partitions.
@@ -55,7 +57,7 @@ class Progress:
         for source in self._sources.values():
             source.heard = now
         self._newest = newest
-        self._opened = now
+        self._opened = self._heard = now
 
     def restore(self, partition: int, newest: Mapping[str, int]) -> None:
         """Know again the sources of a partition, and how far they were; call `open` after the last."""
@@ -64,14 +66,14 @@ class Progress:
     def freeze(self) -> FrozenProgress:
         """Return all that is known."""
         sources = {name: msgspec.structs.replace(source) for name, source in self._sources.items()}
-        return FrozenProgress(sources, tuple(sorted(self._unheard)), self._newest, self._opened)
+        return FrozenProgress(sources, tuple(sorted(self._unheard)), self._newest, self._opened, self._heard)
 
     def thaw(self, frozen: FrozenProgress) -> None:
         """Know again what was frozen, and nothing else."""
         self._sources = {name: msgspec.structs.replace(source) for name, source in frozen.sources.items()}
         self._unheard = set(frozen.unheard)
         self._newest = frozen.newest
-        self._opened = frozen.opened
+        self._opened, self._heard = frozen.opened, frozen.heard
 
     def name_of(self, producer: str | None, partition: int) -> str:
         """Return the name of a source; those of partitions cannot be a producer's."""
@@ -93,6 +95,7 @@ class Progress:
         known = self._sources.get(name)
         reached = newest if known is None else max(known.newest, newest)
         self._sources[name] = SourceProgress(partition, reached, now)
+        self._heard = max(self._heard, now)
         self._newest = reached if self._newest is None else max(self._newest, reached)
 
     @property
@@ -114,6 +117,11 @@ class Progress:
     def newest(self) -> int | None:
         """How far the fastest source ever came; None before the first record."""
         return self._newest
+
+    @property
+    def heard(self) -> float:
+        """When a source spoke last, or when listening began."""
+        return self._heard
 
     def nothing_unread(self) -> None:
         """Note that all partitions were read to their ends: none has records that were not looked at."""

@@ -1,7 +1,8 @@
 """The order of one stream, out of raw records of many partitions, so that it can go on after a crash as if there had been none.
 
 Edges leave in the order of (time, arrival). The watermark is how far the slowest source is, less the lateness; it goes further
-by itself in two cases: when all sources are idle, past everything, and when too many edges wait, as far as it takes.
+by itself in three cases: when all sources are idle, past everything; under a live clock from then on, by the time that passed
+since a source spoke, less the timeout and the lateness; and when too many edges wait, as far as it takes.
 
 Why no edge is lost and none goes twice:
 
@@ -40,7 +41,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
 
@@ -79,12 +80,14 @@ class Ordering:
         idle_seconds: a source that is silent for so long is not waited for.
         most_pending: edges that may wait.
         ahead: how far ahead of the clock an edge may be; None is any time.
+        live: ticks of a second by which time goes on while all sources are idle; 0 lets it stand still until an edge comes.
     """
 
     lateness: int = 0
     idle_seconds: float = 5.0
     most_pending: int = 1 << 20
     ahead: Ahead | None = None
+    live: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,10 +314,17 @@ class StreamSequencer:
         patience = self._ordering.idle_seconds * (1 if at_end else _BEHIND)
         forgotten = self._progress.forget_idle(as_of, patience)
         if self._progress.is_quiet:
-            if (forgotten or self.pending) and self._progress.newest is not None:
-                self._release(self._sequencer.settle(self._progress.newest))
+            newest = self._progress.newest
+            if (forgotten or self.pending or self._ordering.live) and newest is not None:
+                self._release(self._sequencer.settle(min(newest + self._passed(as_of), MAX_EVENT_TIME)))
         elif self._bound is not None:
             self._set_bound(self._progress.bound)
+
+    def _passed(self, as_of: float) -> int:
+        """Return by how many ticks a live clock goes on past the newest edge, when all sources are idle."""
+        ordering = self._ordering
+        seconds = as_of - self._progress.heard - ordering.idle_seconds
+        return max(0, int(seconds * ordering.live) - ordering.lateness) if ordering.live else 0
 
     def positions(self, topic_partitions: Mapping[int, TopicPartition]) -> dict[TopicPartition, Position]:
         """Return what to commit with the output."""
