@@ -138,16 +138,16 @@ class Whole:
         for service in sorted({each["placement"]["service"] for each in listed if each["stream"] == stream}):
             self._read_to_the_end(log, f"{topics.prefix}.{service}.0", ordered)
 
-    def ordered_edges(self, stream: str) -> list[dict[str, Any]]:
-        """Return the edges that were put in order, as they were."""
-        return [edge for _, edge in self.placed_edges(stream)]
+    def ordered_edges(self, stream: str, attributes: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Return the edges that were put in order, as they were, with these attributes."""
+        return [edge for _, edge in self.placed_edges(stream, attributes)]
 
-    def placed_edges(self, stream: str) -> list[tuple[int, dict[str, Any]]]:
+    def placed_edges(self, stream: str, attributes: Sequence[str] = ()) -> list[tuple[int, dict[str, Any]]]:
         """Return the edges that were put in order, with the offsets of their ordered records."""
         follower = Follower(
             KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap)), self.deployment.topics.ordered(StreamName(stream))
         )
-        decoder = ArrowDecoder(Symbols(), [], {})
+        decoder = ArrowDecoder(Symbols(), list(attributes), {})
         try:
             records = sorted(follower.committed(), key=lambda record: record.offset)
             return [(each.offset, edge) for each in records for edge in decoder.decode(each.value or b"").to_records()]
