@@ -166,7 +166,8 @@ def random_stream(seed: int) -> tuple[RawStream, int]:
     """Return a stream of one partition, and a lateness, by a number."""
     producers = ((), ("p", "q"), ("p",))[seed % 3]
     disorder, bad, with_ids = (0, 5, 20)[seed % 3], (0.1, 0.5)[seed % 2], (0.0, 0.8, 1.0)[seed // 2 % 3]
-    return RawStream(seed, producers, disorder=disorder, bad=bad, with_ids=with_ids), (0, 3, 8)[seed // 3 % 3]
+    events = (0.0, 0.4)[seed % 2]
+    return RawStream(seed, producers, disorder=disorder, bad=bad, with_ids=with_ids, events=events), (0, 3, 8)[seed // 3 % 3]
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 21))])

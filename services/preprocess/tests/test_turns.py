@@ -164,6 +164,8 @@ STREAMS = {
     "two producers, late": (RawStream(5, producers=("p", "q"), disorder=20), 3),
     "many bad records": (RawStream(6, disorder=3, bad=0.6), 0),
     "no ids": (RawStream(7, disorder=3, with_ids=0.0), 2),
+    "events": (RawStream(9, disorder=5, events=1.0), 2),
+    "events among edges": (RawStream(10, producers=("p", "q"), disorder=5, events=0.5), 2),
     "all ids": (RawStream(8, disorder=3, with_ids=1.0), 2),
 }
 
@@ -179,6 +181,7 @@ def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name
     sequence(expected, ordering)
     Job(found, Task(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
     assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
+    assert any(edge.is_event for edge in ordered_edges(found, TOPICS, FLOWS)) == (stream.events > 0)
     assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
     published = last_statistics(found, TOPICS, FLOWS)
     assert published is not None

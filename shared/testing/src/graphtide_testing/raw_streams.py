@@ -30,6 +30,7 @@ class RawStream:
         disorder: ticks by which an edge may be before its neighbours.
         bad: share of records with a part that cannot be used.
         with_ids: share of edges with an id of their own.
+        events: share of edges that are events of a type, without ends.
     """
 
     seed: int
@@ -38,6 +39,7 @@ class RawStream:
     disorder: int = 0
     bad: float = 0.1
     with_ids: float = 0.8
+    events: float = 0.0
     _random: random.Random = field(init=False)
     _edges: int = field(init=False, default=0)
 
@@ -81,7 +83,10 @@ class RawStream:
             edge["id"] = f"e{self._edges - (chance.randrange(9) if chance.random() < 0.1 else 0)}"
             if chance.random() < 0.05:
                 return json.dumps(edge | {"op": "delete"}).encode()
-        edge |= {"src": f"v{chance.randrange(9)}", "dst": f"v{chance.randrange(9)}", "label": chance.choice(_LABELS)}
+        if self.events and chance.random() < self.events:
+            edge |= {"type": chance.choice(_LABELS)}
+        else:
+            edge |= {"src": f"v{chance.randrange(9)}", "dst": f"v{chance.randrange(9)}", "label": chance.choice(_LABELS)}
         if chance.random() < 0.5:
             edge["bytes"] = chance.choice((chance.randrange(1000), "many", 0.5, True))
         if self._edges > 40:

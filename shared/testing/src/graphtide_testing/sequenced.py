@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from graphtide_wire.statistics import StatisticsRecord
     from graphtide_wire.topics import Topics
 
-_COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered_body.MADE}
+_COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered_body.MADE, ordered_body.EVENT}
 _PATIENCE = 10.0
 
 
 class Edge(NamedTuple):
-    """Every field of an edge; attributes that are missing are left out."""
+    """Every field of an edge, or of an event without ends; attributes that are missing are left out."""
 
     ts: int
     op: str
@@ -33,6 +33,7 @@ class Edge(NamedTuple):
     made: bool
     attributes: tuple[tuple[str, object], ...]
     epoch: int = 0
+    is_event: bool = False
 
 
 def records_of(log: Log, topic: str) -> list[Record]:
@@ -62,6 +63,8 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
         table = ordered_body.decode(record.value or b"")
         decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in _COLUMNS], {})
         found = decoder.decode(record.value or b"").to_records()
+        has_events = ordered_body.EVENT in table.column_names
+        events = table.column(ordered_body.EVENT).to_pylist() if has_events else [False] * len(found)
         assert (figures.ordinal, figures.records) == (len(edges), len(found))
         reached = figures.epoch, figures.watermark
         if not found:
@@ -71,11 +74,12 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
         else:
             assert figures.number is not None
             assert figures.number >= number
-            number = figures.number + sum(each["op"] == "insert" for each in found)
+            counted = (not is_event and each["op"] == "insert" for each, is_event in zip(found, events, strict=True))
+            number = figures.number + sum(counted)
             assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
             assert reached >= max(watermark, (watermark[0], figures.last_ts))
         watermark = reached
-        edges += [_edge(each, figures.epoch) for each in found]
+        edges += [_edge(each, figures.epoch, is_event) for each, is_event in zip(found, events, strict=True)]
     times = [(edge.epoch, edge.ts) for edge in edges]
     assert times == sorted(times)
     return edges
@@ -92,10 +96,10 @@ def last_statistics(log: Log, topics: Topics, stream: StreamName) -> StatisticsR
     return statistics.decode_statistics(found[-1].value) if found else None
 
 
-def _edge(record: dict[str, Any], epoch: int) -> Edge:
+def _edge(record: dict[str, Any], epoch: int, is_event: bool) -> Edge:
     attributes = tuple(sorted((name, value) for name, value in record["attributes"].items() if value is not None))
-    fields = {name: record[name] for name in Edge._fields if name not in {"attributes", "epoch"}}
-    return Edge(**fields, attributes=attributes, epoch=epoch)
+    fields = {name: record[name] for name in Edge._fields if name not in {"attributes", "epoch", "is_event"}}
+    return Edge(**fields, attributes=attributes, epoch=epoch, is_event=is_event)
 
 
 def _letter(found: DeadLetterRecord) -> tuple[object, ...]:
