@@ -115,7 +115,7 @@ def run(history: Path, cores: int, slice_length: int | None, memory: str) -> Fig
         asked = Asked(slice_length=slice_length)
         made = bootstrap.backfill(
             task,
-            bootstrap.files(str(history), "parquet", {}, ","),
+            bootstrap.files(str(history), "parquet", {}, ",", {}),
             cluster,
             Path(folder),
             asked,
