@@ -19,6 +19,7 @@ from graphtide_backfill.application.manifest import OtherRunError
 from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.domain.sizing import BASE_BYTES, BYTES_AN_EDGE, Machine, WindowTooLargeError
 from graphtide_backfill.domain.task import Task
+from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
 from graphtide_native.spec import Limits
 from graphtide_query import parse_subgraphs
@@ -85,7 +86,7 @@ class World:
         return totals, found_in(results)
 
     def in_one_pass(self, task: Task) -> list[Found]:
-        return Feed(*(plan(pattern, "timing") for pattern in task.patterns)).push(*self.edges)
+        return Feed(*(plan(pattern, "timing") for pattern in subgraphs_alone(task.patterns))).push(*self.edges)
 
 
 def found_in(results: ResultFolder) -> list[Found]:

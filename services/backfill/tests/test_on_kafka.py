@@ -13,6 +13,7 @@ from graphtide_backfill.application.backfill import Asked
 from graphtide_backfill.bootstrap import KafkaAt, Published, backfill
 from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
+from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.ids import StreamName
 from graphtide_core.time import TimeUnit
 from graphtide_query import parse_subgraphs
@@ -71,5 +72,5 @@ def test_matches_of_the_ordered_topic_are_written_once_however_often_a_run_is_re
             to=Published(place(), TOPICS.matches, TOPICS.operations),
         )
         run.execute(run.backfill.prepare(), TimeUnit.MILLISECOND)
-    (pattern,) = TASK.patterns
+    (pattern,) = subgraphs_alone(TASK.patterns)
     assert written(place()) == Feed(plan(pattern, "timing")).push(*EDGES)

@@ -21,7 +21,7 @@ from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
-from graphtide_query import parse_subgraphs
+from graphtide_query import parse, parse_subgraphs
 from graphtide_testing.found import keys_in_json_lines
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ MATCH (v:ip)-[a:http]->(w:ip), (w)-[b:http]->(v), (v)-[c:tcp]->(s:ip), (s)-[d:tc
 WHERE e.bytes > 1000000
 ORDER a < b < c < d < e
 ON flows WINDOW 10m
+"""
+LOGINS = """
+PATTERN brute_force SEQ(NOT before:failed, f:failed{3,}, s:success) PARTITION BY user SKIP TILL NEXT ON logins WITHIN 10m
+PATTERN given_up SEQ(f:failed, s:success) PARTITION BY user ON TIMEOUT ON logins WITHIN 1m
 """
 QUESTIONS = """
 PATTERN help_chain
@@ -96,6 +100,24 @@ def test_spark_finds_what_one_pass_finds(
     found = on(spark, task, Files(str(flows / "flows.parquet"), "parquet"), tmp_path, Asked(slice_length=slice_length))
     assert found == live(flows)
     assert found
+
+
+@pytest.mark.slow
+def test_spark_finds_of_events_what_one_pass_finds(spark: SparkCluster, tmp_path: Path) -> None:
+    history, patterns, output = tmp_path / "logins.parquet", tmp_path / "logins.gtp", tmp_path / "live.jsonl"
+    patterns.write_text(LOGINS)
+    run("generate", "logins", "--output", str(history), "--records", "20000", "--planted", "20")
+    run("match", str(patterns), str(history), "--output", str(output))
+    results = ResultFolder(tmp_path / "run")
+    task = Task(parse(LOGINS))
+    made = Backfill(
+        task, Files(str(history), "parquet"), spark, results, Asked(), on_progress=lambda _: None, is_wanted=lambda: True
+    )
+    totals = made.run(made.prepare())
+    found = (each.record for number in results.finished() for each in results.records(number))
+    assert sorted(found) == sorted(output.read_bytes().splitlines())
+    assert min(totals.matches, totals.timeouts) > 0
+    assert totals.slices > 1
 
 
 def test_duplicates_are_found_across_pieces_and_slices(spark: SparkCluster, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from graphtide_backfill.domain.duplicates import Occurrence, dropped
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Task
+from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import EdgeId, VertexId
@@ -76,7 +77,7 @@ def by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: i
 
 
 def in_one_pass(edges: list[Edge], task: Task) -> list[Found]:
-    feed = Feed(*(plan(pattern, "timing") for pattern in task.patterns))
+    feed = Feed(*(plan(pattern, "timing") for pattern in subgraphs_alone(task.patterns)))
     return feed.push(*edges)
 
 

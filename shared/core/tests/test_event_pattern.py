@@ -231,6 +231,24 @@ def test_reach_covers_what_a_not_looks_at(root: Group, reach: int) -> None:
     assert pattern(root).reach(TimeUnit.MILLISECOND) == reach
 
 
+@pytest.mark.parametrize(
+    ("root", "report", "hindsight"),
+    [
+        (Seq((A, B)), Report.ALL, 11),
+        (Seq((A, NO_C)), Report.ALL, 11),
+        (Seq((NO_C, A)), Report.ALL, 21),
+        (All((A, Seq((B, NO_C)))), Report.ALL, 21),
+        (All((A, Seq((NO_C, B)))), Report.ALL, 31),
+        (Seq((A, B)), Report.EXISTS, 21),
+        (Seq((NO_C, A)), Report.EXISTS, 31),
+    ],
+)
+def test_what_has_a_say_lies_beyond_reach_where_a_not_leads_and_where_matches_are_counted(
+    root: Group, report: Report, hindsight: int
+) -> None:
+    assert pattern(root, report=report).hindsight(TimeUnit.MILLISECOND) == hindsight
+
+
 def test_reach_counts_whole_ticks() -> None:
     assert pattern(Seq((A, B)), within=Duration(1_500, "ms")).reach(TimeUnit.SECOND) == 2
 

@@ -118,6 +118,13 @@ def choices(part: Part) -> Iterator[Any]:
             yield from choices(each)
 
 
+def looks_before_its_span(part: Part) -> bool:
+    """Whether the part is, or holds, a SEQ that begins with a NOT, which looks at events before those of its SEQ."""
+    if isinstance(part, Seq) and isinstance(part.parts[0], Absent):
+        return True
+    return isinstance(part, Group) and any(looks_before_its_span(each) for each in part.parts)
+
+
 def looks_beyond_its_span(part: Part) -> bool:
     """Whether the part is, or holds, a SEQ that begins or ends with a NOT, which looks beyond the events of its SEQ."""
     if isinstance(part, Seq) and (isinstance(part.parts[0], Absent) or isinstance(part.parts[-1], Absent)):

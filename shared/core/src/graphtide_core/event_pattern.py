@@ -20,6 +20,7 @@ from graphtide_core.arrangement import (
     Seq,
     absences,
     events,
+    looks_before_its_span,
     looks_beyond_its_span,
     positive_events,
 )
@@ -138,3 +139,13 @@ class EventPattern:
     def reach(self, unit: TimeUnit) -> int:
         """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach."""
         return self.looks_back.ticks(unit) // 1 + 1
+
+    def hindsight(self, unit: TimeUnit) -> int:
+        """Return how many ticks before a report an event can have a say in it: while ts > detected_at - hindsight.
+
+        Who reads a stream from there on reports from then on what it would if it had read all of it. A match, or one that is
+        retracted, has its events within reach. Beyond them, by T each, lie those that a leading NOT asks for, and under
+        `REPORT EXISTS` those of other matches that are counted with it.
+        """
+        ticks = self.within.ticks(unit) // 1
+        return self.reach(unit) + ticks * (looks_before_its_span(self.root) + (self.report is Report.EXISTS))

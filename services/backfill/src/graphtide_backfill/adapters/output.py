@@ -49,16 +49,17 @@ def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -
 
 
 class Counted(TypedDict):
-    """Matches and retractions of a pattern in a stretch of time that begins at `start`."""
+    """Matches, retractions and timeouts of a pattern in a stretch of time that begins at `start`."""
 
     start: int
     query: str
     matches: int
     retractions: int
+    timeouts: int
 
 
 def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) -> list[Counted]:
-    """Return matches and retractions of each pattern in each stretch of `ticks` that has some, by time."""
+    """Return matches, retractions and timeouts of each pattern in each stretch of `ticks` that has some, by time."""
     parts = []
     for batch in _batches(results, slices):
         times = batch.column("detected_at")
@@ -70,10 +71,16 @@ def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) ->
         return []
     found: dict[tuple[int, str], dict[str, int]] = {}
     for row in pa.concat_tables(parts).to_pylist():
-        counts = found.setdefault((row["start"], row["query"]), {"match": 0, "retract": 0})
+        counts = found.setdefault((row["start"], row["query"]), {"match": 0, "retract": 0, "timeout": 0})
         counts[row["kind"]] += row["count_all"]
     return [
-        {"start": start, "query": query, "matches": counts["match"], "retractions": counts["retract"]}
+        {
+            "start": start,
+            "query": query,
+            "matches": counts["match"],
+            "retractions": counts["retract"],
+            "timeouts": counts["timeout"],
+        }
         for (start, query), counts in sorted(found.items())
     ]
 

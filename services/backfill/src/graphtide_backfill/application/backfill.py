@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -83,6 +83,7 @@ class Totals(msgspec.Struct, frozen=True):
         overlap: records looked at again, before slices.
         matches: matches found.
         retractions: retractions found.
+        timeouts: timeouts found.
         duplicates: records dropped because their id was in the window.
         rejected: records that could not be used.
         seconds: of the whole run, with reading.
@@ -96,6 +97,7 @@ class Totals(msgspec.Struct, frozen=True):
     overlap: int
     matches: int
     retractions: int
+    timeouts: int
     duplicates: int
     rejected: int
     seconds: float
@@ -168,7 +170,7 @@ class Backfill:
         pieces = self._history.pieces()
         reading = reading_plan(pieces, self._cluster.count(pieces, self._task.unit, self._is_wanted))
         self._rejected = reading.rejected
-        slices = slices_at(known) if known is not None else self._cut(reading)
+        slices = self._ended(slices_at(known) if known is not None else self._cut(reading))
         estimate = estimated(reading.profile, slices, self._task.window)
         check_memory(estimate, self._cluster.machine)
         return Prepared(
@@ -193,7 +195,7 @@ class Backfill:
             end, tick = prepared.slices[-1].end, lambda: self._tick(prepared)
             if self._history.may_repeat and reading.has_ids and not self._asked.unique_ids:
                 before = reading.within(-(2**63), end)
-                duplicates = self._cluster.duplicates(before, task.unit, task.window, tick)
+                duplicates = self._cluster.duplicates(before, task.unit, task.reach, tick)
                 self._duplicates = len(duplicates)
             pieces = reading.within(missing[0].start - task.window + 1, end)
             job = Job(task, missing, reading.deletions)
@@ -203,6 +205,12 @@ class Backfill:
                     results.keep_empty(Outcome(each.number))
         self._tick(prepared)
         return self.totals()
+
+    def _ended(self, slices: tuple[Slice, ...]) -> tuple[Slice, ...]:
+        """Return the slices; if no end was asked for, history ends with the last."""
+        if self._asked.end is not None or not slices:
+            return slices
+        return (*slices[:-1], replace(slices[-1], is_last=True))
 
     def _rest(self, reading: ReadingPlan, slices: tuple[Slice, ...]) -> int | None:
         if self._asked.end is not None or not slices or reading.profile.last < slices[-1].end:
@@ -236,6 +244,7 @@ class Backfill:
             overlap=sum(each.overlap for each in done),
             matches=sum(each.matches for each in done),
             retractions=sum(each.retractions for each in done),
+            timeouts=sum(each.timeouts for each in done),
             duplicates=self._duplicates,
             rejected=self._rejected,
             seconds=round(time.perf_counter() - self._started, 6),

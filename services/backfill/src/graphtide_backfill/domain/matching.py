@@ -10,12 +10,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.match import MatchKind
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Sequencer, Symbols, ticks_per_second
 from graphtide_native.sampling import sample
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.planner import plan
+from graphtide_query.families import Wish
+from graphtide_query.planner import plan_all
 
 from graphtide_backfill.domain.blocks import WHOLE
 from graphtide_backfill.domain.task import Outcome
@@ -23,7 +25,7 @@ from graphtide_backfill.domain.task import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.matcher import MatchBatch, MatchRecord
     from graphtide_native.records import EdgeBatch
 
     from graphtide_backfill.domain.blocks import Block
@@ -45,6 +47,7 @@ class SliceMatching:
         self._edges = self._overlap = 0
         self._counts = dict.fromkeys(MatchKind, 0)
         self._seconds = 0.0
+        self._has_begun = False
 
     def matches(self, blocks: Iterable[Block]) -> Iterator[list[MatchRecord]]:
         """Take the slice's blocks by their places; yield the records of what is detected in the slice, in order, in parts.
@@ -61,13 +64,13 @@ class SliceMatching:
             matcher = self._matcher = self._matcher or self._planned(batch)
             self._overlap += len(before)
             self._edges += len(own)
-            for _ in matcher.push(before):
-                pass
-            for found in matcher.push(own):
-                records = list(found.records())
-                for record in records:
-                    self._counts[record.kind] += 1
-                yield records
+            _forget(matcher.push(before))
+            if len(own):
+                self._begin(matcher)
+                yield from self._told(matcher.push(own))
+        if self._matcher is not None:
+            self._begin(self._matcher)
+            yield from self._told(self._matcher.finish() if self._piece.is_last else self._matcher.advance(self._piece.end))
         self._seconds = time.perf_counter() - started
 
     @property
@@ -80,16 +83,31 @@ class SliceMatching:
             overlap=self._overlap,
             matches=self._counts[MatchKind.MATCH],
             retractions=self._counts[MatchKind.RETRACT],
+            timeouts=self._counts[MatchKind.TIMEOUT],
             seconds=round(self._seconds, 6),
             state_bytes=self._matcher.totals().peak_state_bytes if self._matcher is not None else 0,
             is_exact=not any(report.limited or report.paused for report in reports),
             unmatched=tuple(
                 (pattern.name, edge.name)
                 for pattern, report in zip(self._task.patterns, reports, strict=False)
+                if not isinstance(pattern, EventPattern)
                 for edge, hits in zip(pattern.edges, report.hits, strict=True)
                 if not hits
             ),
         )
+
+    def _begin(self, matcher: Matcher) -> None:
+        """Let time come to the beginning of the slice: what is settled by then was reported by slices before."""
+        if not self._has_begun:
+            self._has_begun = True
+            _forget(matcher.advance(self._piece.start))
+
+    def _told(self, batches: Iterable[MatchBatch]) -> Iterator[list[MatchRecord]]:
+        for found in batches:
+            records = list(found.records())
+            for record in records:
+                self._counts[record.kind] += 1
+            yield records
 
     def _ordered(self, blocks: Iterable[Block]) -> Iterator[EdgeBatch]:
         """Yield the edges in the order (ts, arrival)."""
@@ -112,14 +130,11 @@ class SliceMatching:
     def _planned(self, first: EdgeBatch) -> Matcher:
         task = self._task
         known = sample(first, self._symbols)
-        plans = [
-            plan(
-                pattern,
-                task.engine,
-                unit=task.unit,
-                statistics=known,
-                crowd=Crowd.of(len(task.patterns)),
-            )
-            for pattern in task.patterns
-        ]
+        crowd = Crowd.of(len(task.patterns))
+        plans = plan_all(task.patterns, Wish(task.engine), unit=task.unit, statistics=known, crowd=crowd)
         return Matcher(plans, self._symbols, task.attributes, unit=task.unit, deletions=self._deletions, limits=task.limits)
+
+
+def _forget(batches: Iterable[MatchBatch]) -> None:
+    for _ in batches:
+        pass

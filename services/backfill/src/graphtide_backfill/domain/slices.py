@@ -1,7 +1,8 @@
 """Slices of time, and which edges each of them needs.
 
 A slice [a, b) reports what is detected at a <= ts < b. It needs the records with a - window < ts < b, where `window` is the
-longest of the patterns. That is enough, and every match and retraction is reported by one slice alone:
+longest of the patterns; of an event pattern, of which more may have a say than its matches hold, it is
+`EventPattern.hindsight`. That is enough, and every match and retraction is reported by one slice alone:
 
 * A match is detected at the time of its last edge, which lies in one slice. All its edges are later than that time less the
   window, hence later than a - window.
@@ -10,6 +11,8 @@ longest of the patterns. That is enough, and every match and retraction is repor
   for retractions, too: a match of which an edge is older is never retracted.
 * A record that deletes one of these edges comes after it, so it is later than a - window as well. What was deleted for an
   earlier slice is deleted for this one.
+* What time alone brings about, since something did not come, is detected at its bound. A slice lets time come to a and forgets
+  what that settles, then takes its records and lets time come to b. The last slice of history lets all time pass at its end.
 * Slices are cut between times, never between records of one time. So ties fall into one slice, and in their order.
 
 One thing reaches back further: whether a record is a duplicate. A dropped record does not hide the next one, so which of a
@@ -40,11 +43,15 @@ LONGEST: Final = _MOST
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A piece of time: what is detected from `start` to before `end` is reported by the slice of this number."""
+    """A piece of time: what is detected from `start` to before `end` is reported by the slice of this number.
+
+    Where history ends with it, `is_last`, so is what waits then for a bound: nothing comes any more to prevent it.
+    """
 
     number: int
     start: int
     end: int
+    is_last: bool = False
 
 
 class Part(NamedTuple):
@@ -56,7 +63,7 @@ class Part(NamedTuple):
 
 
 def slices_at(bounds: Sequence[int]) -> tuple[Slice, ...]:
-    """Return the slices between each two bounds, which ascend.
+    """Return the slices between each two bounds, which ascend; none of them is the last of history.
 
     Raises:
         ValueError: they do not.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import Report
 from graphtide_core.time import TimeUnit
 from graphtide_core.window import EdgeCount
@@ -16,6 +17,7 @@ from graphtide_query.families import refuse_other_family
 from graphtide_backfill.domain.slices import LONGEST
 
 if TYPE_CHECKING:
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
 
@@ -30,7 +32,7 @@ class Task:
         limits: bounds on each pattern's state in a slice.
     """
 
-    patterns: tuple[SubgraphPattern, ...]
+    patterns: tuple[AnyPattern, ...]
     engine: str = "auto"
     unit: TimeUnit = TimeUnit.MILLISECOND
     limits: Limits = field(default_factory=Limits)
@@ -44,29 +46,43 @@ class Task:
         """
         for pattern in self.patterns:
             refuse_other_family(pattern, self.engine)
-            if isinstance(pattern.window, EdgeCount):
-                message = (
-                    f"history is searched in slices of time, and {pattern.name!r} has a window of edges,"
-                    f" WINDOW {pattern.window}; match it on the command line or in Python"
-                )
-                raise InvalidQueryError(message)
-            if pattern.report in (Report.INSTANCES, Report.CHANGES):
-                policy = pattern.report.value.upper()
-                message = (
-                    f"history is searched in slices, and what {pattern.name!r} reports under REPORT {policy} in one of them"
-                    " follows from those before; it can be searched under REPORT MAXIMAL"
-                )
-                raise InvalidQueryError(message)
+            if not isinstance(pattern, EventPattern):
+                _refuse_uncuttable(pattern)
 
     @property
     def window(self) -> int:
-        """Ticks of the longest window."""
+        """Ticks before a report in which records can have a say in it, the most of all patterns."""
+        return min(LONGEST, max(_window(pattern, self.unit) for pattern in self.patterns))
+
+    @property
+    def reach(self) -> int:
+        """Ticks in which an id that comes again is a duplicate: those of the longest reach."""
         return min(LONGEST, max(pattern.reach(self.unit) for pattern in self.patterns))
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """Attributes that the patterns read."""
         return tuple(columns(self.patterns))
+
+
+def _window(pattern: AnyPattern, unit: TimeUnit) -> int:
+    return pattern.hindsight(unit) if isinstance(pattern, EventPattern) else pattern.reach(unit)
+
+
+def _refuse_uncuttable(pattern: SubgraphPattern) -> None:
+    if isinstance(pattern.window, EdgeCount):
+        message = (
+            f"history is searched in slices of time, and {pattern.name!r} has a window of edges,"
+            f" WINDOW {pattern.window}; match it on the command line or in Python"
+        )
+        raise InvalidQueryError(message)
+    if pattern.report in (Report.INSTANCES, Report.CHANGES):
+        policy = pattern.report.value.upper()
+        message = (
+            f"history is searched in slices, and what {pattern.name!r} reports under REPORT {policy} in one of them"
+            " follows from those before; it can be searched under REPORT MAXIMAL"
+        )
+        raise InvalidQueryError(message)
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -78,6 +94,7 @@ class Outcome(msgspec.Struct, frozen=True):
         overlap: records before it that it had to look at.
         matches: matches it found.
         retractions: retractions it found.
+        timeouts: timeouts it found.
         seconds: what it took.
         state_bytes: most bytes of state at once.
         is_exact: False where a limit made an engine give up partial matches, or rest.
@@ -89,6 +106,7 @@ class Outcome(msgspec.Struct, frozen=True):
     overlap: int = 0
     matches: int = 0
     retractions: int = 0
+    timeouts: int = 0
     seconds: float = 0.0
     state_bytes: int = 0
     is_exact: bool = True

@@ -29,7 +29,7 @@ from graphtide.cli.arguments import (
     columns,
     delimiter_of,
     engine_name,
-    read_subgraphs,
+    read_patterns,
     refuse_shared_files,
     time_unit,
     with_source,
@@ -106,7 +106,7 @@ def backfill(
     ticks = time_unit(unit)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     task = Task(
-        read_subgraphs(pattern_file),
+        read_patterns(pattern_file),
         engine_name(engine),
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
