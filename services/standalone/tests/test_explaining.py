@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -33,6 +34,89 @@ RECORDS = [
 
 def analyzed(pattern: str, records: object, engine: str = "timing", **options: object) -> str:
     return str(graphtide.explain(pattern, options=MatchOptions(engine=engine), analyze=records, **options))  # type: ignore[call-overload] # a test's table of options
+
+
+LOGINS = """
+PATTERN brute_force SEQ(NOT before:failed, f:failed{3,}, s:success) WHERE s.risk > 2 PARTITION BY user SKIP TILL NEXT
+ON logins WITHIN 10m
+PATTERN never SEQ(o:logout, r:reset) ON logins WITHIN 10m
+"""
+
+
+def login(ts: int, kind: str, user: str, risk: int = 5) -> dict[str, object]:
+    return {"ts": ts, "type": kind, "id": f"{user}{ts}", "user": user, "risk": risk}
+
+
+ATTEMPTS = [
+    *(login(ts, "failed", "ann") for ts in (1, 2, 3)),
+    login(4, "success", "ann"),
+    *(login(ts, "failed", "bob") for ts in (5, 6)),
+    login(7, "success", "bob", risk=1),
+    login(8, "logout", "bob"),
+]
+
+
+def test_event_patterns_have_a_funnel_and_say_why_events_are_no_match() -> None:
+    asked = ["f=ann1,f=ann2,f=ann3,s=ann4", "s=bob7", "f=bob5,f=bob6,s=ann4", "o=bob8"]
+    shown = analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=asked)
+    _, _, told = shown.partition("  match funnel\n")
+    assert [line.strip() for line in told.splitlines()] == [
+        "step                                      looked at  type  predicate  passed",
+        "records as brute_force.NOT before:failed          8     3          0       5",
+        "records as brute_force.f:failed                   8     3          0       5",
+        "records as brute_force.s:success                  8     6          1       1",
+        "records as never.o:logout                         8     7          0       1",
+        "records as never.r:reset                          8     8          0       0",
+        "matches of brute_force                                                     1",
+        "matches of never                                                           0",
+        "",
+        "why not",
+        "never has no match",
+        "event r: no record has the type of r:reset",
+        "f=ann1, f=ann2, f=ann3, s=ann4: in a match of brute_force, told for 1970-01-01T00:00:00.004Z",
+        "s=bob7: no match of brute_force",
+        "s.risk > 2 is not true: s.risk is 1",
+        "f=bob5, f=bob6, s=ann4: no match of brute_force",
+        "f{3,} is not of 2",
+        "o=bob8: no match of never",
+        "no record around them could be r",
+    ]
+
+
+def test_why_events_are_no_match_stands_in_json_and_html() -> None:
+    told = json.loads(analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="json"))[0]
+    assert told["funnel"]["events"]["brute_force"]["s"] == {"looked_at": 8, "refused": {"type": 6, "predicate": 1}, "passed": 1}
+    assert told["funnel"]["matches"] == {"brute_force": 1, "never": 0}
+    assert told["why_not"] == {
+        "events_without_candidates": {"never": ["r"]},
+        "answers": [
+            {
+                "pattern": "brute_force",
+                "asked": {"s": ["bob7"]},
+                "matched_at": None,
+                "obstacle": "predicate",
+                "event": None,
+                "events": [{"event": "s", "id": "bob7", "ts": 7}],
+                "condition": "s.risk > 2",
+                "values": {"s.risk": 1},
+                "excess": None,
+            }
+        ],
+    }
+    assert "<h5>why not</h5>" in analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="html")
+
+
+def test_instances_that_patterns_share_are_counted_as_they_are_stored() -> None:
+    text = "\n".join(f"PATTERN p{kind} SEQ(a:A, b:B, c:{kind}) ON s WITHIN 10" for kind in "CD")
+    records = [{"ts": ts, "type": kind, "id": str(ts)} for ts, kind in enumerate("AABBCD")]
+    shown = str(graphtide.explain(text, options=MatchOptions(builder="casem"), analyze=records))
+    assert "peak 4, created 4" in shown
+    assert re.search(r"matches of pC +4\n +matches of pD +4\n", shown)
+
+
+def test_a_question_of_no_event_pattern_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'s' is no question of an event pattern.*'brute_force' has the events f, s"):
+        graphtide.explain(LOGINS, analyze=ATTEMPTS, why_not=["s"])
 
 
 def test_json_has_the_funnel_and_why_not() -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
-from graphtide_core.event_pattern import EventPattern
+from graphtide_core.event_pattern import EventPattern, positive_events
 from graphtide_core.plans import EventPlan
+from graphtide_core.time import TimeUnit
 from graphtide_native.sampling import sample
 from graphtide_query import explain as explanation
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.nodes import Actual
 from graphtide_query.planner import plan_all
 
+from graphtide.event_questions import questions
 from graphtide.explanations import FORMATS, Explanations
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from graphtide_native.matcher import PatternReport
     from graphtide_query.explain import Explanation
 
+    from graphtide.event_watch import EventWatch
     from graphtide.put_aside import Tell
     from graphtide.session import Patterns, Records
 
@@ -95,15 +98,16 @@ def explain(
             estimates, with the match funnel and what came near a match.
         near_misses: how many partial matches that came near a match to show of each pattern; under dual simulation, how many
             edges.
-        why_not: ids of edges of the stream to analyze: of patterns under dual simulation, why each is in no match, or since
-            when it is.
+        why_not: what to ask of the stream to analyze. Ids of edges: of patterns under dual simulation, why each is in no match,
+            or since when it is. Of event patterns `a=17,b=21`, ids by names of events: whether there is a match with these, and
+            if not, why.
         format: `text`, `json`, `dot`, `svg` or `html` for that text itself, in place of the object.
 
     Raises:
         InvalidPatternError: the text is wrong, or reads an attribute that the stream to analyze does not have.
         UnreadableStreamError: a stream cannot be read.
         LimitExceededError: a pattern reached a bound under the policy `fail` while the stream was matched.
-        ValueError: there is no such format, or it is asked why not, but of no stream or of no pattern under dual simulation.
+        ValueError: there is no such format, or it is asked why not, but of no stream or of no pattern that can tell.
         TypeError: what should be a pattern or a stream is none.
     """
     if format is not None:
@@ -132,19 +136,30 @@ def _completed(run: Run) -> Explanations:
 
 
 def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
-    """Check that it can be said why edges are in no match, if that is asked.
+    """Check that it can be said why edges are in no match, or events no match, if that is asked.
 
     Raises:
-        ValueError: no stream is matched, or no pattern is under dual simulation.
+        ValueError: no stream is matched, no pattern is under dual simulation and none has events of these names, or no match
+            can have them all.
     """
     if not why_not:
         return
     if analyze is None:
         message = "why not is asked of edges, but no stream is matched: say which to analyze"
         raise ValueError(message)
-    if all(isinstance(pattern, EventPattern) or pattern.morphism.is_mapping for pattern in patterns):
-        message = "why not is asked of edges, but no pattern is under dual simulation; of others the near misses tell"
+    _, others = questions(patterns, why_not, TimeUnit.MILLISECOND)
+    if not others or any(not isinstance(pattern, EventPattern) and not pattern.morphism.is_mapping for pattern in patterns):
+        return
+    of_events = next((pattern for pattern in patterns if isinstance(pattern, EventPattern)), None)
+    if of_events is not None:
+        names = [event.name for event in positive_events(of_events.root)]
+        message = (
+            f"{others[0]!r} is no question of an event pattern: that is NAME=ID, or several with commas between them;"
+            f" {of_events.name!r} has the events {', '.join(names)}"
+        )
         raise ValueError(message)
+    message = "why not is asked of edges, but no pattern is under dual simulation; of others the near misses tell"
+    raise ValueError(message)
 
 
 def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanations:
@@ -152,20 +167,25 @@ def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanatio
     crowd = Crowd.of(len(patterns))
     plans = plan_all(patterns, options.wish, unit=options.time_unit, statistics=options.statistics, crowd=crowd)
     subgraphs = (explanation.explain(p) for p in plans if not isinstance(p, EventPlan))
-    return Explanations((*subgraphs, *_units(plans, [None] * len(plans))))
+    return Explanations((*subgraphs, *_units(plans, [None] * len(plans), None)))
 
 
-def _units(plans: Sequence[AnyPlan], reports: Sequence[PatternReport | None]) -> Iterator[Explanation]:
-    """Lay open the plan of each unit of event patterns, once."""
-    seen = set[int]()
+def _units(
+    plans: Sequence[AnyPlan], reports: Sequence[PatternReport | None], watch: EventWatch | None
+) -> Iterator[Explanation]:
+    """Lay open the plan of each unit of event patterns, once, with what was seen of its patterns."""
+    units: dict[int, list[tuple[EventPlan, PatternReport | None]]] = {}
     for plan, report in zip(plans, reports, strict=True):
-        if not isinstance(plan, EventPlan) or id(plan.unit) in seen:
-            continue
-        seen.add(id(plan.unit))
-        items = () if report is None else report.items
-        actuals = {item.name: Actual(item.peak, item.created) for item in items}
-        names = [pattern.name for pattern in plan.unit.patterns]
-        yield explanation.explain_events(plan.unit.aggregation, names, actuals)
+        if isinstance(plan, EventPlan):
+            units.setdefault(id(plan.unit), []).append((plan, report))
+    for members in units.values():
+        unit = members[0][0].unit
+        known = {plan.pattern.name: report for plan, report in members if report is not None}
+        actuals = {item.name: Actual(item.peak, item.created) for report in known.values() for item in report.items}
+        told = None
+        if watch is not None and known:
+            told = watch.told(unit.patterns, [known[pattern.name].matches for pattern in unit.patterns])
+        yield explanation.explain_events(unit.aggregation, [pattern.name for pattern in unit.patterns], actuals, told)
 
 
 def analyzed(
@@ -180,13 +200,14 @@ def analyzed(
 ) -> Run:
     """Match a stream, traced; what ended the run is its `error`. `reading` says how the stream is written.
 
-    `why_not` are ids of edges whose fate is told of patterns under dual simulation.
+    `why_not` are ids of edges whose fate is told of patterns under dual simulation, and questions of event patterns.
 
     Raises:
         InvalidPatternError: a pattern reads an attribute that the stream does not have.
         UnreadableStreamError: the stream cannot be opened.
     """
-    pipeline = Pipeline(patterns, options, traced=near_misses, asked=why_not)
+    of_events, others = questions(patterns, why_not, options.time_unit)
+    pipeline = Pipeline(patterns, options, traced=near_misses, asked=others, questions=of_events)
     reading = reading or ReaderOptions(keep_raw=dead_letters is not None)
     reader = opened(records, tuned(reading, pipeline, options))
     run = Run(pipeline, reader, _Nowhere(), dead_letters)
@@ -209,7 +230,7 @@ def explained(run: Run) -> Explanations:
         for plan, report in zip(plans, reports, strict=True)
         if not isinstance(plan, EventPlan)
     ]
-    return Explanations((*subgraphs, *_units(plans, reports)))
+    return Explanations((*subgraphs, *_units(plans, reports, run.pipeline.events)))
 
 
 def statistics_of(

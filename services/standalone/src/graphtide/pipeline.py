@@ -26,6 +26,7 @@ from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import is_worth_it
 
 from graphtide.adaptation import Watch, regroupings
+from graphtide.event_watch import EventWatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch
 
+    from graphtide.event_questions import Question
     from graphtide.options import MatchOptions
     from graphtide.readers import Reader
 
@@ -70,6 +72,7 @@ class Pipeline:
         plan_seconds: what planning took.
         match_seconds: what matching took.
         replans: plans that changed while the stream ran.
+        events: what is noted of event patterns while they are traced.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class Pipeline:
         *,
         traced: int | None = None,
         asked: Sequence[str] = (),
+        questions: Sequence[Question] = (),
     ) -> None:
         """Prepare for patterns; nothing is planned yet.
 
@@ -88,6 +92,7 @@ class Pipeline:
             traced: how many near misses of each pattern to keep while it is traced, on one thread and by one plan; None traces
                 nothing.
             asked: ids of edges whose fate to tell of each traced pattern under dual simulation.
+            questions: of events, of traced event patterns.
 
         Raises:
             InvalidQueryError: the engine is not for a pattern's family.
@@ -105,6 +110,9 @@ class Pipeline:
         self._options = options if traced is None else replace(options, adapt=False, concurrency=Concurrency())
         self._traced = traced
         self._asked = asked
+        self.events: EventWatch | None = None
+        if traced is not None and any(isinstance(pattern, EventPattern) for pattern in patterns):
+            self.events = EventWatch(self.patterns, questions, self.symbols, self.projected, options.time_unit)
         self._matcher: Matcher | None = None
         self._duplicates: Duplicates | None = None
         self._deletions = False
@@ -216,6 +224,8 @@ class Pipeline:
         started = time.perf_counter()
         if self._duplicates is not None:
             batch = self._duplicates.filter(batch)
+        if self.events is not None:
+            self.events.take(batch)
         for matches in self.matcher.push(batch):
             self.match_seconds += time.perf_counter() - started
             yield matches

@@ -13,10 +13,11 @@ from graphtide_core.plans import AGGREGATION
 from graphtide_core.time import TimeUnit
 
 from graphtide_query import picture
+from graphtide_query.event_told import EventTold
 from graphtide_query.families import engine_of
 from graphtide_query.families.events.grouping import unit_of
 from graphtide_query.families.events.nodes import nodes as event_nodes
-from graphtide_query.funnel import Told, funnel_object, node_lines, table, table_lines, why_not_lines, why_not_object
+from graphtide_query.funnel import Told, aligned, funnel_object, node_lines, table, why_not_lines, why_not_object
 from graphtide_query.markup import markup
 from graphtide_query.nodes import Actual, Node, drawn
 from graphtide_query.picture import Box, Drawing
@@ -48,7 +49,7 @@ class Explanation:
     settings: Mapping[str, str]
     nodes: tuple[Node, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
-    told: Told | None = None
+    told: Told | EventTold | None = None
     considered: tuple[Candidate, ...] = ()
 
 
@@ -85,17 +86,23 @@ def explain(
     return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told, plan.considered)
 
 
-def explain_events(plan: AggregationPlan, patterns: Sequence[str], actuals: Mapping[str, Actual] | None = None) -> Explanation:
+def explain_events(
+    plan: AggregationPlan,
+    patterns: Sequence[str],
+    actuals: Mapping[str, Actual] | None = None,
+    told: EventTold | None = None,
+) -> Explanation:
     """Lay open the plan of many event patterns, a node a vertex.
 
     Args:
         plan: the plan.
         patterns: names of its patterns, in their order.
         actuals: of a run, by the names of nodes: `v0` and so on.
+        told: what was told of a run that was traced.
     """
     shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
     settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
-    return Explanation("event patterns", AGGREGATION, settings, event_nodes(plan, patterns, actuals or {}))
+    return Explanation("event patterns", AGGREGATION, settings, event_nodes(plan, patterns, actuals or {}), told=told)
 
 
 def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:
@@ -142,7 +149,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                     for node in explanation.nodes
                 ],
                 "counts": dict(explanation.counts),
-                **_told(explanation.told),
+                **_told(explanation),
             }
             for explanation in explanations
         ],
@@ -165,8 +172,25 @@ def _reasons(explanation: Explanation) -> dict[str, str]:
     return {each.physical.name: each.reason for each in explanation.considered if each.reason}
 
 
-def _told(told: Told | None) -> dict[str, object]:
-    return {} if told is None else {"funnel": funnel_object(told), "why_not": why_not_object(told)}
+def _told(explanation: Explanation) -> dict[str, object]:
+    match explanation.told:
+        case None:
+            return {}
+        case EventTold() as told:
+            return {"funnel": told.funnel_object(), "why_not": told.why_not_object()}
+        case Told() as told:  # pragma: no branch - mypy knows that no case is left
+            return {"funnel": funnel_object(told), "why_not": why_not_object(told)}
+
+
+def _funnel(explanation: Explanation) -> list[list[str]]:
+    """Return the match funnel as a table, head first; nothing where there is none."""
+    match explanation.told:
+        case None:
+            return []
+        case EventTold() as told:
+            return told.table(explanation.nodes)
+        case Told() as told:  # pragma: no branch - mypy knows that no case is left
+            return table(told)
 
 
 def to_dot(explanations: Sequence[Explanation]) -> str:
@@ -216,8 +240,8 @@ def to_html(explanations: Sequence[Explanation]) -> str:
             _html_table([[name, value] for name, value in facts.items()]),
             f'<div style="overflow-x:auto">{picture.to_svg([_drawing(explanation, why_not=False)])}</div>',
         ]
-        if explanation.told is not None:
-            head, *rows = table(explanation.told)
+        if funnel := _funnel(explanation):
+            head, *rows = funnel
             parts += ["<h5>match funnel</h5>", _html_table(rows, head)]
         if reasons := _why_not(explanation):
             lines = "\n".join(reasons)
@@ -254,11 +278,17 @@ def _words(name: str) -> str:
 
 
 def _why_not(explanation: Explanation) -> list[str]:
-    return [] if explanation.told is None else why_not_lines(explanation.told)
+    match explanation.told:
+        case None:
+            return []
+        case EventTold() as told:
+            return told.why_not_lines()
+        case Told() as told:  # pragma: no branch - mypy knows that no case is left
+            return why_not_lines(told)
 
 
 def _node_lines(explanation: Explanation, node: Node) -> list[str]:
-    told = node_lines(explanation.told, node.name) if explanation.told is not None else []
+    told = node_lines(explanation.told, node.name) if isinstance(explanation.told, Told) else []
     return [node.name, node.does, *_figures(node), *told]
 
 
@@ -273,8 +303,8 @@ def _text_lines(explanation: Explanation) -> list[str]:
         figures = "  ".join(_figures(node))
         lines.append(f"  {node.name:<{width}}  {node.does:<{does}}  {figures}{reads}".rstrip())
     lines += [f"  {_words(name)}: {value:,}" for name, value in explanation.counts.items()]
-    if explanation.told is not None:
-        lines += ["", "  match funnel", *(f"    {line}".rstrip() for line in table_lines(explanation.told))]
+    if funnel := _funnel(explanation):
+        lines += ["", "  match funnel", *(f"    {line}".rstrip() for line in aligned(funnel))]
         if reasons := _why_not(explanation):
             lines += ["", "  why not", *(f"    {line}" for line in reasons)]
     return [*lines, ""]

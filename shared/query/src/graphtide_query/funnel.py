@@ -59,9 +59,8 @@ def table(told: Told) -> list[list[str]]:
     return [["step", *columns], *([name, *(_figure(figures.get(column)) for column in columns)] for name, figures in rows)]
 
 
-def table_lines(told: Told) -> list[str]:
-    """Return the same as aligned text."""
-    lines = table(told)
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table as text: its first column to the left, the others to the right."""
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     return [
         "  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])

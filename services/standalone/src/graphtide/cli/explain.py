@@ -67,7 +67,8 @@ def explain(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="With --analyze: an edge to say of why it is in no match, of patterns under dual simulation; may be repeated.",
+            help="With --analyze: an edge to say of why it is in no match, of patterns under dual simulation; of event "
+            "patterns NAME=ID,… to say why these events are no match; may be repeated.",
             show_default=False,
         ),
     ] = None,

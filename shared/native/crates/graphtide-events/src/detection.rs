@@ -341,15 +341,15 @@ impl Detection {
         Usage { live, peak: self.peak.max(live), bytes: self.stored_bytes + self.judge.bytes() + self.compiled.buffers.bytes() }
     }
 
-    /// By vertex, how many instances are stored, and were at most.
-    pub fn instances(&self) -> impl Iterator<Item = (usize, usize)> {
+    /// By vertex, how many instances are stored, were at most, and ever were.
+    pub fn instances(&self) -> impl Iterator<Item = (usize, usize, u64)> {
         (0..self.compiled.instances.len()).filter_map(|vertex| self.instances_of(vertex))
     }
 
-    /// How many instances of a vertex are stored, and were at most; none if there is no such vertex.
-    pub fn instances_of(&self, vertex: usize) -> Option<(usize, usize)> {
+    /// How many instances of a vertex are stored, were at most, and ever were; none if there is no such vertex.
+    pub fn instances_of(&self, vertex: usize) -> Option<(usize, usize, u64)> {
         let instances = self.compiled.instances.get(vertex)?;
-        Some(instances.as_ref().map_or((0, 0), |rows| (rows.live(), rows.peak())))
+        Some(instances.as_ref().map_or((0, 0, 0), |rows| (rows.live(), rows.peak(), rows.created())))
     }
 }
 

@@ -288,13 +288,13 @@ impl Detector {
         usage
     }
 
-    /// By vertex of the plan, how many instances are stored, and were at most.
-    pub fn instances(&self) -> impl Iterator<Item = (usize, usize)> {
+    /// By vertex of the plan, how many instances are stored, were at most, and ever were.
+    pub fn instances(&self) -> impl Iterator<Item = (usize, usize, u64)> {
         self.detection.instances()
     }
 
-    /// How many instances of a vertex are stored, and were at most; none if there is no such vertex.
-    pub fn instances_of(&self, vertex: usize) -> Option<(usize, usize)> {
+    /// How many instances of a vertex are stored, were at most, and ever were; none if there is no such vertex.
+    pub fn instances_of(&self, vertex: usize) -> Option<(usize, usize, u64)> {
         self.detection.instances_of(vertex)
     }
 }

@@ -52,6 +52,7 @@ pub(crate) struct Instances {
     keys: Vec<Vec<Expression>>,
     live: usize,
     peak: usize,
+    created: u64,
     /// Rows of the record under way, by the slot that its event fills.
     fresh: Vec<EdgeRef>,
     runs: Vec<(u8, usize)>,
@@ -69,6 +70,7 @@ impl Instances {
             keys: Vec::new(),
             live: 0,
             peak: 0,
+            created: 0,
             fresh: Vec::new(),
             runs: Vec::new(),
         }
@@ -99,6 +101,7 @@ impl Instances {
         }
         self.fresh.extend_from_slice(rows);
         self.runs.push((slot, self.fresh.len()));
+        self.created += (rows.len() / self.width) as u64;
         self.peak = self.peak.max(self.live);
     }
 
@@ -149,6 +152,11 @@ impl Instances {
     /// Most rows ever alive at once.
     pub(crate) fn peak(&self) -> usize {
         self.peak
+    }
+
+    /// Rows ever added.
+    pub(crate) fn created(&self) -> u64 {
+        self.created
     }
 
     /// Slots of a row.

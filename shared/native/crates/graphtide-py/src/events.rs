@@ -89,7 +89,7 @@ impl PyEventDetector {
     }
 
     fn instances(&self) -> Vec<(usize, usize)> {
-        self.inner.instances().collect()
+        self.inner.instances().map(|(live, peak, _)| (live, peak)).collect()
     }
 }
 

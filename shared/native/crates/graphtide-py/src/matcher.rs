@@ -428,7 +428,8 @@ fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit:
     dict.set_item("partial_matches", live)?;
     dict.set_item("peak_partial_matches", peak)?;
     dict.set_item("state_bytes", bytes)?;
-    let items = unit.instances(number).map(|(vertex, live, peak)| (format!("v{vertex}"), live, peak, 0, 0));
+    let items = unit.instances(number);
+    let items = items.map(|(vertex, live, peak, created)| (format!("v{vertex}"), live, peak, created, 0));
     dict.set_item("items", items.collect::<Vec<(String, usize, usize, u64, u64)>>())?;
     Ok(dict)
 }

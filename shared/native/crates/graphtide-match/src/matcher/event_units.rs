@@ -371,13 +371,14 @@ impl EventUnit {
         self.detector.as_ref().map_or_else(Usage::default, Detector::usage)
     }
 
-    /// The vertices of its plan that a pattern's matches come from, with how many instances are stored of each, and were at most.
-    pub fn instances(&self, pattern: PatternId) -> impl Iterator<Item = (u32, usize, usize)> {
+    /// The vertices of its plan that a pattern's matches come from, with how many instances are stored of each, were at most, and
+    /// ever were.
+    pub fn instances(&self, pattern: PatternId) -> impl Iterator<Item = (u32, usize, usize, u64)> {
         let member = self.places.get(&pattern).map(|&place| &self.members[place as usize]);
         let own = member.map_or(&[][..], |member| &member.vertices);
         own.iter().filter_map(|&vertex| {
-            let (live, peak) = self.detector.as_ref()?.instances_of(vertex as usize)?;
-            Some((vertex, live, peak))
+            let (live, peak, created) = self.detector.as_ref()?.instances_of(vertex as usize)?;
+            Some((vertex, live, peak, created))
         })
     }
 
@@ -389,7 +390,7 @@ impl EventUnit {
     /// What a pattern holds: its instances, and of the bytes of the unit an even share.
     pub fn usage_of(&self, pattern: PatternId) -> Usage {
         let bytes = self.usage().bytes.div_ceil(self.members.len().max(1));
-        self.instances(pattern).fold(Usage { bytes, ..Usage::default() }, |usage, (_, live, peak)| Usage {
+        self.instances(pattern).fold(Usage { bytes, ..Usage::default() }, |usage, (_, live, peak, _)| Usage {
             live: usage.live + live,
             peak: usage.peak + peak,
             ..usage

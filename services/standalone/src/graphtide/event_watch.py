@@ -1,0 +1,105 @@
+"""What is noted of event patterns beside a run: how many records could be each of their events, and what was asked about.
+
+A record is tried for every place of every pattern by matching patterns of that one event over the same batches, so that types
+and conditions mean what they mean to the engine. Cost: about that of matching as many patterns of one event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from graphtide_core.arrangement import All, QueryEvent, events, positive_events
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.funnel import Reason, Step
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.predicate import aggregates, variables
+from graphtide_core.time import Duration
+from graphtide_native.matcher import Matcher
+from graphtide_query.event_told import EventTold, Place
+from graphtide_query.families import Wish
+from graphtide_query.planner import plan_all
+
+from graphtide.event_inquiry import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.time import TimeUnit
+    from graphtide_native.records import EdgeBatch, Symbols
+
+    from graphtide.event_questions import Question
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A place of a pattern, and the patterns of one event that count who has its type, and who can be in it."""
+
+    pattern: str
+    event: QueryEvent
+    drawn: str
+    typed: EventPattern
+    fitting: EventPattern
+
+
+class EventWatch:
+    """Sees the records that are matched, in their order; then says what was found."""
+
+    def __init__(
+        self,
+        patterns: Sequence[AnyPattern],
+        questions: Sequence[Question],
+        symbols: Symbols,
+        projected: Sequence[str],
+        unit: TimeUnit,
+    ) -> None:
+        """Prepare for the event patterns among these, and for questions; batches are those of a run with these attributes."""
+        self._tried = tuple(
+            _tried(pattern, event)
+            for pattern in patterns
+            if isinstance(pattern, EventPattern)
+            for event in events(pattern.root)
+        )
+        self._questions = questions
+        self._symbols, self._projected, self._unit = symbols, projected, unit
+        counting = [each for tried in self._tried for each in (tried.typed, tried.fitting)]
+        self._matcher = Matcher(plan_all(counting, Wish(), unit=unit), symbols, projected, unit=unit)
+        self._insertions = 0
+
+    def take(self, batch: EdgeBatch) -> None:
+        """See records."""
+        if not self._tried:
+            return
+        for _ in self._matcher.push(batch):
+            pass
+        if self._questions:
+            rows = [Row(batch, place, record) for place, record in enumerate(batch.to_records())]
+            for question in self._questions:
+                question.take(rows)
+
+    def told(self, patterns: Sequence[EventPattern], matches: Sequence[int]) -> EventTold:
+        """Say of some of the patterns, and how many matches each had, what was found."""
+        counts = [report.matches for report in self._matcher.patterns()]
+        records = self._matcher.totals().records - self._matcher.totals().deletions
+        places = []
+        names = {pattern.name for pattern in patterns}
+        for tried, typed, fitting in zip(self._tried, counts[::2], counts[1::2], strict=True):
+            if tried.pattern in names:
+                refused = {Reason.LABEL: records - typed, Reason.PREDICATE: typed - fitting}
+                step = Step(records, {reason: count for reason, count in refused.items() if count}, fitting)
+                places.append(Place(tried.pattern, tried.event.name, tried.drawn, step))
+        answers = tuple(
+            question.answer(self._symbols, self._projected) for question in self._questions if question.pattern.name in names
+        )
+        reported: dict[str, int] = {pattern.name: count for pattern, count in zip(patterns, matches, strict=True)}
+        return EventTold(tuple(places), reported, answers, self._unit)
+
+
+def _tried(pattern: EventPattern, event: QueryEvent) -> _Tried:
+    single = replace(event, repeat=None)
+    own = tuple(each for each in pattern.predicates if variables(each) == {event.name} and not any(aggregates(each)))
+    typed = EventPattern(PatternName("typed"), All((single,)), Duration(1), StreamName("watched"))
+    is_coming = event in positive_events(pattern.root)
+    drawn = f"{'' if is_coming else 'NOT '}{event.name}{'' if event.type is None else f':{event.type}'}"
+    return _Tried(pattern.name, event, drawn, typed, replace(typed, predicates=own, partition=pattern.partition))
