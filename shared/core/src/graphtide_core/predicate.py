@@ -221,11 +221,19 @@ def plain_attributes(expression: Expression) -> Iterator[Attribute]:
 
 def variables(expression: Expression) -> frozenset[str]:
     """Return the edges, vertices and events the expression speaks of."""
+    if isinstance(expression, Compare) and isinstance(expression.left, Attribute) and isinstance(expression.right, Literal):
+        # Nearly all predicates are such, and thousands of patterns are looked at at a time.
+        return frozenset((expression.left.variable,))
     return frozenset(attribute.variable for attribute in attributes(expression))
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     """Return the expression over other edges, vertices and events; those that `names` lacks keep theirs."""
+    if isinstance(expression, Compare) and isinstance(expression.left, Attribute) and isinstance(expression.right, Literal):
+        # As above.
+        read = expression.left
+        own = Attribute(names.get(read.variable, read.variable), read.name, read.location)
+        return Compare(expression.comparison, own, expression.right)
 
     def new(operand: Expression) -> Expression:
         return renamed(operand, names)
@@ -237,9 +245,6 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
             return Attribute(names.get(variable, variable), name, location)
         case Aggregate(function, Attribute(variable, name, location)):
             return Aggregate(function, Attribute(names.get(variable, variable), name, location))
-        case Compare(comparison, Attribute(variable, name, location), Literal() as constant):
-            # Nearly all predicates are such, and thousands of patterns are renamed at a time.
-            return Compare(comparison, Attribute(names.get(variable, variable), name, location), constant)
         case Compare(comparison, left, right):
             return Compare(comparison, new(left), new(right))
         case Compute(operator, left, right):

@@ -57,13 +57,15 @@ def branches(pattern: EventPattern) -> tuple[BranchForm, ...]:
     Complexity: O(branches * (slots^2 + predicates)).
     """
     predicates = [(predicate, variables(predicate)) for predicate in pattern.predicates]
+    if next(choices(pattern.root), None) is None:
+        return (_form(pattern, frozenset(), pattern.root, predicates),)
     read = frozenset[str]().union(*(names for _, names in predicates), _mistakable(pattern.root))
     count = _count(pattern.root, read)
     if count > MOST_BRANCHES:
         message = f"the ORs of {pattern.name!r} make {count:,} branches; a pattern may have {MOST_BRANCHES}"
         raise InvalidPatternError(message)
-    names = frozenset(event.name for event in events(pattern.root))
-    return tuple(_form(pattern, names, chosen, predicates) for chosen in _choices(pattern.root, read))
+    optional = frozenset(event.name for choice in choices(pattern.root) for event in events(choice))
+    return tuple(_form(pattern, optional, chosen, predicates) for chosen in _choices(pattern.root, read))
 
 
 def _mistakable(root: Part) -> Iterator[str]:
@@ -126,7 +128,8 @@ _Predicates = list[tuple["Expression", frozenset[str]]]
 """Predicates, each with the events that it reads."""
 
 
-def _form(pattern: EventPattern, names: frozenset[str], chosen: Part, predicates: _Predicates) -> BranchForm:
+def _form(pattern: EventPattern, optional: frozenset[str], chosen: Part, predicates: _Predicates) -> BranchForm:
+    """Return the form of a branch; `optional` are the events of ORs, of which it takes some."""
     placed = _Placed()
     placed.place(chosen)
     return BranchForm(
@@ -134,7 +137,7 @@ def _form(pattern: EventPattern, names: frozenset[str], chosen: Part, predicates
             tuple(placed.slots),
             frozenset(placed.order),
             pattern.within,
-            tuple(placed.predicates(predicates, names)),
+            tuple(placed.predicates(predicates, optional)),
             tuple(placed.absences),
             pattern.partition,
             pattern.selection if any(slot.repeat is not None for slot in placed.slots) else Selection.ANY,
@@ -199,9 +202,9 @@ class _Placed:
             types = () if event.type is None else (event.type,)
             self.absences.append(Absence(types, bounds.after, bounds.before, bounds.within, bounds.is_inner))
 
-    def predicates(self, of_pattern: _Predicates, names: frozenset[str]) -> Iterator[Expression]:
+    def predicates(self, of_pattern: _Predicates, optional: frozenset[str]) -> Iterator[Expression]:
         """Yield the predicates that read nothing of what was not taken, over the slots."""
-        not_taken = names - self.variables.keys()
+        not_taken = optional - self.variables.keys()
         for predicate, read in of_pattern:
             if not_taken.isdisjoint(read):
                 yield from conjuncts(renamed(predicate, self.variables))

@@ -121,12 +121,14 @@ class _Agglomeration:
         self.clusters = [Cluster(len(links), len(links), len(links)) for links in graph]
         self.heights = [1] * tree.nodes
         # Clusters have no more in common than their members: what cannot share now never can.
-        self.links: list[dict[int, int]] = [
-            {other: 1 for other in links if may_share(forms, tree.forms[node], tree.forms[other])}
-            for node, links in enumerate(graph)
-        ]
-        pairs = ((node, other) for node, links in enumerate(self.links) for other in links if node < other)
-        self.candidates = [entry for entry in (self._entry(*pair) for pair in pairs) if entry is not None]
+        self.links: list[dict[int, int]] = [{} for _ in graph]
+        self.candidates: list[tuple[float, int, int]] = []
+        for node, links in enumerate(graph):
+            form, own = tree.forms[node], self.links[node]
+            for other in links:
+                if node < other and may_share(forms, form, tree.forms[other]):
+                    own[other] = self.links[other][node] = 1
+                    self.candidates += self._entry(node, other)
         heapify(self.candidates)
 
     def run(self, work: Examinations) -> None:
@@ -144,16 +146,16 @@ class _Agglomeration:
     def _may_combine(self, one: int, other: int) -> bool:
         return self.levels is None or max(self.heights[one], self.heights[other]) < self.levels
 
-    def _entry(self, one: int, other: int) -> tuple[float, int, int] | None:
-        """Return the place of a pair among the candidates, if its operation lengthens no code.
+    def _entry(self, one: int, other: int) -> tuple[tuple[float, int, int], ...]:
+        """Return the place of a pair among the candidates, or nothing if its operation lengthens the code.
 
         Combining the last two clusters of a graph changes nothing, and is done, as their members have something in common.
         """
         clusters = self.clusters[one], self.clusters[other], self.links[one][other], self.volume
-        if self._may_combine(one, other):
-            return -taken_off_by_combining(*clusters), one, other
+        if self.levels is None or self._may_combine(one, other):
+            return ((-taken_off_by_combining(*clusters), one, other),)
         bits = taken_off_by_merging(*clusters)
-        return (-bits, one, other) if bits > _LEAST else None
+        return ((-bits, one, other),) if bits > _LEAST else ()
 
     def _operate(self, form: Form, one: int, other: int) -> None:
         between = self.links[one].pop(other)
@@ -163,18 +165,17 @@ class _Agglomeration:
         new = self.tree.add(form, members)
         self.clusters.append((combined if combines else merged)(self.clusters[one], self.clusters[other], between))
         self.heights.append(max(self.heights[one], self.heights[other]) + combines)
-        links: Counter[int] = Counter()
+        links: dict[int, int] = {}
         for each in (one, other):
             for sibling, weight in self.links[each].items():
                 del self.links[sibling][each]
-                links[sibling] += weight
+                links[sibling] = links.get(sibling, 0) + weight
             self.links[each] = {}
         self.links.append({})
         for sibling, weight in links.items():
             if may_share(self.forms, form, self.tree.forms[sibling]):
                 self.links[sibling][new] = self.links[new][sibling] = weight
-                entry = self._entry(sibling, new)
-                if entry is not None:
+                for entry in self._entry(sibling, new):
                     heappush(self.candidates, entry)
 
     def _dissolved(self, vertex: int) -> list[int]:
@@ -237,10 +238,8 @@ class _Rotations:
         best = None
         for sibling, weights in siblings.items():
             for stays, goes, weight in ((one, other, weights[0]), (other, one, weights[1])):
-                if not weight or not may_share(self.forms, self.tree.forms[stays], self.tree.forms[sibling]):
-                    continue
                 bits = weight * log2(volume / (self.volumes[stays] + self.volumes[sibling]))
-                if bits > least:
+                if bits > least and may_share(self.forms, self.tree.forms[stays], self.tree.forms[sibling]):
                     least, best = bits, (stays, goes, sibling)
         return best
 
@@ -252,14 +251,16 @@ class _Rotations:
             found[sibling] = self._edges(one, sibling), self._edges(other, sibling)
             return found
         from_one, from_other = (
-            Counter(self.top[link] for node in self.leaves[each] for link in self.graph[node]) for each in (one, other)
+            Counter([self.top[link] for node in self.leaves[each] for link in self.graph[node]]) for each in (one, other)
         )
         for sibling in sorted({*from_one, *from_other} - {vertex}):
-            found[sibling] = from_one[sibling], from_other[sibling]
+            found[sibling] = from_one.get(sibling, 0), from_other.get(sibling, 0)
         return found
 
     def _edges(self, one: int, other: int) -> int:
-        few, many = sorted((self.leaves[one], self.leaves[other]), key=len)
+        few, many = self.leaves[one], self.leaves[other]
+        if len(few) > len(many):
+            few, many = many, few
         return sum([len(self.graph[node] & many) for node in few])
 
     def _rotate(self, vertex: int, stays: int, goes: int, comes: int) -> list[int]:

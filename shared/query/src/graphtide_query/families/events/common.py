@@ -55,7 +55,7 @@ _SAME: Final[Mapping[Key, Key]] = {}
 def may_share(forms: Forms, first: Form, second: Form) -> bool:
     """Return whether two sub-patterns can have one in common: `common` finds none where this says no."""
     both = first.slots & second.slots & ~forms.private
-    return both.bit_count() >= FEWEST_SLOTS or bool((first.slots | second.slots) & forms.loose)
+    return both.bit_count() >= FEWEST_SLOTS or (forms.loose != 0 and bool((first.slots | second.slots) & forms.loose))
 
 
 def common(forms: Forms, first: Form, second: Form) -> Common | None:

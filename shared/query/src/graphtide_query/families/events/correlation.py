@@ -65,8 +65,12 @@ def most_similar(
         own = types[node]
         least = LEAST_SIMILARITY * len(own)
         common = Counter(chain.from_iterable([_next(asking[each], node) for each in own]))
+        # Nearly all have one type in common: they are looked at where too few have more.
+        most = max(least, 1)
         # One number for each: the more types in common the greater, and of equals the earlier node.
-        ranked = nlargest(MOST_SIMILAR, [shared * count - other for other, shared in common.items() if shared > least])
+        ranked = nlargest(MOST_SIMILAR, [shared * count - other for other, shared in common.items() if shared > most])
+        if len(ranked) < MOST_SIMILAR and least < most:
+            ranked = nlargest(MOST_SIMILAR, [shared * count - other for other, shared in common.items() if shared > least])
         first = 0
         if len(ranked) == MOST_SIMILAR and list(common.values()).count(-(-ranked[-1] // count)) > MOST_EQUAL:
             first = node

@@ -110,7 +110,7 @@ class Forms:
         self.keys: list[tuple[Slot, int]] = []
         self.private = 0
         self.loose = 0
-        self._key_of: dict[tuple[Slot, int, Selection], Key] = {}
+        self._key_of: dict[tuple[object, ...], Key] = {}
         self._terms: list[tuple[Expression, int]] = []
         self._limits: list[_Limit | None] = []
         self._term_of: dict[object, Term] = {}
@@ -118,11 +118,12 @@ class Forms:
 
     def key(self, slot: Slot, occurrence: int, selection: Selection = Selection.ANY) -> Key:
         """Return the number of a slot: of the `occurrence`-th of its pattern that takes the same."""
-        known = self._key_of.get((slot, occurrence, selection))
+        # Slots and selections have hashes of their own, which take longer than those of what they are made of.
+        takes = slot.types, occurrence, None if slot.repeat is None else (slot.repeat, selection)
+        known = self._key_of.get(takes)
         if known is not None:
             return known
-        key = len(self.keys)
-        self._key_of[slot, occurrence, selection] = key
+        key = self._key_of[takes] = len(self.keys)
         self.keys.append((slot, occurrence))
         if slot.repeat is not None and selection is Selection.NEXT:
             # How many events such a list takes depends on all that its pattern asks of them.
@@ -224,11 +225,12 @@ class Forms:
         asked[read] = frozenset([terms | {term} for terms in asked.get(read, _NOTHING)])
 
     def _keys_of(self, sub_pattern: SubPattern) -> tuple[Key, ...]:
-        seen: dict[Slot, int] = {}
+        seen: dict[tuple[object, ...], int] = {}
         keys = []
         for slot in sub_pattern.slots:
             known = Slot(tuple(sorted(slot.types)), slot.repeat) if len(slot.types) > 1 else slot
-            occurrence = seen[known] = seen.get(known, -1) + 1
+            takes = known.types, known.repeat
+            occurrence = seen[takes] = seen.get(takes, -1) + 1
             keys.append(self.key(known, occurrence, sub_pattern.selection if slot.repeat is not None else Selection.ANY))
         return tuple(keys)
 
@@ -284,6 +286,15 @@ def pair(first: Key, second: Key) -> int:
 def unpaired(number: int) -> tuple[Key, Key]:
     """Return the pair that has a number."""
     return number >> _KEY_BITS, number & (1 << _KEY_BITS) - 1
+
+
+def followed(order: Iterable[int]) -> dict[Key, int]:
+    """Return of how many pairs of an order each key is the first, where it is of some."""
+    found: dict[Key, int] = {}
+    for each in order:
+        first = each >> _KEY_BITS
+        found[first] = found.get(first, 0) + 1
+    return found
 
 
 def inside(order: frozenset[int], slots: int) -> frozenset[int]:

@@ -15,7 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from graphtide_query.estimates.cost_model import DEFAULT_EDGES_IN_WINDOW, MOST, PREDICATE_SHARE
-from graphtide_query.families.events.forms import bits, inside, unpaired
+from graphtide_query.families.events.forms import bits, followed, inside
 
 if TYPE_CHECKING:
     from graphtide_core.plans.events import Slot
@@ -62,11 +62,11 @@ class Rates:
 
     def instances(self, forms: Forms, form: Form) -> float:
         """Return how many instances of a sub-pattern are alive. Complexity: O(slots + pairs of the order + predicates)."""
-        following = Counter([unpaired(pair)[0] for pair in form.order])
+        following = followed(form.order)
         found = 1.0
         for key in bits(form.slots):
             slot = forms.keys[key][0]
-            found *= _fillings(slot, self.events(slot.types, form.within)) / (1 + following[key])
+            found *= _fillings(slot, self.events(slot.types, form.within)) / (1 + following.get(key, 0))
         return min(MOST, found * prod(map(_share, form.predicates.values())))
 
     def part(self, member: Form, form: Form) -> float:
@@ -80,10 +80,11 @@ class Rates:
                 of_form = form.predicates.get(read)
                 if asked != of_form:
                     found *= _share(asked) / (1.0 if of_form is None else _share(of_form))
-        if more := inside(member.order - form.order, form.slots):
-            following = Counter([unpaired(pair)[0] for pair in form.order])
-            added = Counter([unpaired(pair)[0] for pair in more])
-            found *= prod([(1 + following[key]) / (1 + following[key] + count) for key, count in added.items()])
+        if member.order is not form.order and (more := inside(member.order - form.order, form.slots)):
+            following = followed(form.order)
+            for key, count in followed(more).items():
+                before = 1 + following.get(key, 0)
+                found *= before / (before + count)
         return found
 
 
