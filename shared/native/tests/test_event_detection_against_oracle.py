@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from graphtide_core.event import Event
+    from graphtide_core.returns import FieldValue
     from graphtide_native.event_detection import Occurrence
     from graphtide_testing.oracles.events import Told
 
@@ -86,20 +87,21 @@ class Side:
 
     def found(self, occurrences: Iterable[Occurrence]) -> Reports:
         """Return what was told, without the witnesses of those patterns of which an event's matches are counted."""
-        return Counter(
-            (each.pattern, each.kind, each.detected_at, each.count, self._shown(each.pattern, each.kind, each.events.items()))
-            for each in occurrences
-        )
+        shown = ((each, self._shown(each.pattern, each.kind, each.events.items(), each.fields.items())) for each in occurrences)
+        return Counter((each.pattern, each.kind, each.detected_at, each.count, *said) for each, said in shown)
 
     def wanted(self, told: Iterable[tuple[str, Told]]) -> Reports:
         """As `found`, of oracles."""
         return Counter(
-            (name, each.kind, each.detected_at, each.count, self._shown(name, each.kind, each.events)) for name, each in told
+            (name, each.kind, each.detected_at, each.count, *self._shown(name, each.kind, each.events, each.fields))
+            for name, each in told
         )
 
-    def _shown(self, name: str, kind: str, events: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[object, ...]:
+    def _shown(
+        self, name: str, kind: str, events: Iterable[tuple[str, tuple[str, ...]]], fields: Iterable[tuple[str, FieldValue]]
+    ) -> tuple[object, ...]:
         is_counted = self.patterns[name].report is Report.EXISTS and kind != "timeout"
-        return () if is_counted else tuple(sorted(events))
+        return () if is_counted else (tuple(sorted(events)), tuple(fields))
 
 
 def named(patterns: Iterable[EventPattern]) -> dict[str, EventPattern]:

@@ -4,12 +4,14 @@ A table has a row a match and the columns of the match record, flat: `match_id q
 completeness`, then `edges.NAME` and `vertices.NAME`, and `events.NAME` of event patterns, for every name of the patterns, null
 where a row's pattern does not have it. Where a pattern under dual simulation has a name, or it is that of an iteration, its
 columns hold lists. `component merged split_from` follow where a pattern is under dual simulation, `count` where matches are
-counted. Times are timestamps in the stream's unit and UTC. Which columns there are depends on the patterns alone, so that
-tables of the pieces of one stream fit together.
+counted, then `fields.NAME` for what patterns return. Times are timestamps in the stream's unit and UTC. Which columns there are
+depends on the patterns alone, so that tables of the pieces of one stream fit together; but the type of a field is that of the
+values that a table has of it, and values of several kinds are texts, as in JSON.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, overload
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.returns import FieldValue
 
 _ROWS: Final = 16_384
 """Matches that are made columns at once."""
@@ -92,6 +95,7 @@ class Columns:
         events: the same of events of event patterns.
         changes: whether there are columns for components and what became of them.
         counts: whether there is one for how many matches an event completes.
+        fields: names of what patterns return, each once.
     """
 
     edges: Mapping[str, bool]
@@ -99,15 +103,18 @@ class Columns:
     events: Mapping[str, bool]
     changes: bool
     counts: bool
+    fields: tuple[str, ...] = ()
 
 
 def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
     """Return the columns of what patterns match; a name that any of them has lists of has lists."""
     edges, vertices, events = dict[str, bool](), dict[str, bool](), dict[str, bool]()
     changes = counts = False
+    fields = dict[str, None]()
     for pattern in patterns:
         if isinstance(pattern, EventPattern):
             counts |= pattern.report is Report.EXISTS
+            fields |= dict.fromkeys(each.name for each in pattern.fields)
             for event in positive_events(pattern.root):
                 events[event.name] = events.get(event.name, False) or event.repeat is not None
             continue
@@ -116,7 +123,7 @@ def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
         for names, parts in ((edges, pattern.edges), (vertices, pattern.vertices)):
             for part in parts:
                 names[part.name] = names.get(part.name, False) or has_lists
-    return Columns(edges, vertices, events, changes, counts)
+    return Columns(edges, vertices, events, changes, counts, tuple(fields))
 
 
 def _columns_of_matches(matches: Sequence[Match]) -> Columns:
@@ -126,9 +133,13 @@ def _columns_of_matches(matches: Sequence[Match]) -> Columns:
             for name, ids in found.items():
                 names[name] = names.get(name, False) or not isinstance(ids, str)
     changes = any(isinstance(match, ComponentMatch) for match in matches)
-    return Columns(
-        edges, vertices, events, changes, any(isinstance(m, OccurrenceMatch) and m.count is not None for m in matches)
-    )
+    counts = any(isinstance(match, OccurrenceMatch) and match.count is not None for match in matches)
+    fields = tuple(dict.fromkeys(name for match in matches for name in _fields(match)))
+    return Columns(edges, vertices, events, changes, counts, fields)
+
+
+def _fields(match: Match) -> Mapping[str, FieldValue]:
+    return match.fields if isinstance(match, OccurrenceMatch) else {}
 
 
 def _events(match: Match) -> Mapping[str, str | Sequence[str]]:
@@ -136,9 +147,14 @@ def _events(match: Match) -> Mapping[str, str | Sequence[str]]:
 
 
 def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.Table:
-    """Return matches as a table. Complexity: O(edges + vertices) a match, in Python; some thousand are there at once."""
+    """Return matches as a table.
+
+    Complexity: O(edges + vertices) a match, in Python; some thousand are there at once, or all where patterns return fields.
+    """
     import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
 
+    matches = list(matches) if columns.fields else matches
+    fields = [(name, _typed([_fields(match).get(name) for match in matches])) for name in columns.fields]
     word, time, ids = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC"), pa.list_(pa.string())
     named = [
         (f"{kind}.{name}", kind, name, has_lists)
@@ -157,10 +173,11 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
             pa.field("completeness", word, nullable=False),
             *(pa.field(column, ids if has_lists else pa.string()) for column, _, _, has_lists in named),
             *(pa.field(name, type) for name, type in (*changes, *counts)),
+            *(pa.field(f"fields.{name}", column.type) for name, column in fields),
         ]
     )
 
-    def batch(part: Sequence[Match]) -> pa.RecordBatch:
+    def batch(part: Sequence[Match], start: int) -> pa.RecordBatch:
         columns = [
             [match.match_id for match in part],
             [match.query for match in part],
@@ -173,11 +190,24 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
             *([_cell(match, kind, name, has_lists=has_lists) for match in part] for _, kind, name, has_lists in named),
             *([getattr(match, name, None) for match in part] for name, _ in (*changes, *counts)),
         ]
-        arrays = [pa.array(column, type) for column, type in zip(columns, schema.types, strict=True)]
-        return pa.record_batch(arrays, schema=schema)
+        arrays = [pa.array(column, type) for column, type in zip(columns, schema.types, strict=False)]
+        returned = [column.slice(start, len(part)) for _, column in fields]
+        return pa.record_batch([*arrays, *returned], schema=schema)
 
     # Parts have dictionaries of their own; one for all makes them one table.
-    return pa.Table.from_batches([batch(part) for part in _parts(matches)], schema).unify_dictionaries()
+    batches = [batch(part, _ROWS * number) for number, part in enumerate(_parts(matches))]
+    return pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def _typed(values: Sequence[FieldValue]) -> pa.Array:
+    """Return the values of a field as a column of the type that fits all of them; texts where none does."""
+    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+        return pa.array(texts, pa.string())
 
 
 def _cell(match: Match, kind: str, name: str, *, has_lists: bool) -> str | Sequence[str] | None:

@@ -26,13 +26,13 @@ from graphtide_core.arrangement import (
 )
 from graphtide_core.event_rules import OF_EVENTS, refuse_unmatchable
 from graphtide_core.pattern import Report
-from graphtide_core.predicate import RECORD_FIELDS, attributes
+from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS, Attribute, attributes
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.one_per import OnePer
     from graphtide_core.predicate import Expression
-    from graphtide_core.returns import Returns
+    from graphtide_core.returns import Field, Returns
     from graphtide_core.time import Duration, TimeUnit
 
 __all__ = [
@@ -123,8 +123,22 @@ class EventPattern:
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes of events that it reads, sorted; what every record has, and the ends of an edge, are none."""
-        named = {each.name for predicate in self.predicates for each in attributes(predicate)}
-        return tuple(sorted({*named, *self.partition} - RECORD_FIELDS - {"type"}))
+        return tuple(sorted(self._read - RECORD_FIELDS - {"type"}))
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What is told of a match beside ids; `RETURN *` is time, type and what the pattern reads, of each event to come."""
+        if self.returns is None:
+            return ()
+        read = ("ts", "type", *sorted(self._read - EVENT_FIELDS))
+        return self.returns.expanded(Attribute(event.name, name) for event in positive_events(self.root) for name in read)
+
+    @property
+    def _read(self) -> set[str]:
+        """What it reads of events, by name."""
+        keys = () if self.one_per is None else self.one_per.keys
+        values = () if self.returns is None else (each.value for each in self.returns.fields)
+        return {*self.partition, *(each.name for read in (*self.predicates, *keys, *values) for each in attributes(read))}
 
     @property
     def looks_back(self) -> Duration:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from graphtide_core.ids import EdgeId, MatchId, PatternName, VertexId
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
+    from graphtide_core.returns import FieldValue
     from graphtide_core.time import EventTime
 
 
@@ -131,7 +132,7 @@ class OccurrenceMatch:
     `events` maps the pattern's names to the ids of events, an iteration's to those of all of its events in order; names of
     branches that were not taken are not there. Where the matches that an event completes are counted (`REPORT EXISTS`), `count`
     says how many they are, `events` are those of one of them, and `match_id` is that of the event which completes them. Of a
-    timeout, `events` are those that came.
+    timeout, `events` are those that came. `fields` are what the pattern returns of the match, by name.
     """
 
     query: PatternName
@@ -144,6 +145,7 @@ class OccurrenceMatch:
     match_id: MatchId
     completeness: Completeness = Completeness.EXACT
     count: int | None = None
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""

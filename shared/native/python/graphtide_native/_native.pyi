@@ -7,6 +7,8 @@ Every `decode`, `finish`, `push` and `filter` releases the GIL for the batch. A 
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+from graphtide_core.edge import Value
+
 from graphtide_native.funnel import NativeFunnel
 
 __all__ = [
@@ -299,6 +301,7 @@ _Head = tuple[int, str, bool, int, int, int]
 _Assignment = tuple[list[str], list[int], list[str]]
 _Component = tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None]
 _Occurrence = tuple[str, list[int], list[tuple[str, bool]], int | None]
+_Fields = list[Value | list[Value]]
 
 @final
 class MatchBatch:
@@ -311,8 +314,8 @@ class MatchBatch:
     def records(self) -> list[tuple[int, str, str, int, bytes]]:
         """Return pattern, kind, id, time of detection and record as JSON of every match."""
 
-    def rows(self) -> list[tuple[_Head, _Assignment | _Component | _Occurrence]]:
-        """Return the matches as tuples.
+    def rows(self) -> list[tuple[_Head, _Assignment | _Component | _Occurrence, _Fields]]:
+        """Return the matches as tuples, with what their patterns return.
 
         Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those made, names of vertices.
         """
@@ -454,8 +457,8 @@ class Occurrences:
     def matches(self) -> int:
         """Matches told of, those that are counted alone too."""
 
-    def rows(self) -> list[tuple[int, int, str, int, int, list[list[tuple[str, str]]]]]:
-        """Return pattern, branch, kind, time, count, and type and id of each event of each slot."""
+    def rows(self) -> list[tuple[int, int, str, int, int, list[list[tuple[str, str]]], _Fields]]:
+        """Return pattern, branch, kind, time, count, type and id of each event of each slot, and what is returned."""
 
 @final
 class Sequencer:

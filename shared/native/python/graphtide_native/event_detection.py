@@ -9,6 +9,7 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_native import _native
 from graphtide_native.event_spec import encode
+from graphtide_native.fields import named_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.ids import PatternName
     from graphtide_core.plans.events import AggregationPlan, Branch
+    from graphtide_core.returns import Field, FieldValue
 
     from graphtide_native.records import EdgeBatch, Symbols
 
@@ -30,6 +32,7 @@ class Occurrence:
         detected_at: the time of the event that completed it, of the bound that was passed, or of the deletion.
         count: how many matches one event completes, of which these are the events of one; 1 where all are told.
         events: ids by name, in a list of one where nothing is repeated; of a timeout those that came.
+        fields: what the pattern returns, by name; of an attribute of an iteration a list.
     """
 
     pattern: PatternName
@@ -37,6 +40,7 @@ class Occurrence:
     detected_at: int
     count: int
     events: dict[str, tuple[str, ...]]
+    fields: dict[str, FieldValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class EventDetector:
         Raises:
             ValueError: the plan cannot be run; then the one before goes on.
         """
-        before = {name: number for number, (name, _) in enumerate(self._names)}
+        before = {name: number for number, (name, *_) in enumerate(self._names)}
         carried = [before.get(pattern.name) for pattern in patterns]
         has_plan = self._native.replan(encode(plan, patterns, self._unit, self._attributes), carried)
         if has_plan:
@@ -139,12 +143,12 @@ class EventDetector:
 
     def _told(self, found: _native.Occurrences) -> list[Occurrence]:
         told = []
-        for number, place, kind, detected_at, count, slots in found.rows():
-            name, branches = self._names[number]
+        for number, place, kind, detected_at, count, slots, values in found.rows():
+            name, branches, fields = self._names[number]
             events = {
                 _name(branches[place], slot, own[0][0]): tuple(id_ for _, id_ in own) for slot, own in enumerate(slots) if own
             }
-            told.append(Occurrence(name, kind, detected_at, count, events))
+            told.append(Occurrence(name, kind, detected_at, count, events, named_values(fields, values)))
         return told
 
 
@@ -153,5 +157,8 @@ def _name(branch: Branch, slot: int, kind: str) -> str:
     return next((own.name for own in branch.by_type if (own.slot, own.type) == (slot, kind)), branch.events[slot])
 
 
-def _names(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> list[tuple[PatternName, tuple[Branch, ...]]]:
-    return [(pattern.name, branches) for pattern, branches in zip(patterns, plan.branches, strict=True)]
+def _names(
+    plan: AggregationPlan, patterns: Sequence[EventPattern]
+) -> list[tuple[PatternName, tuple[Branch, ...], tuple[Field, ...]]]:
+    both = zip(patterns, plan.branches, strict=True)
+    return [(pattern.name, branches, pattern.fields) for pattern, branches in both]

@@ -16,7 +16,7 @@ from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.expression_spec import LABEL_COLUMNS, ExpressionWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.plans.events import Absence, AggregationPlan, Branch, EventUnit, Slot, SubPattern, Vertex
@@ -57,7 +57,8 @@ def plan_spec(
     """
     places = {name: place for place, name in enumerate(projected)}
     vertices = [_VertexWriter(vertex.sub_pattern, places, unit).write(vertex) for vertex in plan.vertices]
-    return {"vertices": vertices, "patterns": [_pattern(*each, unit) for each in _both(plan, patterns)]}
+    both = zip(patterns, plan.branches, strict=True)
+    return {"vertices": vertices, "patterns": [_pattern(*each, unit, places) for each in both]}
 
 
 def unit_spec(own: EventUnit, numbers: Sequence[int] | None, unit: TimeUnit, projected: Sequence[str]) -> dict[str, object]:
@@ -79,35 +80,57 @@ def unit_spec(own: EventUnit, numbers: Sequence[int] | None, unit: TimeUnit, pro
 
 
 def _names(pattern: EventPattern, number: int | None, branches: tuple[Branch, ...]) -> dict[str, object]:
-    events = positive_events(pattern.root)
-    places = {event.name: place for place, event in enumerate(events)}
     return {
         "number": number,
         "name": pattern.name,
         "version": pattern.version,
-        "events": [(event.name, event.repeat is not None) for event in events],
-        "branches": [
-            {
-                "events": [places[name] for name in branch.events],
-                "by_type": [(other.slot, other.type, places[other.name]) for other in branch.by_type],
-            }
-            for branch in branches
-        ],
+        "events": [(event.name, event.repeat is not None) for event in positive_events(pattern.root)],
+        "branches": _branches(pattern, branches),
+        "fields": [each.name for each in pattern.fields],
     }
 
 
-def _both(plan: AggregationPlan, patterns: Sequence[EventPattern]) -> Iterable[tuple[EventPattern, list[int]]]:
-    branches = ([branch.vertex for branch in each] for each in plan.branches)
-    return zip(patterns, branches, strict=True)
+def _branches(pattern: EventPattern, branches: tuple[Branch, ...]) -> list[dict[str, object]]:
+    places = {event.name: place for place, event in enumerate(positive_events(pattern.root))}
+    return [
+        {
+            "events": [places[name] for name in branch.events],
+            "by_type": [(other.slot, other.type, places[other.name]) for other in branch.by_type],
+        }
+        for branch in branches
+    ]
 
 
-def _pattern(pattern: EventPattern, branches: list[int], unit: TimeUnit) -> dict[str, object]:
+def _pattern(
+    pattern: EventPattern, branches: tuple[Branch, ...], unit: TimeUnit, columns: Mapping[str, int]
+) -> dict[str, object]:
     return {
-        "branches": branches,
+        "branches": [branch.vertex for branch in branches],
         "report": pattern.report.value,
         "reach": min(pattern.reach(unit), MAX_EVENT_TIME),
         "tells_timeouts": pattern.tells_timeouts,
+        "returns": _returns(pattern, branches, columns),
     }
+
+
+def _returns(pattern: EventPattern, branches: tuple[Branch, ...], columns: Mapping[str, int]) -> dict[str, object] | None:
+    """Return what is told of matches, over the names of the pattern; None for nothing."""
+    events = positive_events(pattern.root)
+    names = {event.name: place for place, event in enumerate(events)}
+    aggregates: list[dict[str, object]] = []
+    writer = _SlotWriter(names, columns, aggregates)
+    fields = [
+        {
+            "value": writer.write(value),
+            "each": names[value.variable]
+            if isinstance(value, p.Attribute) and events[names[value.variable]].repeat is not None
+            else None,
+        }
+        for value in (field.value for field in pattern.fields)
+    ]
+    if not fields:
+        return None
+    return {"fields": fields, "aggregates": aggregates, "names": len(names), "branches": _branches(pattern, branches)}
 
 
 @dataclass(slots=True)
@@ -169,21 +192,26 @@ class _SlotWriter(ExpressionWriter):
         event, name = self.events[attribute.variable], attribute.name
         if name in ("ts", "id"):
             return {name: event}
-        if name in ("src", "dst") and name not in self.places:
+        if self._is_end(name):
             return {"vertex_id": 2 * event + (name == "dst")}
         return {"attribute": [event, self._column(name)]}
 
     def aggregate(self, aggregate: p.Aggregate) -> Json:
         operand = aggregate.operand
-        return {"attribute": [self.events[operand.variable], self._aggregate(aggregate.function, operand.name)]}
-
-    def _aggregate(self, function: p.Aggregation, name: str) -> int:
-        """Return the column of an aggregate of an attribute, or of the times of events."""
-        column = None if name == "ts" or (function is p.Aggregation.COUNT and name == "id") else self._column(name)
-        spec: dict[str, object] = {"function": function.name.lower(), "column": column}
+        spec: dict[str, object] = {"function": aggregate.function.name.lower(), "of": self._of(operand.name)}
         if spec not in self.aggregates:
             self.aggregates.append(spec)
-        return _FIRST_AGGREGATE + self.aggregates.index(spec)
+        return {"attribute": [self.events[operand.variable], _FIRST_AGGREGATE + self.aggregates.index(spec)]}
+
+    def _of(self, name: str) -> Json:
+        """Return what is read of each event of a list."""
+        if name in ("ts", "id"):
+            return name
+        return {"end": int(name == "dst")} if self._is_end(name) else {"column": self._column(name)}
+
+    def _is_end(self, name: str) -> bool:
+        """Return whether a name is of an end of the edge that an event is, which has no attribute of that name."""
+        return name in ("src", "dst") and name not in self.places
 
     def _column(self, name: str) -> int:
         return self.places[name] if name != "type" and name in self.places else _LABEL_COLUMNS[name]

@@ -14,6 +14,7 @@ from graphtide_core.residue import Frontier
 from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_native import _native
+from graphtide_native.fields import named_values
 from graphtide_native.funnel import funnel
 from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_one, encode_unit
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from graphtide_core.match import Match
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AnyPlan, EventUnit, Plan
+    from graphtide_core.returns import FieldValue
 
     from graphtide_native.records import EdgeBatch, Symbols
 
@@ -114,13 +116,14 @@ class MatchBatch:
 
     def __iter__(self) -> Iterator[Match]:
         """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can."""
-        for (pattern, kind, shed, detected_at, first_ts, last_ts), parts in self._native.rows():
+        for (pattern, kind, shed, detected_at, first_ts, last_ts), parts, values in self._native.rows():
             query = self._plans[pattern].pattern
             completeness = Completeness.SHED if shed else Completeness.EXACT
             times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
             if isinstance(query, EventPattern):
+                fields = named_values(query.fields, values) if values else {}
                 if len(parts) == _OCCURRENCE:
-                    yield _occurrence(query, MatchKind(kind), times, completeness, parts)
+                    yield _occurrence(query, MatchKind(kind), times, completeness, parts, fields=fields)
             elif len(parts) == _ASSIGNMENT:
                 edges, made, vertices = parts
                 yield SubgraphMatch(
@@ -179,6 +182,8 @@ def _occurrence(
     times: tuple[EventTime, EventTime, EventTime],
     completeness: Completeness,
     parts: tuple[str, list[int], list[tuple[str, bool]], int | None],
+    *,
+    fields: dict[str, FieldValue],
 ) -> OccurrenceMatch:
     identity, places, ids, count = parts
     named = positive_events(query.root)
@@ -187,7 +192,7 @@ def _occurrence(
         event = named[place]
         before = events.get(event.name, ())
         events[event.name] = EdgeId(found) if event.repeat is None else (*before, EdgeId(found))
-    return OccurrenceMatch(query.name, query.version, kind, *times, events, MatchId(identity), completeness, count)
+    return OccurrenceMatch(query.name, query.version, kind, *times, events, MatchId(identity), completeness, count, fields)
 
 
 _ASSIGNMENT: Final = 3

@@ -1,8 +1,8 @@
-"""Patterns against the attributes that a stream has: refused is what can never match because an attribute is not there.
+"""Patterns against the attributes that a stream has: refused is what can never match, or be told, because one is not there.
 
 A missing attribute makes unknown what is computed from it (`graphtide_core.predicate`), and unknown is not true. So each
 condition is evaluated over sets of outcomes: an attribute that no record has is missing, any other may be anything. A condition
-that can still be true, such as `x.state IS NULL`, is no error. Cost: O(size of the conditions).
+that can still be true, such as `x.state IS NULL`, is no error, nor is a field that can have a value. Cost: O(size of both).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern, positive_events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
 
@@ -29,21 +29,34 @@ _MISSING: Final[Outcomes] = frozenset({None})
 
 
 def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[str]) -> None:
-    """Refuse patterns with a condition that cannot be true where records have these attributes alone.
+    """Refuse patterns with a condition that cannot be true, or a field that is always missing, where records have these alone.
 
     Raises:
-        InvalidPatternError: the first attribute that such a condition misses, with its place in the text.
+        InvalidPatternError: the first attribute that such a condition or field misses, with its place in the text.
     """
     for pattern in patterns:
-        edges = _readable(pattern)
+        columns = {*known, *p.RECORD_FIELDS} | ({"type"} if isinstance(pattern, EventPattern) else set())
         for condition in (part for predicate in pattern.predicates for part in p.conjuncts(predicate)):
-            missing = [each for each in p.attributes(condition) if each.variable in edges and _is_missing(each, known)]
+            missing = _missing(pattern, condition, columns)
             if missing and True not in _outcomes(condition, frozenset(missing)):
-                name = missing[0].name
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
-                message = f"pattern {pattern.name!r}: the stream has no attribute {name!r}"
-                raise InvalidPatternError(message, missing[0].location, hint=hint)
+                raise _unknown(pattern, missing[0], known)
+        returns = pattern.returns if isinstance(pattern, EventPattern) else None
+        for field in () if returns is None else returns.fields:
+            missing = _missing(pattern, field.value, columns)
+            if missing and _outcomes(field.value, frozenset(missing)) == _MISSING:
+                raise _unknown(pattern, missing[0], known)
+
+
+def _missing(pattern: AnyPattern, expression: p.Expression, columns: Container[str]) -> list[p.Attribute]:
+    parts = _readable(pattern)
+    return [each for each in p.attributes(expression) if each.variable in parts and each.name not in columns]
+
+
+def _unknown(pattern: AnyPattern, attribute: p.Attribute, known: Sequence[str]) -> InvalidPatternError:
+    close = difflib.get_close_matches(attribute.name, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
+    message = f"pattern {pattern.name!r}: the stream has no attribute {attribute.name!r}"
+    return InvalidPatternError(message, attribute.location, hint=hint)
 
 
 def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
@@ -85,10 +98,6 @@ def _is_no_text(expression: p.Expression) -> bool:
             return value is not None and not isinstance(value, str)
         case _:
             return isinstance(expression, p.Compute | p.Negate)
-
-
-def _is_missing(attribute: p.Attribute, known: Sequence[str]) -> bool:
-    return attribute.name not in p.RECORD_FIELDS and attribute.name not in known
 
 
 def _outcomes(expression: p.Expression, missing: frozenset[p.Attribute]) -> Outcomes:

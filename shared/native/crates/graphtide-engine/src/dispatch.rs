@@ -22,7 +22,7 @@ use rustc_hash::FxBuildHasher;
 
 use constants::Constants;
 
-use crate::expression::{Bindings, Expression, LABEL, SOURCE_LABEL, is_label};
+use crate::expression::{Bindings, Expression, LABEL, Operand, SOURCE_LABEL, is_label};
 use crate::ids::{SignatureId, UnitId};
 use crate::lists::Gate;
 use crate::meter::Meter;
@@ -484,8 +484,8 @@ impl<'a> Record<'a> {
 }
 
 impl Bindings for Record<'_> {
-    fn attribute(&self, _: u8, column: u16) -> ValueRef<'_> {
-        self.value(column)
+    fn attribute(&self, _: u8, column: u16) -> Operand<'_> {
+        self.value(column).into()
     }
 
     fn ts(&self, _: u8) -> i64 {

@@ -114,7 +114,7 @@ pub enum Arithmetic {
 /// What an expression reads: the parts bound so far.
 pub trait Bindings {
     /// Attribute of a bound edge.
-    fn attribute(&self, edge: u8, column: u16) -> ValueRef<'_>;
+    fn attribute(&self, edge: u8, column: u16) -> Operand<'_>;
     /// Event time of a bound edge.
     fn ts(&self, edge: u8) -> i64;
     /// Id of a bound edge.
@@ -123,13 +123,18 @@ pub trait Bindings {
     fn vertex(&self, vertex: u8) -> KeyRef<'_>;
 }
 
-/// A value in the course of evaluation.
+/// What an expression evaluates to.
 #[derive(Clone, Copy, Debug)]
-enum Operand<'a> {
+pub enum Operand<'a> {
+    /// Missing or unknown.
     Null,
+    /// A truth value.
     Bool(bool),
+    /// An integer.
     Int(i64),
+    /// A floating-point number.
     Float(f64),
+    /// A text.
     Text(&'a str),
     /// The decimal text of a number.
     Digits(u64),
@@ -224,10 +229,11 @@ impl Expression {
         }
     }
 
-    fn evaluate<'a>(&'a self, bindings: &'a impl Bindings) -> Operand<'a> {
+    /// Returns its value.
+    pub fn evaluate<'a>(&'a self, bindings: &'a impl Bindings) -> Operand<'a> {
         match self {
             Self::Literal(scalar) => scalar.into(),
-            Self::Attribute(edge, column) => bindings.attribute(*edge, *column).into(),
+            Self::Attribute(edge, column) => bindings.attribute(*edge, *column),
             Self::Ts(edge) => Operand::Int(bindings.ts(*edge)),
             Self::Id(edge) => bindings.id(*edge).into(),
             Self::VertexId(vertex) => end(bindings.vertex(*vertex)),
@@ -325,8 +331,8 @@ impl Expression {
     }
 }
 
-/// The name of an end of an edge; an event, which has none, is stored with empty ones.
-fn end(name: KeyRef<'_>) -> Operand<'_> {
+/// The name of an end of an edge as a value; an event, which has none, is stored with empty ones.
+pub fn end(name: KeyRef<'_>) -> Operand<'_> {
     if name == KeyRef::Text("") { Operand::Null } else { name.into() }
 }
 
@@ -335,11 +341,6 @@ impl Scalar {
     pub fn hash(&self) -> Option<u64> {
         hash(self.into())
     }
-}
-
-/// Compares two values by the rules of predicates; none if that is unknown.
-pub fn compared(comparison: Comparison, left: ValueRef<'_>, right: ValueRef<'_>) -> Option<bool> {
-    compare(comparison, left.into(), right.into())
 }
 
 fn hash(operand: Operand<'_>) -> Option<u64> {
@@ -372,7 +373,8 @@ fn all(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     result
 }
 
-fn compare(comparison: Comparison, left: Operand<'_>, right: Operand<'_>) -> Option<bool> {
+/// Compares two values; none if that is unknown.
+pub fn compare(comparison: Comparison, left: Operand<'_>, right: Operand<'_>) -> Option<bool> {
     let ordering = match (left, right) {
         (Operand::Bool(left), Operand::Bool(right)) => {
             return match comparison {

@@ -35,7 +35,8 @@ impl Detection {
             // What was told before the pattern began, nobody heard.
             if !self.is_silent() && self.patterns[pattern as usize].counts(completing) {
                 let header = Header { pattern, branch: told.branch, kind: Kind::Retract, detected_at: now, count: told.count };
-                out.push(header, told.witness.slots(), events, |f| told.witness.each(f));
+                let own = &self.patterns[pattern as usize];
+                out.push(header, own, told.witness.slots(), events, |f| told.witness.each(f));
             }
         }
     }
@@ -72,7 +73,7 @@ impl Detection {
                     let is_told = told.report == Report::All && told.counts(last) && first >= earliest_alive(now, told.reach);
                     if is_told && court.is_of_branch(told, branch, settled, &stored, bound, meter) {
                         let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: 1 };
-                        out.push(header, stored.slots(), events, |f| stored.each(f));
+                        out.push(header, told, stored.slots(), events, |f| stored.each(f));
                     }
                 }
             }

@@ -26,6 +26,7 @@ use crate::judge::{Court, Judge, Stored};
 use crate::occurrences::{Header, Occurrences};
 use crate::plan::{InvalidPlan, PlanSpec, Report};
 use crate::program::Program;
+use crate::returns::Returns;
 use crate::search::{Bound, Deletions, Past, Scope, Search};
 use crate::signatures::SignatureId;
 use crate::tally::Tallies;
@@ -52,6 +53,8 @@ pub(crate) struct Pattern {
     pub(crate) beginnings: Vec<(u32, u32)>,
     /// Only matches count whose last event came after this one, of that time.
     pub(crate) since: Option<(Time, EdgeRef)>,
+    /// What it returns of its matches.
+    pub(crate) returns: Option<Returns>,
 }
 
 impl Pattern {
@@ -99,10 +102,12 @@ impl Detection {
             reach: pattern.reach,
             beginnings,
             since: None,
+            returns: pattern.returns.as_ref().map(|returns| Returns::new(returns, symbols)),
         });
+        let patterns = patterns.collect();
         Ok(Self {
             compiled: compile(&plan, symbols),
-            patterns: patterns.collect(),
+            patterns,
             deletions: Deletions::default(),
             judge: Judge::default(),
             tallies: Tallies::new(plan.patterns.len()),
@@ -258,7 +263,7 @@ impl Detection {
                 Mode::Tell if *is_replay => {}
                 Mode::Tell => counting.for_each(|&(pattern, branch)| {
                     let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count: 1 };
-                    out.push(header, shape.slots.len(), events, |f| bound.each(shape.lists, f));
+                    out.push(header, &patterns[pattern as usize], shape.slots.len(), events, |f| bound.each(shape.lists, f));
                 }),
                 Mode::Tally => counting.for_each(|&(pattern, branch)| {
                     tallies.add(pattern, branch, 1, || Stored::of(number as u32, shape, bound));

@@ -223,7 +223,8 @@ impl Judge {
                             detected_at: until.map_or(ts, |until| until.max(ts)),
                             count: matches,
                         };
-                        out.push(header, witness.slots(), court.past.events, |f| witness.each(f));
+                        let own = &court.patterns[pattern as usize];
+                        out.push(header, own, witness.slots(), court.past.events, |f| witness.each(f));
                     }
                     if let Some(told) = &mut told {
                         told.remember(pattern, EdgeRef(event), Told { ts, branch, count: matches, witness });
@@ -268,7 +269,7 @@ impl Judge {
                 (Report::All, None) => {}
                 (Report::All, Some(out)) => {
                     let header = Header { pattern, branch, kind: Kind::Match, detected_at: settled.0, count: 1 };
-                    out.push(header, stored.slots(), court.past.events, |f| stored.each(f));
+                    out.push(header, own, stored.slots(), court.past.events, |f| stored.each(f));
                 }
             }
         }

@@ -17,6 +17,7 @@ mod merging;
 mod occurrences;
 pub mod plan;
 mod program;
+mod returns;
 mod search;
 mod signatures;
 mod tally;

@@ -1,11 +1,13 @@
 //! What detection found: occurrences of patterns, column by column, with the ids of their events.
 
-use graphtide_engine::output::Kind;
+use graphtide_engine::output::{Fields, FieldsRef, Kind};
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, TextArena};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::Symbol;
 
+use crate::detection::Pattern;
+use crate::returns::Room;
 use crate::view::Events;
 
 /// An occurrence, as it is read.
@@ -29,6 +31,8 @@ pub struct Occurrence<'a> {
     pub lengths: &'a [u32],
     /// Types of the events, slot by slot.
     pub types: &'a [Symbol],
+    /// What its pattern returns of it.
+    pub fields: FieldsRef<'a>,
     ids: &'a [Key],
     last: usize,
     text: &'a TextArena,
@@ -70,12 +74,16 @@ struct Span {
 pub struct Occurrences {
     headers: Vec<Header>,
     spans: Vec<Span>,
-    /// Where the lengths and the ids of each end.
-    ends: Vec<(usize, usize)>,
+    /// Where the lengths, the ids and the fields of each end.
+    ends: Vec<(usize, usize, usize)>,
     lengths: Vec<u32>,
     types: Vec<Symbol>,
     ids: Vec<Key>,
+    fields: Fields,
     text: TextArena,
+    /// The events of the occurrence that is added, where its pattern returns something.
+    taken: Vec<(u8, EdgeRef)>,
+    room: Room,
 }
 
 impl Occurrences {
@@ -103,31 +111,34 @@ impl Occurrences {
         self.lengths.clear();
         self.types.clear();
         self.ids.clear();
+        self.fields.clear();
         self.text.clear();
     }
 
     /// Reads one.
     pub fn get(&self, place: usize) -> Occurrence<'_> {
         let Header { pattern, branch, kind, detected_at, count } = self.headers[place];
-        let (first_length, first_id) = if place == 0 { (0, 0) } else { self.ends[place - 1] };
-        let (lengths, ids) = self.ends[place];
+        let (first_length, first_id, first_field) = if place == 0 { (0, 0, 0) } else { self.ends[place - 1] };
+        let (lengths, ids, fields) = self.ends[place];
         let (lengths, types) = (&self.lengths[first_length..lengths], &self.types[first_id..ids]);
-        let ids = &self.ids[first_id..ids];
+        let (ids, fields) = (&self.ids[first_id..ids], self.fields.get((first_field, fields), &self.text));
         let (Span { first_ts, last_ts, last }, text) = (self.spans[place], &self.text);
-        Occurrence { pattern, branch, kind, detected_at, count, first_ts, last_ts, lengths, types, ids, last, text }
+        Occurrence { pattern, branch, kind, detected_at, count, first_ts, last_ts, lengths, types, fields, ids, last, text }
     }
 
-    /// Adds one; `slots` calls back with each slot and event, slot by slot.
+    /// Adds one of a pattern; `each` calls back with each slot and event, slot by slot.
     pub(crate) fn push(
         &mut self,
         header: Header,
+        pattern: &Pattern,
         slots: usize,
         events: Events<'_>,
         each: impl FnOnce(&mut dyn FnMut(u8, EdgeRef)),
     ) {
         let start = self.lengths.len();
         self.lengths.resize(start + slots, 0);
-        let (lengths, types, ids, text) = (&mut self.lengths, &mut self.types, &mut self.ids, &mut self.text);
+        let Self { lengths, types, ids, fields, text, taken, room, .. } = self;
+        taken.clear();
         let from = ids.len();
         let mut span = Span { first_ts: Time::MAX, last_ts: Time::MIN, last: 0 };
         let mut newest: Option<EdgeRef> = None;
@@ -140,9 +151,15 @@ impl Occurrences {
                 (newest, span.last_ts, span.last) = (Some(event), ts, ids.len() - from);
             }
             ids.push(text.insert_id(events.store.id(event)));
+            if pattern.returns.is_some() {
+                taken.push((slot, event));
+            }
         });
+        if let Some(returns) = &pattern.returns {
+            returns.evaluate(header.branch, taken, events, room, (fields, text));
+        }
         self.headers.push(header);
         self.spans.push(span);
-        self.ends.push((self.lengths.len(), self.ids.len()));
+        self.ends.push((self.lengths.len(), self.ids.len(), self.fields.end()));
     }
 }

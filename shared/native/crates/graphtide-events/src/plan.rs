@@ -107,8 +107,29 @@ pub enum Aggregation {
 pub struct AggregateSpec {
     /// What is computed.
     pub function: Aggregation,
-    /// From which attribute; none for the time of each event.
-    pub column: Option<u16>,
+    /// From what of each event.
+    pub of: Of,
+}
+
+/// What is read of each event of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Of {
+    /// Its time.
+    Ts,
+    /// Its id.
+    Id,
+    /// The name of its source (0) or target (1).
+    End(u8),
+    /// An attribute, or a label.
+    Column(u16),
+}
+
+impl AggregateSpec {
+    /// Whether records of so many attributes have what it reads.
+    fn is_fit(self, width: usize) -> bool {
+        if let Of::Column(column) = self.of { is_column(column, width) } else { true }
+    }
 }
 
 /// Events that must not come between two bounds, closed both.
@@ -142,7 +163,7 @@ pub struct ParentSpec {
 }
 
 /// A pattern.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PatternSpec {
     /// Vertices whose instances are its matches, the first preferred where two have the same events.
@@ -154,6 +175,46 @@ pub struct PatternSpec {
     /// Whether it tells of a first event that no match came of; slots are then in the order of the text.
     #[serde(default)]
     pub tells_timeouts: bool,
+    /// What it returns of its matches.
+    #[serde(default)]
+    pub returns: Option<ReturnsSpec>,
+}
+
+/// What a pattern returns of its matches. Places are those of the names of its events, in the order of the text.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReturnsSpec {
+    /// The fields.
+    pub fields: Vec<FieldSpec>,
+    /// What they compute from whole lists.
+    #[serde(default)]
+    pub aggregates: Vec<AggregateSpec>,
+    /// How many names there are.
+    pub names: usize,
+    /// The names of the events of its branches.
+    pub branches: Vec<BranchSpec>,
+}
+
+/// A field of a match.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldSpec {
+    /// Its value.
+    pub value: Expression,
+    /// The list of whose events each has a value, if it is one of values.
+    #[serde(default)]
+    pub each: Option<u8>,
+}
+
+/// The names of the events of a branch, as places in those of the pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BranchSpec {
+    /// By slot.
+    pub events: Vec<u8>,
+    /// In place of that of a slot, where its event is of a type: slot, type, name.
+    #[serde(default)]
+    pub by_type: Vec<(u8, String, u8)>,
 }
 
 /// What is told of a pattern's matches.
@@ -215,6 +276,12 @@ impl PlanSpec {
                 }
             }
         }
+        for pattern in &self.patterns {
+            if pattern.returns.as_ref().is_some_and(|returns| !returns.is_fit(width)) {
+                let vertex = pattern.branches.first().map_or(0, |&vertex| vertex as usize);
+                return Err(InvalidPlan { vertex, reason: "a pattern of it returns what there is not" });
+            }
+        }
         let mut branches = self.patterns.iter().flat_map(|pattern| &pattern.branches);
         match branches.find(|&&vertex| vertex as usize >= self.vertices.len()) {
             Some(&vertex) => Err(InvalidPlan { vertex: vertex as usize, reason: "a pattern names it, but there is none" }),
@@ -226,19 +293,40 @@ impl PlanSpec {
 impl VertexSpec {
     /// Whether all that it reads of records of so many attributes is there.
     fn reads_columns(&self, width: usize) -> bool {
-        let is_column = |column: u16| is_label(column) || usize::from(column) < width;
-        let is_known = |column: u16| is_aggregate(column) && usize::from(column - AGGREGATE) < self.aggregates.len();
-        let reads = |expression: &Expression, may_compute: bool| {
-            let mut is_fit = true;
-            expression.clone().attributes(&mut |_, column| {
-                is_fit &= is_column(*column) || (may_compute && is_known(*column));
-            });
-            is_fit
-        };
-        self.predicates.iter().all(|predicate| reads(predicate, true))
-            && self.partition.iter().all(|part| reads(part, false) && places_of(part) & !1 == 0)
-            && self.aggregates.iter().all(|aggregate| aggregate.column.is_none_or(is_column))
+        self.predicates.iter().all(|predicate| reads_columns(predicate, width, &self.aggregates))
+            && self.partition.iter().all(|part| reads_columns(part, width, &[]) && places_of(part) & !1 == 0)
+            && self.aggregates.iter().all(|aggregate| aggregate.is_fit(width))
     }
+}
+
+impl ReturnsSpec {
+    /// Whether all that it reads of records of so many attributes, and all names, are there.
+    fn is_fit(&self, width: usize) -> bool {
+        let names =
+            self.branches.iter().flat_map(|branch| branch.events.iter().chain(branch.by_type.iter().map(|(.., to)| to)));
+        let all = mask_below(self.names);
+        let is_fit = |field: &FieldSpec| {
+            let lists = field.each.map_or(0, |place| 1 << place);
+            reads_columns(&field.value, width, &self.aggregates) && (places_of(&field.value) | lists) & !all == 0
+        };
+        self.names <= MAX_PLACES
+            && names.into_iter().all(|&name| usize::from(name) < self.names)
+            && self.fields.iter().all(is_fit)
+            && self.aggregates.iter().all(|aggregate| aggregate.is_fit(width))
+    }
+}
+
+/// Whether records of so many attributes have a column.
+fn is_column(column: u16, width: usize) -> bool {
+    is_label(column) || usize::from(column) < width
+}
+
+/// Whether all columns that an expression reads are there, or computed from lists.
+fn reads_columns(expression: &Expression, width: usize, aggregates: &[AggregateSpec]) -> bool {
+    let is_known = |column: u16| is_aggregate(column) && usize::from(column - AGGREGATE) < aggregates.len();
+    let mut is_fit = true;
+    expression.clone().attributes(&mut |_, column| is_fit &= is_column(*column, width) || is_known(*column));
+    is_fit
 }
 
 /// The set of the first so many places.

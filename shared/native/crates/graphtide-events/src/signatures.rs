@@ -7,10 +7,9 @@
 
 use std::hash::BuildHasher;
 
-use graphtide_engine::expression::{Bindings, Comparison, Expression};
+use graphtide_engine::expression::{Bindings, Comparison, Expression, Operand};
 use graphtide_engine::meter::Meter;
 use graphtide_graph::symbol::{Symbol, SymbolTable};
-use graphtide_graph::value::ValueRef;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
@@ -245,11 +244,11 @@ fn found(predicate: &Expression) -> Option<Found<'_>> {
     }
 }
 
-fn number(value: ValueRef<'_>) -> Option<f64> {
+fn number(value: Operand<'_>) -> Option<f64> {
     match value {
-        ValueRef::Int(number) => Some(number as f64),
-        ValueRef::Float(number) => Some(number),
-        ValueRef::Null | ValueRef::Bool(_) | ValueRef::Text(_) => None,
+        Operand::Int(number) => Some(number as f64),
+        Operand::Float(number) => Some(number),
+        Operand::Null | Operand::Bool(_) | Operand::Text(_) | Operand::Digits(_) => None,
     }
 }
 
@@ -262,10 +261,10 @@ mod tests {
     use super::*;
 
     /// An event with one attribute.
-    struct Event(ValueRef<'static>);
+    struct Event(Operand<'static>);
 
     impl Bindings for Event {
-        fn attribute(&self, _: u8, _: u16) -> ValueRef<'_> {
+        fn attribute(&self, _: u8, _: u16) -> Operand<'_> {
             self.0
         }
 
@@ -302,8 +301,8 @@ mod tests {
             found.sort_unstable();
             (found, meter.taken() / u64::from(signatures.get(less[0]).steps))
         };
-        assert_eq!(satisfied(ValueRef::Int(97)), (vec![less[98], less[99], equal[97]], 4));
-        assert_eq!(satisfied(ValueRef::Float(200.0)), (vec![], 0));
-        assert_eq!(satisfied(ValueRef::Null), (vec![], 0));
+        assert_eq!(satisfied(Operand::Int(97)), (vec![less[98], less[99], equal[97]], 4));
+        assert_eq!(satisfied(Operand::Float(200.0)), (vec![], 0));
+        assert_eq!(satisfied(Operand::Null), (vec![], 0));
     }
 }

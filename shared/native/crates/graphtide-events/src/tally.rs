@@ -77,7 +77,7 @@ impl Tallies {
             }
             if let Some(out) = &mut out {
                 let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count };
-                out.push(header, witness.slots(), events, |f| witness.each(f));
+                out.push(header, &patterns[pattern as usize], witness.slots(), events, |f| witness.each(f));
             }
             if may_retract {
                 self.told.insert((pattern, event.0), Told { ts, branch, count, witness });

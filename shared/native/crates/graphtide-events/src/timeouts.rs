@@ -103,7 +103,7 @@ impl Court<'_> {
             let within = self.vertices[stored.vertex as usize].shape.within;
             let detected_at = self.past.events.store.get(first).ts.saturating_add(within);
             let header = Header { pattern, branch, kind: Kind::Timeout, detected_at, count: 1 };
-            out.push(header, stored.slots(), self.past.events, |f| stored.each(f));
+            out.push(header, own, stored.slots(), self.past.events, |f| stored.each(f));
         }
     }
 

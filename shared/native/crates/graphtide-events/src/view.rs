@@ -1,6 +1,6 @@
 //! What predicates read of stored events.
 
-use graphtide_engine::expression::{Bindings, LABEL, SOURCE_LABEL, is_label};
+use graphtide_engine::expression::{Bindings, LABEL, Operand, SOURCE_LABEL, end, is_label};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::Symbol;
@@ -8,7 +8,7 @@ use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::VertexTable;
 
 use crate::aggregate::aggregate;
-use crate::plan::{AGGREGATE, AggregateSpec};
+use crate::plan::{AGGREGATE, AggregateSpec, Of};
 
 /// The events of the reach, with what it takes to read them. An event is an edge of its type; one without ends has empty ones.
 #[derive(Clone, Copy)]
@@ -49,6 +49,24 @@ impl<'a> Events<'a> {
         View { events: self, places, lists, aggregates }
     }
 
+    /// The name of the source (0) or the target (1) of an event.
+    fn end(&self, event: EdgeRef, side: u8) -> KeyRef<'a> {
+        let stored = self.store.get(event);
+        self.names.name(if side == 0 { stored.source } else { stored.target })
+    }
+
+    /// What is computed from a list of events.
+    #[cold]
+    fn aggregate(self, list: &[EdgeRef], AggregateSpec { function, of }: AggregateSpec) -> Operand<'a> {
+        let value = move |&event: &EdgeRef| match of {
+            Of::Column(column) => self.value(event, column).into(),
+            Of::Ts => Operand::Int(self.store.get(event).ts),
+            Of::Id => self.store.id(event).into(),
+            Of::End(side) => end(self.end(event, side)),
+        };
+        aggregate(function, list.iter().map(value))
+    }
+
     fn value(&self, event: EdgeRef, column: u16) -> ValueRef<'a> {
         if !is_label(column) {
             return self.store.attribute(event, usize::from(column));
@@ -73,25 +91,13 @@ pub(crate) struct View<'a> {
     aggregates: &'a [AggregateSpec],
 }
 
-impl<'a> View<'a> {
-    #[cold]
-    fn aggregate(&self, place: usize, AggregateSpec { function, column }: AggregateSpec) -> ValueRef<'a> {
-        let events = self.events;
-        let value = move |&event: &EdgeRef| match column {
-            Some(column) => events.value(event, column),
-            None => ValueRef::Int(events.store.get(event).ts),
-        };
-        aggregate(function, self.lists[place].iter().map(value))
-    }
-}
-
 impl Bindings for View<'_> {
     #[inline]
-    fn attribute(&self, edge: u8, column: u16) -> ValueRef<'_> {
+    fn attribute(&self, edge: u8, column: u16) -> Operand<'_> {
         let place = usize::from(edge);
         match self.aggregates.get(usize::from(column).wrapping_sub(usize::from(AGGREGATE))) {
-            Some(&spec) => self.aggregate(place, spec),
-            None => self.events.value(self.places[place], column),
+            Some(&spec) => self.events.aggregate(&self.lists[place], spec),
+            None => self.events.value(self.places[place], column).into(),
         }
     }
 
@@ -104,7 +110,6 @@ impl Bindings for View<'_> {
     }
 
     fn vertex(&self, vertex: u8) -> KeyRef<'_> {
-        let stored = self.events.store.get(self.places[usize::from(vertex / 2)]);
-        self.events.names.name(if vertex.is_multiple_of(2) { stored.source } else { stored.target })
+        self.events.end(self.places[usize::from(vertex / 2)], vertex % 2)
     }
 }

@@ -5,13 +5,12 @@
 //! that no other pairs imply.
 
 use graphtide_engine::dispatch::{Asked, Loops};
-use graphtide_engine::expression::{Bindings, Comparison, Expression};
+use graphtide_engine::expression::{Bindings, Comparison, Expression, Operand};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::pattern::Pattern;
 use graphtide_graph::clock::Clock;
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
-use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
 /// A predicate with the edges and vertices it reads.
@@ -253,8 +252,8 @@ pub struct Bound<'a> {
 }
 
 impl Bindings for Bound<'_> {
-    fn attribute(&self, edge: u8, column: u16) -> ValueRef<'_> {
-        self.store.attribute(self.edges[usize::from(edge)], usize::from(column))
+    fn attribute(&self, edge: u8, column: u16) -> Operand<'_> {
+        self.store.attribute(self.edges[usize::from(edge)], usize::from(column)).into()
     }
 
     fn ts(&self, edge: u8) -> i64 {

@@ -7,7 +7,7 @@ use graphtide_engine::expression::Expression;
 use graphtide_engine::limits::Limits;
 use graphtide_engine::output::PatternNames;
 use graphtide_engine::pattern::{EdgeSpec, Pattern, VertexSpec};
-use graphtide_events::plan as events;
+use graphtide_events::plan::{self as events, BranchSpec};
 use graphtide_graph::clock::Clock;
 use graphtide_isomorphism::plan::{SearchPlan, TimingPlan, TreePlan};
 use graphtide_isomorphism::shape;
@@ -137,17 +137,9 @@ pub struct EventPatternSpec {
     pub events: Vec<(String, bool)>,
     /// Its branches, in the order of the plan.
     pub branches: Vec<BranchSpec>,
-}
-
-/// The names of the events of a branch, as places in those of the pattern.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BranchSpec {
-    /// By slot.
-    pub events: Vec<u8>,
-    /// In place of that of a slot, where its event is of a type: slot, type, name.
+    /// Names of what it returns.
     #[serde(default)]
-    pub by_type: Vec<(u8, String, u8)>,
+    pub fields: Vec<String>,
 }
 
 impl From<Vec<PatternSpec>> for MatcherSpec {
@@ -169,6 +161,9 @@ impl EventUnitSpec {
             return refused("its unit has not as many patterns as the plan");
         }
         for (pattern, plan) in self.patterns.iter().zip(&self.plan.patterns) {
+            if pattern.fields.len() != plan.returns.as_ref().map_or(0, |returns| returns.fields.len()) {
+                return refused("it has not as many names of fields as it returns");
+            }
             if pattern.branches.len() != plan.branches.len() {
                 return refused("its names are not those of as many branches as the plan has");
             }
@@ -203,7 +198,7 @@ impl EventPatternSpec {
 
     /// The names under which it tells of matches.
     pub fn names(&self) -> PatternNames {
-        PatternNames::of_events(&self.name, self.version, self.events.iter().cloned())
+        PatternNames::of_events(&self.name, self.version, self.events.iter().cloned(), &self.fields)
     }
 }
 

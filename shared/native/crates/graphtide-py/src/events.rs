@@ -10,6 +10,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::fields;
 use crate::records::{PyEdgeBatch, PySymbols};
 
 /// Detection of the patterns of a plan.
@@ -104,8 +105,8 @@ pub(crate) struct PyOccurrences {
     symbols: SharedSymbols,
 }
 
-/// Pattern, branch, kind, time, count, types and ids of the events of each slot.
-type OccurrenceRow = (u32, u32, &'static str, i64, u64, Vec<Vec<(String, String)>>);
+/// Pattern, branch, kind, time, count, types and ids of the events of each slot, and what is returned.
+type OccurrenceRow<'py> = (u32, u32, &'static str, i64, u64, Vec<Vec<(String, String)>>, Vec<Bound<'py, PyAny>>);
 
 #[pymethods]
 impl PyOccurrences {
@@ -118,14 +119,15 @@ impl PyOccurrences {
         self.inner.matches()
     }
 
-    fn rows(&self) -> Vec<OccurrenceRow> {
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<OccurrenceRow<'py>>> {
         let symbols = self.symbols.lock();
         let row = |place| {
             let found = self.inner.get(place);
             let types = found.types.iter().map(|&kind| symbols.name(kind).to_owned());
             let mut ids = types.zip(found.ids().map(|id| id.to_string()));
             let slots = found.lengths.iter().map(|&length| ids.by_ref().take(length as usize).collect()).collect();
-            (found.pattern, found.branch, found.kind.name(), found.detected_at, found.count, slots)
+            let fields = fields::to_python(py, found.fields)?;
+            Ok((found.pattern, found.branch, found.kind.name(), found.detected_at, found.count, slots, fields))
         };
         (0..self.inner.len()).map(row).collect()
     }

@@ -3,6 +3,7 @@
 mod decode;
 mod errors;
 mod events;
+mod fields;
 mod funnel;
 mod matcher;
 mod order;

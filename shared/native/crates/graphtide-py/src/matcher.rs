@@ -18,6 +18,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::fields;
 use crate::records::{PyEdgeBatch, PySymbols};
 use crate::turns::{self, InTurns, Paused, Turn, UnderWay};
 
@@ -456,6 +457,9 @@ enum Parts {
     Occurrence(OccurrenceParts),
 }
 
+/// A match as it is handed over, with what its pattern returns.
+type Row<'py> = (Head, Parts, Vec<Bound<'py, PyAny>>);
+
 type OccurrenceParts = (String, Vec<u32>, Vec<(String, bool)>, Option<u64>);
 
 type ComponentParts = (Vec<Vec<(String, bool)>>, Vec<Vec<String>>, String, Option<Vec<u32>>, Option<(String, Vec<String>)>);
@@ -486,7 +490,7 @@ impl PyMatchBatch {
             .collect()
     }
 
-    fn rows(&self) -> Vec<(Head, Parts)> {
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Row<'py>>> {
         (0..self.inner.len())
             .map(|index| {
                 let found = self.inner.get(index, &self.names);
@@ -508,7 +512,7 @@ impl PyMatchBatch {
                         Parts::Occurrence(occurrence_parts(occurrence, identity))
                     }
                 };
-                (head, parts)
+                Ok((head, parts, fields::to_python(py, found.fields)?))
             })
             .collect()
     }

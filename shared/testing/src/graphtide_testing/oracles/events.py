@@ -24,9 +24,9 @@ from graphtide_testing.oracles.event_conditions import Conditions, Seen, branche
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from graphtide_core.edge import Value
     from graphtide_core.event import Event
     from graphtide_core.event_pattern import EventPattern, Part, QueryEvent
+    from graphtide_core.returns import FieldValue
 
     from graphtide_testing.oracles.event_conditions import Assignment, Interval
 
@@ -42,7 +42,7 @@ class Told:
             `REPORT EXISTS`, where the engine chooses the match that it shows.
         count: under `REPORT EXISTS` how many matches `completed_by` completed, else 1.
         completed_by: id of the event that completed it; of a timeout, of the event it began with.
-        fields: what RETURN asks for, in its order, under `REPORT ALL`; those of an iteration are tuples.
+        fields: what RETURN asks for, in its order; those of an iteration are tuples; none of what is counted.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Told:
     events: tuple[tuple[str, tuple[str, ...]], ...]
     count: int
     completed_by: str
-    fields: tuple[tuple[str, Value | tuple[Value, ...]], ...] = ()
+    fields: tuple[tuple[str, FieldValue], ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -276,7 +276,7 @@ class EventOracle:
             longest = None if began or first.gone is not None else self._longest_prefix(first)
             if longest is not None:
                 bound = first.ts + self._conditions.within
-                told.append(Told("timeout", bound, _named(longest), 1, str(first.event.id)))
+                told.append(Told("timeout", bound, _named(longest), 1, str(first.event.id), tuple(self._fields(longest))))
         return told
 
     def _longest_prefix(self, first: Seen) -> _Candidate | None:
@@ -303,10 +303,9 @@ class EventOracle:
     def _told(self, candidate: _Candidate, kind: str, at: int) -> Told:
         return Told(kind, at, _named(candidate), 1, str(candidate.last.event.id), tuple(self._fields(candidate)))
 
-    def _fields(self, candidate: _Candidate) -> Iterator[tuple[str, Value | tuple[Value, ...]]]:
-        returns = self._pattern.returns
+    def _fields(self, candidate: _Candidate) -> Iterator[tuple[str, FieldValue]]:
         repeated = {place.name for place in positive_events(self._pattern.root) if place.repeat is not None}
-        for each in () if returns is None else returns.fields:
+        for each in self._pattern.fields:
             if isinstance(each.value, Attribute) and each.value.variable in repeated & candidate.chosen.keys():
                 taken = candidate.chosen[each.value.variable]
                 yield each.name, tuple(read(seen.event, each.value.name) for seen in taken)

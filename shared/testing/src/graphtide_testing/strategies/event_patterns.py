@@ -11,7 +11,19 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
-from graphtide_core.predicate import Aggregate, Aggregation, Attribute, Compare, Comparison, IsNull, Literal, Or
+from graphtide_core.predicate import (
+    Aggregate,
+    Aggregation,
+    Arithmetic,
+    Attribute,
+    Compare,
+    Comparison,
+    Compute,
+    IsNull,
+    Literal,
+    Or,
+)
+from graphtide_core.returns import Field, Returns
 from graphtide_core.time import Duration
 from hypothesis import strategies as st
 
@@ -52,6 +64,7 @@ class EventPatternShape:
     exists: bool = True
     distinct: bool = True
     timeouts: bool = True
+    returns: bool = True
 
 
 def event_patterns(shape: EventPatternShape | None = None) -> SearchStrategy[EventPattern]:
@@ -108,6 +121,8 @@ def _pattern(choices: Choices, shape: EventPatternShape) -> EventPattern:
     if shape.predicates:
         for _ in range(choices.one_of((0, 0, 1, 1, 2, 3))):
             pattern = _if_allowed(pattern, predicate=_predicate(choices, root))
+    if shape.returns and choices.rarely(2):
+        pattern = replace(pattern, returns=_returns(choices, root))
     return pattern
 
 
@@ -182,6 +197,27 @@ def _predicate(choices: Choices, root: Group) -> Expression:
             name = choices.one_of(("n", "k", "ts"))
             left, right = Attribute(choices.one_of(names), name), Attribute(choices.one_of(names), name)
             return Compare(choices.one_of(_COMPARISONS), left, right)
+
+
+def _returns(choices: Choices, root: Group) -> Returns:
+    fields = tuple(Field(f"f{number}", _returned(choices, root)) for number in range(choices.integer(0, 3)))
+    return Returns(fields, everything=not fields or choices.rarely(4))
+
+
+def _returned(choices: Choices, root: Group) -> Expression:
+    places = positive_events(root)
+    single = [event.name for event in places if event.repeat is None]
+    repeated = [event.name for event in places if event.repeat is not None]
+    match choices.integer(0, 4):
+        case 0 if len(single) > 1:
+            return Compute(Arithmetic.SUBTRACT, *(Attribute(choices.one_of(single), "ts") for _ in range(2)))
+        case 1 if single:
+            return IsNull(Attribute(choices.one_of(single), choices.one_of(("n", "absent"))))
+        case 2 | 3 if repeated:
+            operand = Attribute(choices.one_of(repeated), choices.one_of(("n", "ts", "k", "id", "absent")))
+            return Aggregate(choices.one_of(_FUNCTIONS), operand)
+        case _:
+            return Attribute(choices.one_of(places).name, choices.one_of(("n", "k", "ts", "id", "type", "src", "absent")))
 
 
 def _own(choices: Choices, name: str) -> Expression:

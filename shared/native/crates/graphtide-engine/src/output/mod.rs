@@ -2,9 +2,11 @@
 //!
 //! A row is as wide as its pattern, or a [component](component) of any size, and is of a unit. Rows become a [`MatchBatch`], of a
 //! match for each pattern of the unit, before the store lets go of an edge that was alive when they were found. An
-//! [occurrence](occurrence) of an event pattern goes straight to the batch.
+//! [occurrence](occurrence) of an event pattern goes straight to the batch. What a pattern returns beside ids are its
+//! [fields](fields).
 
 mod component;
+mod fields;
 mod occurrence;
 
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use crate::meter::{MATCH, Meter};
 use crate::pattern::Pattern;
 pub use component::{ComponentRef, MOST_PAIRS};
 use component::{ComponentRow, Context, OwnedComponents};
+pub use fields::{FieldRef, Fields, FieldsRef};
 use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
 
@@ -214,6 +217,8 @@ struct OwnedMatch {
     first_ts: Time,
     last_ts: Time,
     layout: OwnedLayout,
+    /// Where its fields begin and end.
+    fields: (usize, usize),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -233,6 +238,7 @@ pub struct MatchBatch {
     keys: Vec<Key>,
     components: OwnedComponents,
     occurrences: OwnedOccurrences,
+    fields: Fields,
     text: TextArena,
 }
 
@@ -252,6 +258,8 @@ pub struct MatchRef<'a> {
     pub last_ts: Time,
     /// What it is made of.
     pub layout: Layout<'a>,
+    /// What its pattern returns of it.
+    pub fields: FieldsRef<'a>,
 }
 
 /// What a match is made of.
@@ -303,6 +311,7 @@ impl MatchBatch {
             first_ts,
             last_ts,
             layout: OwnedLayout::Assignment(self.keys.len()),
+            fields: NO_FIELDS,
         });
         for id in edges {
             let id = self.text.insert_id(id);
@@ -321,10 +330,11 @@ impl MatchBatch {
         (detected_at, first_ts, last_ts): (Time, Time, Time),
         events: impl Iterator<Item = (u8, IdRef<'k>)>,
         counted: Option<Counted<IdRef<'k>>>,
+        fields: FieldsRef<'k>,
     ) {
         let number = self.occurrences.push(events, counted, &mut self.text);
-        let layout = OwnedLayout::Occurrence(number);
-        self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout });
+        let (layout, fields) = (OwnedLayout::Occurrence(number), self.fields.extend(fields, &mut self.text));
+        self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
 
     /// Appends every row for each pattern of its unit, read from the window it was found in.
@@ -363,7 +373,8 @@ impl MatchBatch {
                     let context = Context { names: &patterns[pattern.place()], store, vertices: names };
                     let number = self.components.push(name, pairs, former, &context, &mut self.text);
                     let (shed, layout) = (shed(pattern), OwnedLayout::Component(number));
-                    self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout });
+                    let fields = NO_FIELDS;
+                    self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
                 }
             }
         });
@@ -400,6 +411,7 @@ impl MatchBatch {
             first_ts: found.first_ts,
             last_ts: found.last_ts,
             layout,
+            fields: self.fields.get(found.fields, &self.text),
         }
     }
 
@@ -421,6 +433,7 @@ impl MatchBatch {
             + self.keys.len() * size_of::<Key>()
             + self.components.bytes()
             + self.occurrences.bytes()
+            + self.fields.bytes()
             + self.text.bytes()
     }
 }
@@ -444,6 +457,7 @@ pub struct PatternNames {
     identity: Blake2b<U16>,
     json_name: Vec<u8>,
     json_parts: Vec<Vec<u8>>,
+    json_fields: Vec<Vec<u8>>,
 }
 
 impl PatternNames {
@@ -454,10 +468,11 @@ impl PatternNames {
         Self { ends: pattern.ends(), tells_changes, ..Self::of_parts(pattern.name, pattern.version, edges, vertices) }
     }
 
-    /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list.
-    pub fn of_events(name: &str, version: u32, events: impl Iterator<Item = (String, bool)>) -> Self {
+    /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list; and of its fields.
+    pub fn of_events(name: &str, version: u32, events: impl Iterator<Item = (String, bool)>, fields: &[String]) -> Self {
         let (events, lists) = events.unzip();
-        Self { lists, ..Self::of_parts(name, version, events, Vec::new()) }
+        let json_fields = fields.iter().map(|name| json_member(name)).collect();
+        Self { lists, json_fields, ..Self::of_parts(name, version, events, Vec::new()) }
     }
 
     fn of_parts(name: &str, version: u32, edges: Vec<String>, vertices: Vec<String>) -> Self {
@@ -468,16 +483,7 @@ impl PatternNames {
         hash_part(&mut identity, &version.to_string());
         let mut json_name = Vec::new();
         write_string(name, &mut json_name);
-        let json_parts = edges
-            .iter()
-            .chain(&vertices)
-            .map(|name| {
-                let mut json = Vec::new();
-                write_string(name, &mut json);
-                json.push(b':');
-                json
-            })
-            .collect();
+        let json_parts = edges.iter().chain(&vertices).map(|name| json_member(name)).collect();
         Self {
             name: name.to_owned(),
             edges,
@@ -489,6 +495,7 @@ impl PatternNames {
             identity,
             json_name,
             json_parts,
+            json_fields: Vec::new(),
         }
     }
 
@@ -577,12 +584,19 @@ impl PatternNames {
             Layout::Component(component) => component.write_json(self, found.kind, out),
             Layout::Occurrence(occurrence) => occurrence.write_json(self, out),
         }
+        if !self.json_fields.is_empty() {
+            out.extend_from_slice(b",\"fields\":");
+            found.fields.write_json(&self.json_fields, out);
+        }
         if found.shed {
             out.extend_from_slice(b",\"completeness\":\"SHED\"");
         }
         out.push(b'}');
     }
 }
+
+/// Where the fields of a match are that has none.
+const NO_FIELDS: (usize, usize) = (0, 0);
 
 /// Part before an id that was given and might have been made; no id is empty.
 const GIVEN: &str = "";
@@ -615,6 +629,14 @@ fn hash_id(identity: &mut Blake2b<U16>, id: IdRef<'_>) {
 fn hash_part(identity: &mut Blake2b<U16>, part: &str) {
     identity.update((part.len() as u32).to_le_bytes());
     identity.update(part.as_bytes());
+}
+
+/// The name of a member of a JSON object, with its colon.
+fn json_member(name: &str) -> Vec<u8> {
+    let mut json = Vec::new();
+    write_string(name, &mut json);
+    json.push(b':');
+    json
 }
 
 fn begin_member(number: usize, name: &[u8], out: &mut Vec<u8>) {

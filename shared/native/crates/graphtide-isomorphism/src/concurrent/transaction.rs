@@ -4,14 +4,13 @@
 //! never change, so the join itself runs outside the lock.
 
 use graphtide_engine::arrival::Drained;
-use graphtide_engine::expression::Bindings;
+use graphtide_engine::expression::{Bindings, Operand};
 use graphtide_engine::limits::Bounds;
 use graphtide_engine::meter::{MATCH, Meter, Pace, Refusal};
 use graphtide_engine::output::ItemReport;
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::EdgeRef;
-use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::Vertex;
 
 use super::item::{Node, Nodes, Part, SharedEdge};
@@ -590,8 +589,8 @@ impl Bound<'_> {
 }
 
 impl Bindings for Bound<'_> {
-    fn attribute(&self, edge: u8, column: u16) -> ValueRef<'_> {
-        self.edge(edge).and_then(|edge| edge.facts.as_ref()).map_or(ValueRef::Null, |facts| facts.attribute(column))
+    fn attribute(&self, edge: u8, column: u16) -> Operand<'_> {
+        self.edge(edge).and_then(|edge| edge.facts.as_ref()).map_or(Operand::Null, |facts| facts.attribute(column).into())
     }
 
     fn ts(&self, edge: u8) -> i64 {

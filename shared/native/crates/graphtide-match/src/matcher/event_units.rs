@@ -16,7 +16,7 @@ use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Refusal};
 use graphtide_engine::output::{Counted, Kind, MatchBatch};
-use graphtide_events::plan::{PlanSpec, Report};
+use graphtide_events::plan::{BranchSpec, PlanSpec, Report};
 use graphtide_events::{Detector, Occurrence, Occurrences, Options, Setup};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 use super::allowances::Bounded;
 use super::query::Query;
 use super::unit::LimitReached;
-use crate::plan::{BranchSpec, EventUnitSpec, InvalidPlan};
+use crate::plan::{EventUnitSpec, InvalidPlan};
 
 /// What the matcher lets all units do.
 #[derive(Clone, Copy, Debug)]
@@ -411,7 +411,8 @@ impl EventUnit {
             let counted = is_counted.then(|| Counted { count: found.count, completed_by: found.completed_by() });
             let events = member.branches[found.branch as usize].named(&found);
             let head = (number, found.kind, query.shed || self.shed);
-            out.push_occurrence(head, (found.detected_at, found.first_ts, found.last_ts), events.into_iter(), counted);
+            let times = (found.detected_at, found.first_ts, found.last_ts);
+            out.push_occurrence(head, times, events.into_iter(), counted, found.fields);
         }
         self.found.clear();
         matches

@@ -56,7 +56,7 @@ impl Query {
     /// A number without a pattern.
     pub fn vacant() -> Self {
         Self {
-            names: Arc::new(PatternNames::of_events("", 0, std::iter::empty())),
+            names: Arc::new(PatternNames::of_events("", 0, std::iter::empty(), &[])),
             unit: None,
             events: None,
             hits_before: Vec::new(),
