@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import graphtide
+import pytest
 from graphtide.cli.app import app
 from graphtide_core.match import OccurrenceMatch
 from typer.testing import CliRunner
@@ -111,3 +112,81 @@ def test_fields_stand_behind_the_ids_of_a_record(tmp_path: Path) -> None:
     assert record.endswith(
         '"events":{"f":["f1","f2"],"s":"s5"},"fields":{"who \\"is\\"":"ann","f.score":[2,0.5],"s.score":null,"s.known":false}}'
     )
+
+
+FLOWS = [
+    {"ts": 1, "src": "u", "dst": "v", "label": "login", "id": "e1", "bytes": 10, "ok": True},
+    {"ts": 3, "src": "v", "dst": "w", "label": "flow", "id": "e3", "bytes": 90.5, "src_label": "host"},
+    {"ts": 4, "src": "v", "dst": "x", "label": "flow", "id": "e4"},
+]
+
+
+@pytest.mark.parametrize("engine", ["timing", "sj-tree", "re-search", "filtering"])
+def test_a_subgraph_tells_attributes_times_labels_and_vertices(engine: str) -> None:
+    text = """
+    PATTERN p MATCH (a)-[e:login]->(b)-[f]->(c) ORDER e < f ON s WINDOW 9ms
+    RETURN b.id AS victim, f.bytes, e.ok AS ok, f.ts - e.ts AS took, f.src, f.src_label AS kind, e.label,
+           f.bytes + e.bytes AS total
+    """
+    first, second = graphtide.match(text, FLOWS, graphtide.MatchOptions(engine=engine))
+    assert first.fields == {
+        "victim": "v",
+        "f.bytes": 90.5,
+        "ok": True,
+        "took": 2,
+        "f.src": "v",
+        "kind": "host",
+        "e.label": "login",
+        "total": 100.5,
+    }
+    assert (second.fields["f.bytes"], second.fields["kind"], second.fields["total"]) == (None, None, None)
+
+
+def test_everything_of_a_subgraph_is_time_label_and_what_it_reads_of_each_edge() -> None:
+    text = "PATTERN p MATCH (a)-[e:login]->(b)-[f]->(c) WHERE f.bytes > 1 ON s WINDOW 9ms RETURN e.ok AS `e.label`, *"
+    (match,) = graphtide.match(text, FLOWS)
+    assert list(match.fields.items()) == [
+        ("e.label", True),
+        ("e.ts", 1),
+        ("e.bytes", 10),
+        ("e.ok", True),
+        ("f.ts", 3),
+        ("f.label", "flow"),
+        ("f.bytes", 90.5),
+        ("f.ok", None),
+    ]
+
+
+def test_a_retraction_of_a_subgraph_has_the_fields_of_the_match() -> None:
+    text = "PATTERN p MATCH (a)-[e:login]->(b)-[f:flow]->(c) ON s WINDOW 9ms RETURN f.bytes AS size"
+    records = [*FLOWS, {"ts": 5, "op": "delete", "id": "e1"}]
+    told = [(match.kind.value, match.fields["size"]) for match in graphtide.match(text, records)]
+    assert told == [("match", 90.5), ("match", None), ("retract", 90.5), ("retract", None)]
+
+
+@pytest.mark.parametrize("engine", ["ddst-baseline", "ddst-signature", "ddst-coloring"])
+def test_a_component_tells_lists_and_what_is_computed_from_them(engine: str) -> None:
+    text = """
+    PATTERN p MATCH (a)-[e:login]->(b)-[f:flow]->(c) UNDER DUAL SIMULATION ON s WINDOW 9ms
+    RETURN c.id AS targets, f.bytes, count(f) AS flows, count(c) AS reached, sum(f.bytes) AS total, last(f.dst) AS newest,
+           last(f.ts) - first(e.ts) AS took, f.src AS sources, f.label
+    """
+    *_, match = graphtide.match(text, FLOWS, graphtide.MatchOptions(engine=engine))
+    assert match.fields == {
+        "targets": ("w", "x"),
+        "f.bytes": (90.5, None),
+        "flows": 2,
+        "reached": 2,
+        "total": 90.5,
+        "newest": "x",
+        "took": 3,
+        "sources": ("v", "v"),
+        "f.label": ("flow", "flow"),
+    }
+
+
+def test_patterns_that_differ_in_what_they_return_alone_each_tell_their_own() -> None:
+    match = "MATCH (a)-[e:flow]->(b) ON s WINDOW 9ms"
+    text = f"PATTERN p {match} PATTERN q {match} RETURN e.bytes AS size PATTERN r {match} RETURN e.bytes AS bytes, e.ts AS at"
+    told = [(found.query, dict(found.fields)) for found in graphtide.match(text, FLOWS) if found.last_ts == 3]
+    assert sorted(told) == [("p", {}), ("q", {"size": 90.5}), ("r", {"bytes": 90.5, "at": 3})]

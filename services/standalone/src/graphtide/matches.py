@@ -112,9 +112,9 @@ def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
     changes = counts = False
     fields = dict[str, None]()
     for pattern in patterns:
+        fields |= dict.fromkeys(each.name for each in pattern.fields)
         if isinstance(pattern, EventPattern):
             counts |= pattern.report is Report.EXISTS
-            fields |= dict.fromkeys(each.name for each in pattern.fields)
             for event in positive_events(pattern.root):
                 events[event.name] = events.get(event.name, False) or event.repeat is not None
             continue
@@ -134,12 +134,8 @@ def _columns_of_matches(matches: Sequence[Match]) -> Columns:
                 names[name] = names.get(name, False) or not isinstance(ids, str)
     changes = any(isinstance(match, ComponentMatch) for match in matches)
     counts = any(isinstance(match, OccurrenceMatch) and match.count is not None for match in matches)
-    fields = tuple(dict.fromkeys(name for match in matches for name in _fields(match)))
+    fields = tuple(dict.fromkeys(name for match in matches for name in match.fields))
     return Columns(edges, vertices, events, changes, counts, fields)
-
-
-def _fields(match: Match) -> Mapping[str, FieldValue]:
-    return match.fields if isinstance(match, OccurrenceMatch) else {}
 
 
 def _events(match: Match) -> Mapping[str, str | Sequence[str]]:
@@ -154,7 +150,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
     import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
 
     matches = list(matches) if columns.fields else matches
-    fields = [(name, _typed([_fields(match).get(name) for match in matches])) for name in columns.fields]
+    fields = [(name, _typed([match.fields.get(name) for match in matches])) for name in columns.fields]
     word, time, ids = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC"), pa.list_(pa.string())
     named = [
         (f"{kind}.{name}", kind, name, has_lists)

@@ -23,6 +23,7 @@ from graphtide_core.arrangement import (
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, aggregates, attributes, plain_attributes, variables
+from graphtide_core.returns import refuse_fields
 from graphtide_core.suggestion import did_you_mean, show
 
 if TYPE_CHECKING:
@@ -241,16 +242,8 @@ def _is_plain_sequence(root: Group) -> bool:
 def _refuse_returns(pattern: EventPattern, names: _Names) -> None:
     if pattern.returns is None:
         return
-    if not pattern.returns.fields and not pattern.returns.everything:
-        message = "RETURN names at least one field"
-        raise InvalidPatternError(message)
-    seen: set[str] = set()
+    refuse_fields(pattern.returns)
     for each in pattern.returns.fields:
-        place = next((read.location for read in attributes(each.value)), None)
-        if each.name in seen:
-            message = f"RETURN has two fields called {show(each.name)}"
-            raise InvalidPatternError(message, place, hint="give one another name: … AS name")
-        seen.add(each.name)
         if isinstance(each.value, Attribute):
             names.refuse_absent(each.value)
         else:

@@ -54,8 +54,8 @@ class SubgraphMatch:
     """A match of the isomorphism family.
 
     `detected_at` is the event time of the edge (or deletion) that brought it about; `edges` and `vertices` map the pattern's
-    names to data; `made` are the names of those edges whose ids were made, not given (see `Edge.made`). Matches are equal by
-    value, and hashable.
+    names to data; `made` are the names of those edges whose ids were made, not given (see `Edge.made`); `fields` are what the
+    pattern returns of the match, by name. Matches are equal by value, and hashable.
     """
 
     query: PatternName
@@ -68,6 +68,7 @@ class SubgraphMatch:
     vertices: Mapping[str, VertexId]
     completeness: Completeness = Completeness.EXACT
     made: frozenset[str] = frozenset()
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
@@ -90,6 +91,8 @@ class SubgraphMatch:
             "edges": dict(self.edges),
             "vertices": dict(self.vertices),
         }
+        if self.fields:
+            record["fields"] = dict(self.fields)
         if self.completeness is not Completeness.EXACT:
             record["completeness"] = self.completeness.value
         return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
@@ -102,7 +105,8 @@ class ComponentMatch:
     `edges` and `vertices` map the pattern's names to the data that match them, edges in the order of the stream. Of more than
     10,000 pairs of a query edge and a data edge the first are here, and `counts` says how many there are in all, of each name;
     `match_id` covers all. Where changes are reported, `component` is the id of the component's oldest edge now, `merged` are
-    the former ids of components that are part of it now, `split_from` is the id of the one that it was part of.
+    the former ids of components that are part of it now, `split_from` is the id of the one that it was part of. `fields` are
+    what the pattern returns, by name.
     """
 
     query: PatternName
@@ -119,6 +123,7 @@ class ComponentMatch:
     component: EdgeId | None = None
     merged: tuple[EdgeId, ...] = ()
     split_from: EdgeId | None = None
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""

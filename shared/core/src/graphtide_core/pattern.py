@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.order import TimingOrder
-from graphtide_core.predicate import aggregates, attributes, renamed, variables
+from graphtide_core.predicate import RECORD_FIELDS, Attribute, aggregates, attributes, plain_attributes, renamed, variables
+from graphtide_core.returns import refuse_fields
+from graphtide_core.suggestion import show
 from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ids import PatternName, StreamName, VertexId
     from graphtide_core.predicate import Expression
+    from graphtide_core.returns import Field, Returns
     from graphtide_core.time import Duration, TimeUnit
     from graphtide_core.window import Extent, Window
 
@@ -120,14 +123,15 @@ class SubgraphPattern:
     morphism: Morphism = Morphism.ISOMORPHISM
     report: Report = Report.ALL
     version: int = 1
+    returns: Returns | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no engine could match.
 
         Raises:
             InvalidPatternError: no edges or too many, a name twice, an unknown name, a disconnected graph, an empty window, a
-                report that its morphism does not have, an aggregate, under dual simulation a predicate over more than an edge
-                and its ends.
+                report that its morphism does not have, an aggregate in a condition, under dual simulation a predicate over more
+                than an edge and its ends; a field without a value or, under dual simulation, with many.
         """
         if not self.edges:
             message = "a pattern needs at least one edge"
@@ -156,13 +160,19 @@ class SubgraphPattern:
             raise InvalidPatternError(message, aggregate.operand.location, hint="iterations are for event patterns: SEQ(a:A+)")
         if not self.morphism.is_mapping:
             self._refuse_far_predicates()
+        if self.returns is not None:
+            refuse_fields(self.returns)
+            for each in self.returns.fields:
+                self._refuse_value(each.value)
 
     def _refuse_unknown_names(self) -> None:
         vertices = {vertex.name for vertex in self.vertices}
         edges = {edge.name for edge in self.edges}
         ends = [end for edge in self.edges for end in (edge.source, edge.target)]
         ordered = [name for pair in self.order.before for name in pair]
-        read = [a.variable for predicate in self.predicates for a in attributes(predicate)]
+        fields = () if self.returns is None else self.returns.fields
+        expressions = (*self.predicates, *(each.value for each in fields))
+        read = [a.variable for expression in expressions for a in attributes(expression)]
         for known, used in ((vertices, ends), (edges, ordered), (vertices | edges, read)):
             for name in used:
                 if name not in known:
@@ -184,6 +194,34 @@ class SubgraphPattern:
                 raise InvalidPatternError(
                     message, place, hint="many edges may match each edge of the pattern: compare it with constants"
                 )
+
+    def _refuse_value(self, value: Expression) -> None:
+        """Refuse a field that a match has no one value, or list of values, of."""
+        if self.morphism.is_mapping:
+            for aggregate in aggregates(value):
+                message = f"{aggregate.function.value} is over many, and a match has one edge of each name"
+                raise InvalidPatternError(message, aggregate.operand.location, hint="read its attribute as it is")
+        elif not isinstance(value, Attribute):
+            for read in plain_attributes(value):
+                message = f"under dual simulation {show(read.variable)} is many, with a value for each"
+                hint = "take one of them, or compute one: first(a.x), last(a.x), sum(a.x) and others"
+                raise InvalidPatternError(message, read.location, hint=hint)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of edges that it reads, each once, in their order; what every record has is none."""
+        edges = {edge.name for edge in self.edges}
+        values = () if self.returns is None else (each.value for each in self.returns.fields)
+        read = (each for expression in (*self.predicates, *values) for each in attributes(expression))
+        return tuple(dict.fromkeys(e.name for e in read if e.variable in edges and e.name not in RECORD_FIELDS))
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What is told of a match beside ids; `RETURN *` is time, label and the attributes that it reads, of each edge."""
+        if self.returns is None:
+            return ()
+        read = ("ts", "label", *sorted(self.attributes))
+        return self.returns.expanded(Attribute(edge.name, name) for edge in self.edges for name in read)
 
     def extent(self, unit: TimeUnit) -> Extent:
         """Return how long an edge can be of use: in ticks, as `reach`, or while it is among the last so many edges."""
@@ -242,6 +280,11 @@ def renamed_pattern(pattern: SubgraphPattern, names: Mapping[str, str]) -> Subgr
         ),
         order=TimingOrder(frozenset((new(earlier), new(later)) for earlier, later in pattern.order.before)),
         predicates=tuple(renamed(predicate, names) for predicate in pattern.predicates),
+        returns=pattern.returns
+        and replace(
+            pattern.returns,
+            fields=tuple(replace(each, value=renamed(each.value, names)) for each in pattern.returns.fields),
+        ),
     )
 
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.edge import Value
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.predicate import attributes
+from graphtide_core.suggestion import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +21,10 @@ FieldValue = Value | tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`value AS name`; an unknown or missing value is null. A plain attribute of an iteration is the list of its values."""
+    """`value AS name`; an unknown or missing value is null.
+
+    A plain attribute of an iteration, or of what a pattern under dual simulation names, is the list of its values.
+    """
 
     name: str
     value: Expression
@@ -41,3 +47,21 @@ class Returns:
         named = {each.name for each in self.fields}
         spelled = (Field(f"{each.variable}.{each.name}", each) for each in everything)
         return (*self.fields, *(each for each in spelled if each.name not in named))
+
+
+def refuse_fields(returns: Returns) -> None:
+    """Refuse what no record could carry.
+
+    Raises:
+        InvalidPatternError: no field, or two of one name.
+    """
+    if not returns.fields and not returns.everything:
+        message = "RETURN names at least one field"
+        raise InvalidPatternError(message)
+    seen: set[str] = set()
+    for each in returns.fields:
+        if each.name in seen:
+            message = f"RETURN has two fields called {show(each.name)}"
+            place = next((read.location for read in attributes(each.value)), None)
+            raise InvalidPatternError(message, place, hint="give one another name: … AS name")
+        seen.add(each.name)

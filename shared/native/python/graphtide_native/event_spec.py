@@ -13,7 +13,7 @@ from graphtide_core import predicate as p
 from graphtide_core.event_pattern import positive_events
 from graphtide_core.time import MAX_EVENT_TIME
 
-from graphtide_native.expression_spec import LABEL_COLUMNS, ExpressionWriter
+from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, ExpressionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from graphtide_native.expression_spec import Json
 
 _LABEL_COLUMNS = {"type": LABEL_COLUMNS["label"], **LABEL_COLUMNS}
-_FIRST_AGGREGATE = 2**15
 
 
 def event_columns(plan: AggregationPlan) -> tuple[str, ...]:
@@ -201,7 +200,7 @@ class _SlotWriter(ExpressionWriter):
         spec: dict[str, object] = {"function": aggregate.function.name.lower(), "of": self._of(operand.name)}
         if spec not in self.aggregates:
             self.aggregates.append(spec)
-        return {"attribute": [self.events[operand.variable], _FIRST_AGGREGATE + self.aggregates.index(spec)]}
+        return {"attribute": [self.events[operand.variable], FIRST_AGGREGATE + self.aggregates.index(spec)]}
 
     def _of(self, name: str) -> Json:
         """Return what is read of each event of a list."""

@@ -15,6 +15,9 @@ Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
 LABEL_COLUMNS: Final = {"label": 2**16 - 1, "src_label": 2**16 - 2, "dst_label": 2**16 - 3}
 """The columns of what a record has beside attributes."""
 
+FIRST_AGGREGATE: Final = 2**15
+"""The column of the first of what is computed from lists."""
+
 
 class ExpressionWriter(ABC):
     """Writes predicates with positions in place of names."""

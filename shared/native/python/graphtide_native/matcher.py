@@ -120,8 +120,8 @@ class MatchBatch:
             query = self._plans[pattern].pattern
             completeness = Completeness.SHED if shed else Completeness.EXACT
             times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
+            fields = named_values(query.fields, values) if values else {}
             if isinstance(query, EventPattern):
-                fields = named_values(query.fields, values) if values else {}
                 if len(parts) == _OCCURRENCE:
                     yield _occurrence(query, MatchKind(kind), times, completeness, parts, fields=fields)
             elif len(parts) == _ASSIGNMENT:
@@ -135,9 +135,10 @@ class MatchBatch:
                     vertices={vertex.name: VertexId(found) for vertex, found in zip(query.vertices, vertices, strict=True)},
                     completeness=completeness,
                     made=frozenset(query.edges[place].name for place in made),
+                    fields=fields,
                 )
             elif len(parts) == _COMPONENT:
-                yield _component(query, MatchKind(kind), times, completeness, parts)
+                yield _component(query, MatchKind(kind), times, completeness, parts, fields=fields)
 
     def records(self) -> Iterator[MatchRecord]:
         """Yield the match records one by one, each already written as JSON."""
@@ -155,6 +156,8 @@ def _component(
     times: tuple[EventTime, EventTime, EventTime],
     completeness: Completeness,
     parts: tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None],
+    *,
+    fields: dict[str, FieldValue],
 ) -> ComponentMatch:
     edges, vertices, identity, totals, named = parts
     names = [*(edge.name for edge in query.edges), *(vertex.name for vertex in query.vertices)]
@@ -173,6 +176,7 @@ def _component(
         component=None if oldest is None else EdgeId(oldest),
         merged=former_ids if kind is MatchKind.EXTEND else (),
         split_from=former_ids[0] if former_ids and kind is not MatchKind.EXTEND else None,
+        fields=fields,
     )
 
 

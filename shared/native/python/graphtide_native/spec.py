@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core import predicate as p
-from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import Morphism, Report
 from graphtide_core.plans import (
     BaselinePlan,
@@ -27,13 +25,14 @@ from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_core.window import EdgeCount
 
 from graphtide_native.event_spec import unit_spec
-from graphtide_native.expression_spec import LABEL_COLUMNS, ExpressionWriter
+from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, ExpressionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.plans import AnyPlan, EventUnit, Plan
+    from graphtide_core.returns import Field
     from graphtide_core.time import TimeUnit
     from graphtide_core.window import Extent
 
@@ -70,12 +69,7 @@ def columns(patterns: Iterable[AnyPattern]) -> tuple[str, ...]:
     """Return the attributes the patterns read, sorted: what a decoder has to project."""
     names: set[str] = set()
     for pattern in patterns:
-        if isinstance(pattern, EventPattern):
-            names.update(pattern.attributes)
-            continue
-        edges = {edge.name for edge in pattern.edges}
-        for predicate in pattern.predicates:
-            names.update(a.name for a in p.attributes(predicate) if a.variable in edges and a.name not in p.RECORD_FIELDS)
+        names.update(pattern.attributes)
     return tuple(sorted(names))
 
 
@@ -132,7 +126,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
     vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
     edges = {edge.name: place for place, edge in enumerate(pattern.edges)}
     ends = [(vertices[edge.source], vertices[edge.target]) for edge in pattern.edges]
-    writer = _EdgeWriter(edges, vertices, places, ends, pattern.morphism.is_mapping)
+    writer = _EdgeWriter(edges, vertices, places, ends, pattern.morphism.is_mapping, [])
     return {
         "name": pattern.name,
         "version": pattern.version,
@@ -146,6 +140,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         **_window(pattern.extent(unit)),
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
         "report": None if pattern.report is Report.ALL else pattern.report.value,
+        "returns": {"fields": [_field(field, writer) for field in pattern.fields], "aggregates": writer.aggregates},
         "plan": _plan(plan, concurrency),
         "limits": _limits(limits),
     }
@@ -188,19 +183,58 @@ def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:
             return {"engine": name, "prime": prime, "seed": seed}
 
 
+def _field(field: Field, writer: _EdgeWriter) -> dict[str, object]:
+    """Return a field; where a name is of many, each has a value of a plain attribute."""
+    if writer.is_mapping or not isinstance(field.value, p.Attribute):
+        return {"name": field.name, "value": writer.write(field.value)}
+    return {"name": field.name, "value": writer.of_one(field.value), "each": writer.place(field.value.variable)}
+
+
 @dataclass(frozen=True, slots=True)
 class _EdgeWriter(ExpressionWriter):
-    """Writes predicates with positions in place of names."""
+    """Writes predicates and fields with positions in place of names; a list of vertices has a place behind those of edges."""
 
     edges: Mapping[str, int]
     vertices: Mapping[str, int]
     places: Mapping[str, int]
     ends: Sequence[tuple[int, int]]
     is_mapping: bool
+    aggregates: list[dict[str, object]]
+
+    def place(self, variable: str) -> int:
+        """Return the place of a list."""
+        return self.edges[variable] if variable in self.edges else len(self.edges) + self.vertices[variable]
+
+    def of_one(self, attribute: p.Attribute) -> Json:
+        """Return what an attribute is of one edge, which is bound alone."""
+        match attribute.name:
+            case _ if attribute.variable in self.vertices:
+                return {"vertex_id": 0}
+            case "ts" | "id":
+                return {attribute.name: 0}
+            case "src" | "dst":
+                return {"end": [0, int(attribute.name == "dst")]}
+            case name:
+                return {"attribute": [0, self._column(name)]}
 
     def aggregate(self, aggregate: p.Aggregate) -> Json:
-        message = "a pattern of edges has no iteration to compute over"
-        raise InvalidPatternError(message, aggregate.operand.location)
+        operand = aggregate.operand
+        spec: dict[str, object] = {"function": aggregate.function.name.lower(), "of": self._of(operand)}
+        if spec not in self.aggregates:
+            self.aggregates.append(spec)
+        return {"attribute": [self.place(operand.variable), FIRST_AGGREGATE + self.aggregates.index(spec)]}
+
+    def _of(self, attribute: p.Attribute) -> Json:
+        match attribute.name:
+            case "ts" | "id":
+                return attribute.name
+            case "src" | "dst":
+                return {"end": int(attribute.name == "dst")}
+            case name:
+                return {"column": self._column(name)}
+
+    def _column(self, name: str) -> int:
+        return LABEL_COLUMNS[name] if name in LABEL_COLUMNS else self.places[name]
 
     def attribute(self, attribute: p.Attribute) -> Json:
         if attribute.variable in self.vertices:
@@ -216,7 +250,5 @@ class _EdgeWriter(ExpressionWriter):
                 # Where a vertex of the pattern may be many of the data, an edge that matches a loop need be none.
                 is_apart = source == target and not self.is_mapping
                 return {"end": [edge, side]} if is_apart else {"vertex_id": self.ends[edge][side]}
-            case "label" | "src_label" | "dst_label":
-                return {"attribute": [edge, LABEL_COLUMNS[attribute.name]]}
             case name:
-                return {"attribute": [edge, self.places[name]]}
+                return {"attribute": [edge, self._column(name)]}

@@ -50,7 +50,11 @@ def canonical_pattern(pattern: SubgraphPattern) -> str:
     """
     names = {vertex.name: f"v{place}" for place, vertex in enumerate(pattern.vertices)}
     names |= {edge.name: f"e{place}" for place, edge in enumerate(pattern.edges)}
-    return print_pattern(renamed_pattern(replace(pattern, name=PatternName("part"), version=1), names))
+    part = renamed_pattern(replace(pattern, name=PatternName("part"), version=1), names)
+    if part.returns is not None:
+        fields = tuple(replace(each, name=f"f{place}") for place, each in enumerate(part.returns.fields))
+        part = replace(part, returns=replace(part.returns, fields=fields))
+    return print_pattern(part)
 
 
 def _canonical(pattern: SubgraphPattern, edge: QueryEdge, spoken: Mapping[frozenset[str], Sequence[Expression]]) -> str:

@@ -40,8 +40,7 @@ def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[st
             missing = _missing(pattern, condition, columns)
             if missing and True not in _outcomes(condition, frozenset(missing)):
                 raise _unknown(pattern, missing[0], known)
-        returns = pattern.returns if isinstance(pattern, EventPattern) else None
-        for field in () if returns is None else returns.fields:
+        for field in () if pattern.returns is None else pattern.returns.fields:
             missing = _missing(pattern, field.value, columns)
             if missing and _outcomes(field.value, frozenset(missing)) == _MISSING:
                 raise _unknown(pattern, missing[0], known)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.suggestion import did_you_mean
 
-from graphtide_query.reads import edge_attributes
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
@@ -36,7 +34,7 @@ class AskedNames:
         return cls(
             _named(edge.label for edge in pattern.edges),
             _named(vertex.label for vertex in pattern.vertices),
-            _named(edge_attributes(pattern)),
+            pattern.attributes,
         )
 
 

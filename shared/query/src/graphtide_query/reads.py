@@ -8,15 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import EventPattern
-from graphtide_core.predicate import RECORD_FIELDS, attributes
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.pattern import SubgraphPattern
 
 
 def reads_of(pattern: AnyPattern) -> Reads:
@@ -39,14 +35,5 @@ def reads_of(pattern: AnyPattern) -> Reads:
         streams=(pattern.stream,),
         reach=Reach(pattern.window, is_closed=pattern.morphism.has_closed_windows and not counts),
         labels=None if counts or None in labels else tuple(named),
-        attributes=tuple(sorted(set(edge_attributes(pattern)))),
+        attributes=tuple(sorted(pattern.attributes)),
     )
-
-
-def edge_attributes(pattern: SubgraphPattern) -> Iterator[str]:
-    """Yield the attributes of edges that conditions read, in their order; one that is read twice comes twice."""
-    edges = {edge.name for edge in pattern.edges}
-    for condition in pattern.predicates:
-        for each in attributes(condition):
-            if each.variable in edges and each.name not in RECORD_FIELDS:
-                yield each.name

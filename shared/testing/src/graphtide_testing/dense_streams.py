@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PATTERNS = """
 PATTERN pair MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 6
 PATTERN twin MATCH (u)-[g:k]->(v)-[f:k]->(w) ORDER g < f ON s WINDOW 6
-PATTERN longer MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 14
+PATTERN longer MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y RETURN y.m, x.n - y.n AS less, c.id ON s WINDOW 14
 PATTERN back MATCH (a)-[x:k]->(b), (b)-[y:l]->(a) ON s WINDOW 9
 PATTERN path MATCH (a)-[x]->(b)-[y:l]->(c)-[z:k]->(d) ORDER x < y < z ON s WINDOW 12
 PATTERN triangle MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:k]->(a) ORDER x < z ON s WINDOW 16
@@ -25,7 +25,7 @@ PATTERN same MATCH (a)-[x:k]->(b), (a)-[y:k]->(c) WHERE x.n = y.n ON s WINDOW 8
 PATTERN more MATCH (a)-[x:l]->(b)-[y:k]->(c) WHERE x.n < y.n AND x.m = y.m AND y.n > 1 ON s WINDOW 11
 PATTERN from_one MATCH (a {id: "v1"})-[x]->(b)-[y]->(c) WHERE x.label = y.label ON s WINDOW 7
 PATTERN typed MATCH (a:A)-[x:k]->(b:B)-[y]->(c) ORDER x < y ON s WINDOW 10
-PATTERN single MATCH (a)-[x:l]->(b) WHERE x.m > 0 ON s WINDOW 5
+PATTERN single MATCH (a)-[x:l]->(b) WHERE x.m > 0 RETURN *, x.n ON s WINDOW 5
 PATTERN next MATCH (a)-[x:k]->(b)-[y]->(c) ON s WINDOW 6 EDGES
 PATTERN soon MATCH (a)-[x:k]->(b)-[y:l]->(c)-[z]->(d) ORDER x < z ON s WINDOW 14 EDGES
 """

@@ -7,7 +7,7 @@ oracle, an engine's objects or an engine's JSON Lines.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from graphtide_core.match import ComponentMatch
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.match import Match
+    from graphtide_core.returns import FieldValue
 
 Named = tuple[tuple[str, str], ...]
 """A mapping from a pattern's names to data, as pairs sorted by name."""
@@ -25,7 +26,8 @@ Named = tuple[tuple[str, str], ...]
 class Found:
     """One reported match, extension or retraction.
 
-    Of a component, names stand with each of their edges and vertices; `component` and `former` are ids, or empty.
+    Of a component, names stand with each of their edges and vertices; `component` and `former` are ids, or empty. `fields` are
+    in the order of the record.
     """
 
     detected_at: int
@@ -38,6 +40,7 @@ class Found:
     component: str = ""
     former: tuple[str, ...] = ()
     is_component: bool = False
+    fields: tuple[tuple[str, FieldValue], ...] = ()
 
 
 class _Record(msgspec.Struct):
@@ -51,6 +54,7 @@ class _Record(msgspec.Struct):
     component: str = ""
     merged: list[str] = []
     split_from: str = ""
+    fields: dict[str, Any] = {}
 
 
 def named(mapping: Mapping[str, str | Sequence[str]]) -> Named:
@@ -75,6 +79,7 @@ def key(match: Match) -> Found:
         component=component,
         former=tuple(former),
         is_component=isinstance(match, ComponentMatch),
+        fields=tuple(match.fields.items()),
     )
 
 
@@ -102,6 +107,7 @@ def keys_in_json_lines(lines: str | bytes) -> list[Found]:
             component=record.component,
             former=(*sorted(record.merged), *([record.split_from] if record.split_from else [])),
             is_component=any(isinstance(ids, list) for ids in record.edges.values()),
+            fields=tuple((name, tuple(of) if isinstance(of, list) else of) for name, of in record.fields.items()),
         )
         for record in records
     )

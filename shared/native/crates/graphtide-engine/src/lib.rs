@@ -3,6 +3,7 @@
 //! A family stands on this crate alone; the matcher stands on the families. So what is here knows no family: of a pattern it knows
 //! the graph, of a result its layout, of a plan the names of its nodes.
 
+pub mod aggregate;
 pub mod arrival;
 pub mod dispatch;
 pub mod engine;

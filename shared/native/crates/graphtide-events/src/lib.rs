@@ -3,7 +3,6 @@
 //! One plan says which sub-patterns the patterns have in common; their instances are found and stored once for all of them.
 //! Reference: paper 002, sections 2 and 5; what its appendices leave open is defined in `docs/reference/semantics.md`.
 
-mod aggregate;
 mod buffers;
 mod compile;
 mod count;

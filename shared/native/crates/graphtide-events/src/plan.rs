@@ -3,14 +3,13 @@
 //! Everything is by position. In an expression, edge i is the event in slot i, and edge `slots + i` the event of absence i; vertex
 //! `2 i` is the source of event i, `2 i + 1` its target.
 
-use graphtide_engine::expression::{Expression, is_label};
+pub use graphtide_engine::aggregate::AggregateSpec;
+use graphtide_engine::aggregate::{is_aggregate, reads_columns};
+use graphtide_engine::expression::Expression;
 use serde::Deserialize;
 
 /// Slots and absences that a sub-pattern may have: sets of them are one machine word.
 pub const MAX_PLACES: usize = 64;
-
-/// Columns from here on are aggregates: that many later is the place in [`VertexSpec::aggregates`].
-pub const AGGREGATE: u16 = 1 << 15;
 
 /// A plan of many patterns.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -79,57 +78,6 @@ pub enum Selection {
     Any,
     /// From each start, those that follow.
     Next,
-}
-
-/// What is computed from a list of values; those that are missing are left out, but by `First` and `Last`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Aggregation {
-    /// How many there are.
-    Count,
-    /// Their sum, an integer if they all are.
-    Sum,
-    /// Their sum through their number.
-    Average,
-    /// The least.
-    Least,
-    /// The greatest.
-    Greatest,
-    /// That of the earliest event.
-    First,
-    /// That of the latest event.
-    Last,
-}
-
-/// What a predicate reads of a whole list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AggregateSpec {
-    /// What is computed.
-    pub function: Aggregation,
-    /// From what of each event.
-    pub of: Of,
-}
-
-/// What is read of each event of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Of {
-    /// Its time.
-    Ts,
-    /// Its id.
-    Id,
-    /// The name of its source (0) or target (1).
-    End(u8),
-    /// An attribute, or a label.
-    Column(u16),
-}
-
-impl AggregateSpec {
-    /// Whether records of so many attributes have what it reads.
-    fn is_fit(self, width: usize) -> bool {
-        if let Of::Column(column) = self.of { is_column(column, width) } else { true }
-    }
 }
 
 /// Events that must not come between two bounds, closed both.
@@ -316,19 +264,6 @@ impl ReturnsSpec {
     }
 }
 
-/// Whether records of so many attributes have a column.
-fn is_column(column: u16, width: usize) -> bool {
-    is_label(column) || usize::from(column) < width
-}
-
-/// Whether all columns that an expression reads are there, or computed from lists.
-fn reads_columns(expression: &Expression, width: usize, aggregates: &[AggregateSpec]) -> bool {
-    let is_known = |column: u16| is_aggregate(column) && usize::from(column - AGGREGATE) < aggregates.len();
-    let mut is_fit = true;
-    expression.clone().attributes(&mut |_, column| is_fit &= is_column(*column, width) || is_known(*column));
-    is_fit
-}
-
 /// The set of the first so many places.
 pub(crate) fn mask_below(places: usize) -> u64 {
     if places >= 64 { u64::MAX } else { (1 << places) - 1 }
@@ -362,11 +297,6 @@ pub(crate) fn single_places_of(expression: &Expression) -> u64 {
         | Expression::StartsWith(operand, _)
         | Expression::IsNull(operand) => single_places_of(operand),
     }
-}
-
-/// Whether a column is an aggregate.
-pub(crate) fn is_aggregate(column: u16) -> bool {
-    column >= AGGREGATE && !is_label(column)
 }
 
 /// An expression over other places.

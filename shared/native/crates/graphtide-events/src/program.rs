@@ -4,12 +4,13 @@
 //! other parents, and last by single events, each from its list. What is joined by equal values is looked up by their hashes, and
 //! each predicate is evaluated with the step that binds the last of what it reads.
 
+use graphtide_engine::aggregate::is_aggregate;
 use graphtide_engine::expression::{Comparison, Expression};
 use graphtide_graph::Time;
 
 use crate::buffers::{Buffers, KeyId};
 use crate::instances::{Instances, RowKey};
-use crate::plan::{RepeatSpec, is_aggregate, mask_below, moved, places_of, single_places_of};
+use crate::plan::{RepeatSpec, mask_below, moved, places_of, single_places_of};
 use crate::signatures::SignatureId;
 
 /// A slot of a sub-pattern.

@@ -1,14 +1,12 @@
 //! What predicates read of stored events.
 
+use graphtide_engine::aggregate::{AGGREGATE, AggregateSpec, Of, aggregate};
 use graphtide_engine::expression::{Bindings, LABEL, Operand, SOURCE_LABEL, end, is_label};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::Symbol;
 use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::VertexTable;
-
-use crate::aggregate::aggregate;
-use crate::plan::{AGGREGATE, AggregateSpec, Of};
 
 /// The events of the reach, with what it takes to read them. An event is an edge of its type; one without ends has empty ones.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@
 use graphtide_engine::dispatch::Asked;
 use graphtide_engine::expression::Expression;
 use graphtide_engine::limits::Limits;
-use graphtide_engine::output::PatternNames;
+use graphtide_engine::output::{PatternNames, ReturnsSpec};
 use graphtide_engine::pattern::{EdgeSpec, Pattern, VertexSpec};
 use graphtide_events::plan::{self as events, BranchSpec};
 use graphtide_graph::clock::Clock;
@@ -44,6 +44,9 @@ pub struct PatternSpec {
     /// What is reported under dual simulation; none for patterns under isomorphism.
     #[serde(default)]
     pub report: Option<Report>,
+    /// What is returned of matches.
+    #[serde(default)]
+    pub returns: ReturnsSpec,
     /// How to match.
     pub plan: PlanSpec,
     /// Bounds on state and work.
@@ -234,9 +237,11 @@ impl PatternSpec {
         }
     }
 
-    /// The names under which it tells of matches.
-    pub fn names(&self) -> PatternNames {
-        PatternNames::new(&self.pattern(), self.report == Some(Report::Changes))
+    /// The names under which it tells of matches, and what it returns, whose columns are given the numbers of the store.
+    pub fn names(&self, column: impl FnMut(u16) -> u16) -> PatternNames {
+        let mut returns = self.returns.clone();
+        returns.renumber(column);
+        PatternNames::new(&self.pattern(), self.report == Some(Report::Changes), returns)
     }
 
     /// The same without the names and versions of the pattern and its parts: what engines depend on.
@@ -245,6 +250,7 @@ impl PatternSpec {
         let mut same = Self { name: String::new(), version: 0, ..self.clone() };
         same.vertices.iter_mut().for_each(|vertex| vertex.name.clear());
         same.edges.iter_mut().for_each(|edge| edge.name.clear());
+        same.returns.fields.iter_mut().for_each(|field| field.name.clear());
         same
     }
 
@@ -289,6 +295,9 @@ impl PatternSpec {
         }
         if self.window < 1 {
             return Some("the window must be at least one tick or edge");
+        }
+        if !self.returns.is_fit(edges, self.vertices.len()) {
+            return Some("it returns what there is not");
         }
         match &self.plan {
             PlanSpec::Timing(plan) => plan.flaw(&pattern),

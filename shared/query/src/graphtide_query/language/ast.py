@@ -121,7 +121,30 @@ class Window:
     location: Location
 
 
-Clause = Where | Order | Under | Reporting | On | Window
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """`value AS name`."""
+
+    value: Expression
+    name: Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """`*`."""
+
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    """`RETURN items`."""
+
+    items: tuple[Returned | Everything, ...]
+    location: Location
+
+
+Clause = Where | Order | Under | Reporting | Returning | On | Window
 
 
 @dataclass(frozen=True, slots=True)

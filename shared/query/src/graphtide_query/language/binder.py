@@ -18,9 +18,10 @@ from graphtide_core.window import MOST_EDGES, EdgeCount
 
 from graphtide_query.language import ast
 from graphtide_query.language.clauses import bind_time, clause, require_text, required
-from graphtide_query.language.edge_names import EdgeNames
+from graphtide_query.language.edge_names import EdgeNames, FieldNames
 from graphtide_query.language.expressions import bind_expression
 from graphtide_query.language.graph import Graph, bind_graph
+from graphtide_query.language.returning import bind_returns
 from graphtide_query.language.spelling import listed
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
     condition = (
         () if where is None else graph.each(conjuncts(bind_expression(where.condition, EdgeNames(graph))), where.location)
     )
+    returning = clause(clauses, ast.Returning, "RETURN", "separate fields by commas: RETURN e.bytes, v.id")
     return SubgraphPattern(
         name=PatternName(pattern.name.text),
         vertices=graph.vertices,
@@ -78,6 +80,7 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
         predicates=graph.predicates + condition,
         morphism=morphism,
         report=report,
+        returns=None if returning is None else bind_returns(returning, FieldNames(graph, morphism)),
     )
 
 

@@ -29,7 +29,7 @@ _REPEATED = "a repetition (+ {3} {2,5} {2,})"
 _EVERYTHING = "'*'"
 _COMPARISON = "a comparison (= <> < <= > >=)"
 _OPERATOR = "an operator (+ - * / %)"
-_CLAUSE = "a clause (WHERE, ORDER, UNDER, REPORT, ON, WINDOW)"
+_CLAUSE = "a clause (WHERE, ORDER, UNDER, REPORT, RETURN, ON, WINDOW)"
 _EVENT_CLAUSE = "a clause (WHERE, PARTITION BY, SKIP TILL, REPORT, RETURN, ON, WITHIN)"
 
 _WORDS = {
@@ -98,7 +98,7 @@ _WORDS = {
     "WINDOW": _CLAUSE,
     "PARTITION": _EVENT_CLAUSE,
     "SKIP": _EVENT_CLAUSE,
-    "RETURN": _EVENT_CLAUSE,
+    "RETURN": _CLAUSE,
     "WITHIN": _EVENT_CLAUSE,
     "_PATTERN": "PATTERN",
     "$END": "the end of the text",
@@ -107,7 +107,7 @@ _WORDS = {
 
 _CONSTANTS = frozenset({"INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"})
 
-_OF_EVENTS = frozenset({"PARTITION", "SKIP", "RETURN", "WITHIN", "EXISTS", "DISTINCT", "ONE"})
+_OF_EVENTS = frozenset({"PARTITION", "SKIP", "WITHIN", "EXISTS", "DISTINCT", "ONE"})
 _OF_EDGES = {
     "WINDOW": "of events it is WITHIN",
     "ORDER": "events are put in order by SEQ",
@@ -176,7 +176,7 @@ def _expected(accepted: Collection[str]) -> tuple[str, ...]:
         words.append(_EVERYTHING if _VALUE in words else _TIMES)
         names.discard("STAR")
     if "WITHIN" in names:
-        names -= {"WHERE", "REPORT", "ON"}
+        names -= {"WHERE", "REPORT", "RETURN", "ON"}
     if "COMPARISON" in names:
         names -= {"LESS", "NOT"}
     words += [word for terminal, word in _WORDS.items() if terminal in names]

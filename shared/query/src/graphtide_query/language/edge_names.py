@@ -8,9 +8,12 @@ from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.suggestion import did_you_mean, show
 
+from graphtide_query.language.functions import bind_function
 from graphtide_query.language.spelling import brief, listed
 
 if TYPE_CHECKING:
+    from graphtide_core.pattern import Morphism
+
     from graphtide_query.language import ast
     from graphtide_query.language.graph import Graph
 
@@ -30,11 +33,7 @@ class EdgeNames:
             message = f"vertex {show(variable.text)} has no attribute {show(name.text)}"
             hint = "a vertex has only `id`; attributes are of edges, and a label is stated in MATCH"
             raise InvalidPatternError(message, name.location, hint=hint)
-        if variable.text not in self._vertices and variable.text not in self._edges:
-            known = self._edges | self._vertices
-            message = f"the pattern has no edge or vertex {show(variable.text)}"
-            hint = did_you_mean(variable.text, sorted(known)) or f"it has {listed(known)}"
-            raise InvalidPatternError(message, variable.location, hint=hint)
+        self.refuse_unknown(variable)
         if variable.text in self._edges and name.text == "op":
             message = "`op` cannot be read"
             hint = "matches have inserted edges alone: a deletion retracts those that have its edge"
@@ -47,6 +46,18 @@ class EdgeNames:
         hint = "count, sum and others are over the events of an iteration, in a pattern of events: SEQ(a:A+)"
         raise InvalidPatternError(message, aggregate.function.location, hint=hint)
 
+    def refuse_unknown(self, variable: ast.Name) -> None:
+        """Refuse a name that no part has.
+
+        Raises:
+            InvalidPatternError: no part has it.
+        """
+        if variable.text not in self._vertices and variable.text not in self._edges:
+            known = self._edges | self._vertices
+            message = f"the pattern has no edge or vertex {show(variable.text)}"
+            hint = did_you_mean(variable.text, sorted(known)) or f"it has {listed(known)}"
+            raise InvalidPatternError(message, variable.location, hint=hint)
+
     def not_a_value(self, name: ast.Name) -> InvalidPatternError:
         """See `Names`."""
         spelled = brief(name.text)
@@ -58,3 +69,27 @@ class EdgeNames:
         message = f"{show(name.text)} is not a value: an attribute is read from an edge or a vertex"
         hint = f"write {brief(min(self._edges))}.{spelled} for an attribute, or put quotes around a string"
         return InvalidPatternError(message, name.location, hint=hint)
+
+
+class FieldNames(EdgeNames):
+    """The names of one graph for RETURN: each is one edge or vertex of a match, or under dual simulation a list of them."""
+
+    def __init__(self, graph: Graph, morphism: Morphism) -> None:
+        """Take the names."""
+        super().__init__(graph)
+        self._copies = graph.copies
+        self._are_lists = not morphism.is_mapping
+
+    def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
+        """See `Names`; under dual simulation functions are over all edges, or vertices, of a name."""
+        return bind_function(aggregate, self, self._whole) if self._are_lists else super().compute(aggregate)
+
+    def refuse_unknown(self, variable: ast.Name) -> None:
+        """See `EdgeNames`; refused is what stands for several edges, too."""
+        super().refuse_unknown(variable)
+        if copies := self._copies.get(variable.text):
+            message = f"{show(variable.text)} stands for {len(copies)} edges, of which each has values of its own"
+            raise InvalidPatternError(message, variable.location, hint=f"name one of them: {brief(copies[0])}")
+
+    def _whole(self, variable: ast.Name) -> predicate.Attribute:
+        return predicate.Attribute(variable.text, "id" if variable.text in self._vertices else "ts", variable.location)

@@ -106,36 +106,13 @@ class Reporting:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
-    """`value AS name`."""
-
-    value: Expression
-    name: Name | None
-
-
-@dataclass(frozen=True, slots=True)
-class Everything:
-    """`*`."""
-
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class Returning:
-    """`RETURN items`."""
-
-    items: tuple[Returned | Everything, ...]
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
 class OnTimeout:
     """`ON TIMEOUT`."""
 
     location: Location
 
 
-Clause = ast.Where | Partition | Skip | Reporting | Returning | ast.On | Within | OnTimeout
+Clause = ast.Where | Partition | Skip | Reporting | ast.Returning | ast.On | Within | OnTimeout
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,14 @@ from graphtide_core.event_pattern import Absent, Any, EventPattern, QueryEvent, 
 from graphtide_core.event_pattern import events as events_of
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import OnePer
-from graphtide_core.predicate import Aggregate, Attribute, conjuncts
-from graphtide_core.returns import Field, Returns
+from graphtide_core.predicate import conjuncts
 
 from graphtide_query.language import ast, event_ast
 from graphtide_query.language.clauses import bind_time, clause, require_text, required
 from graphtide_query.language.event_names import EventNames
-from graphtide_query.language.expression_printer import write_value
-from graphtide_query.language.expressions import bind_expression, first_place
+from graphtide_query.language.expressions import bind_expression
 from graphtide_query.language.graph import equalities
+from graphtide_query.language.returning import bind_returns
 from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
 
 if TYPE_CHECKING:
@@ -82,10 +81,10 @@ def _with_options(pattern: EventPattern, clauses: tuple[event_ast.Clause, ...], 
         one_per = None if report.one_per is None else _bind_one_per(report.one_per, names)
         with _at(report.location):
             pattern = replace(pattern, report=report.report, is_distinct=report.is_distinct, one_per=one_per)
-    returning = clause(clauses, event_ast.Returning, "RETURN", "separate fields by commas: RETURN a.user, b.ts")
+    returning = clause(clauses, ast.Returning, "RETURN", "separate fields by commas: RETURN a.user, b.ts")
     if returning is not None:
         with _at(returning.location):
-            pattern = replace(pattern, returns=_bind_returns(returning, names))
+            pattern = replace(pattern, returns=bind_returns(returning, names))
     timeout = clause(clauses, event_ast.OnTimeout, "ON TIMEOUT")
     if timeout is not None:
         with _at(timeout.location):
@@ -190,24 +189,3 @@ def _bind_repeat(repeat: event_ast.Repeat) -> Repeat:
 def _bind_one_per(one_per: event_ast.OnePer, names: EventNames) -> OnePer:
     keys = tuple(bind_expression(key, names) for key in one_per.keys)
     return OnePer(keys, bind_time(one_per.every.amount, one_per.every.unit, "the time of EVERY"))
-
-
-def _bind_returns(returning: event_ast.Returning, names: EventNames) -> Returns:
-    stars = [item for item in returning.items if isinstance(item, event_ast.Everything)]
-    if len(stars) > 1:
-        message = "RETURN has a second *"
-        raise InvalidPatternError(message, stars[1].location)
-    fields = [_bind_field(item, names) for item in returning.items if isinstance(item, event_ast.Returned)]
-    return Returns(tuple(fields), everything=bool(stars))
-
-
-def _bind_field(item: event_ast.Returned, names: EventNames) -> Field:
-    value = bind_expression(item.value, names)
-    if item.name is not None:
-        require_text(item.name)
-        return Field(item.name.text, value)
-    if not isinstance(value, Attribute | Aggregate):
-        message = "a computed field needs a name"
-        raise InvalidPatternError(message, first_place(item.value), hint="write … AS name")
-    # It is called as it is written.
-    return Field(write_value(value), value)

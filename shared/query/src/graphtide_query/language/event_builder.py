@@ -101,17 +101,17 @@ class EventRules(Transformer[Token, object]):
         """`ONE PER a.user EVERY 10m`."""
         return event_ast.OnePer(keys, every)
 
-    def returning(self, keyword: Token, *items: event_ast.Returned | event_ast.Everything) -> event_ast.Returning:
+    def returning(self, keyword: Token, *items: ast.Returned | ast.Everything) -> ast.Returning:
         """`RETURN a.x, sum(b.y) AS total`."""
-        return event_ast.Returning(items, locate(keyword))
+        return ast.Returning(items, locate(keyword))
 
-    def returned(self, value: ast.Expression, name: _Token) -> event_ast.Returned:
+    def returned(self, value: ast.Expression, name: _Token) -> ast.Returned:
         """`sum(b.y) AS total`."""
-        return event_ast.Returned(value, optional_name(name))
+        return ast.Returned(value, optional_name(name))
 
-    def everything(self, star: Token) -> event_ast.Everything:
+    def everything(self, star: Token) -> ast.Everything:
         """`*`."""
-        return event_ast.Everything(locate(star))
+        return ast.Everything(locate(star))
 
     def on_timeout(self, keyword: Token) -> event_ast.OnTimeout:
         """`ON TIMEOUT`."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.predicate import Aggregation
 from graphtide_core.suggestion import did_you_mean, show
 
+from graphtide_query.language.functions import bind_function
 from graphtide_query.language.spelling import brief, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from graphtide_query.language import ast
-
-_FUNCTIONS: Final = {function.value: function for function in Aggregation}
-_OF_ONE: Final = (Aggregation.FIRST, Aggregation.LAST)
-"""What takes one of the events: `first(a).x` is `first(a.x)`."""
 
 
 class EventNames:
@@ -30,30 +26,12 @@ class EventNames:
 
     def read(self, attribute: ast.Attribute) -> predicate.Attribute:
         """See `Names`."""
-        self._refuse_unknown(attribute.variable)
+        self.refuse_unknown(attribute.variable)
         return _attribute(attribute.variable, attribute.name)
 
     def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
         """See `Names`."""
-        stated, variable, name = aggregate.function, aggregate.variable, aggregate.attribute
-        function = _FUNCTIONS.get(stated.text.lower())
-        if function is None:
-            message = f"there is no function {show(stated.text)}"
-            hint = did_you_mean(stated.text, _FUNCTIONS) or f"the functions are {', '.join(_FUNCTIONS)}"
-            raise InvalidPatternError(message, stated.location, hint=hint)
-        self._refuse_unknown(variable)
-        if aggregate.takes_one and function not in _OF_ONE:
-            message = f"{function.value} is computed over an attribute"
-            raise InvalidPatternError(
-                message, stated.location, hint=f"write {function.value}(a.x) in place of {function.value}(a).x"
-            )
-        if name is not None:
-            return predicate.Aggregate(function, _attribute(variable, name))
-        if function is Aggregation.COUNT:
-            return predicate.Aggregate(function, predicate.Attribute(variable.text, "ts", variable.location))
-        message = f"{function.value} is computed over an attribute"
-        hint = f"write {function.value}({brief(variable.text)}.bytes), or another of its attributes"
-        raise InvalidPatternError(message, variable.location, hint=hint)
+        return bind_function(aggregate, self, lambda variable: predicate.Attribute(variable.text, "ts", variable.location))
 
     def not_a_value(self, name: ast.Name) -> InvalidPatternError:
         """See `Names`."""
@@ -65,7 +43,8 @@ class EventNames:
         hint = f"write {brief(min(self._names))}.{spelled} for an attribute, or put quotes around a string"
         return InvalidPatternError(message, name.location, hint=hint)
 
-    def _refuse_unknown(self, variable: ast.Name) -> None:
+    def refuse_unknown(self, variable: ast.Name) -> None:
+        """See `Lists`."""
         if variable.text not in self._names:
             message = f"the pattern has no event {show(variable.text)}"
             hint = did_you_mean(variable.text, sorted(self._names)) or f"it has {listed(self._names)}"

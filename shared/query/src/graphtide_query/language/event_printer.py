@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import Absent, All, Any, QueryEvent, Selection, Seq
 from graphtide_core.pattern import Report
-from graphtide_core.predicate import Aggregate, Attribute
 
 from graphtide_query.language.expression_printer import write_conditions, write_value
+from graphtide_query.language.returning import write_returns
 from graphtide_query.language.spelling import write_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from graphtide_core.event_pattern import EventPattern, Part, Repeat
     from graphtide_core.one_per import OnePer
-    from graphtide_core.returns import Field, Returns
 
 
 def print_event_pattern(pattern: EventPattern) -> str:
@@ -43,7 +42,7 @@ def _clauses(pattern: EventPattern) -> Iterator[str]:
     if report:
         yield " ".join(["REPORT", *report])
     if pattern.returns is not None:
-        yield f"RETURN {', '.join(_returned(pattern.returns))}"
+        yield f"RETURN {write_returns(pattern.returns)}"
     yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.tells_timeouts else "")
 
 
@@ -91,15 +90,3 @@ def _report(pattern: EventPattern) -> Iterator[str]:
 
 def _one_per(one_per: OnePer) -> str:
     return f"ONE PER {', '.join(map(write_value, one_per.keys))} EVERY {one_per.every}"
-
-
-def _returned(returns: Returns) -> Iterator[str]:
-    if returns.everything:
-        yield "*"
-    yield from map(_field, returns.fields)
-
-
-def _field(field: Field) -> str:
-    value = write_value(field.value)
-    is_called_so = isinstance(field.value, Attribute | Aggregate) and field.name == value
-    return value if is_called_so else f"{value} AS {write_name(field.name)}"

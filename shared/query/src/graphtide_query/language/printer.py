@@ -13,6 +13,7 @@ from graphtide_core.pattern import Morphism, Report
 
 from graphtide_query.language.event_printer import print_event_pattern
 from graphtide_query.language.expression_printer import write_conditions
+from graphtide_query.language.returning import write_returns
 from graphtide_query.language.spelling import write_constant, write_name
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def _print_subgraph_pattern(pattern: SubgraphPattern) -> str:
         lines.append(f"UNDER {pattern.morphism.value.upper()}")
     if pattern.report not in (Report.ALL, Report.MAXIMAL):
         lines.append(f"REPORT {pattern.report.value.upper()}")
+    if pattern.returns is not None:
+        lines.append(f"RETURN {write_returns(pattern.returns)}")
     lines.append(f"ON {write_name(pattern.stream)} WINDOW {pattern.window}")
     return "\n".join(lines) + "\n"
 

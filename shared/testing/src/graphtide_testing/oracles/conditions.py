@@ -88,6 +88,7 @@ def report(pattern: SubgraphPattern, images: Sequence[Edge], kind: MatchKind, de
     if bound is None:
         message = "the images are no match of the pattern"
         raise ValueError(message)
+    of = {query.name: edge for query, edge in zip(pattern.edges, images, strict=True)}
     return SubgraphMatch(
         query=pattern.name,
         version=pattern.version,
@@ -98,4 +99,5 @@ def report(pattern: SubgraphPattern, images: Sequence[Edge], kind: MatchKind, de
         edges={query.name: edge.id for query, edge in zip(pattern.edges, images, strict=True)},
         vertices=bound,
         made=frozenset(query.name for query, edge in zip(pattern.edges, images, strict=True) if edge.made),
+        fields={each.name: evaluate(each.value, lambda read: look_up(read, of, bound)) for each in pattern.fields},
     )

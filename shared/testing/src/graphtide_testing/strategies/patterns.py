@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from graphtide_core.ids import PatternName, StreamName, VertexId
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
-from graphtide_core.predicate import variables
+from graphtide_core.predicate import Arithmetic, Attribute, Compute, variables
+from graphtide_core.returns import Field, Returns
 from graphtide_core.time import Duration
 from graphtide_core.window import EdgeCount
 from hypothesis import strategies as st
@@ -48,6 +49,7 @@ class PatternShape:
     keys: bool = True
     predicates: bool = True
     report: Report = Report.ALL
+    returns: bool = True
 
 
 def patterns(shape: PatternShape | None = None) -> SearchStrategy[SubgraphPattern]:
@@ -79,7 +81,25 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
         predicates=_predicates_of(choices, shape, edges, names) if shape.predicates else (),
         morphism=_morphism(shape, can_coincide=can_coincide),
         report=shape.report,
+        returns=_returns(choices, edges, names) if shape.returns and shape.report is Report.ALL and choices.rarely(3) else None,
     )
+
+
+def _returns(choices: Choices, edges: list[QueryEdge], vertices: list[str]) -> Returns:
+    """Return fields of single edges and vertices, and what is computed from two of them."""
+    fields = []
+    for number in range(choices.integer(0, 3)):
+        name = choices.one_of(("ts", "id", "src", "dst", "label", "src_label", "n", "m"))
+        value: Expression = Attribute(choices.one_of(edges).name, name)
+        match choices.integer(0, 3):
+            case 0:
+                value = Attribute(choices.one_of(vertices), "id")
+            case 1:
+                value = Compute(Arithmetic.SUBTRACT, value, Attribute(choices.one_of(edges).name, "ts"))
+            case _:
+                pass
+        fields.append(Field(f"f{number}", value))
+    return Returns(tuple(fields), everything=not fields or choices.rarely(4))
 
 
 def _window(choices: Choices, shape: PatternShape) -> Window:

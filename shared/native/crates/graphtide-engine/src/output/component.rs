@@ -123,7 +123,7 @@ impl OwnedComponents {
 }
 
 /// Calls `f` with each data vertex that pairs match to a query vertex, once, in the order of their edges.
-fn each_vertex(
+pub(super) fn each_vertex(
     names: &PatternNames,
     store: &EdgeStore,
     pairs: &[(u8, EdgeRef)],

@@ -8,6 +8,7 @@
 mod component;
 mod fields;
 mod occurrence;
+mod returned;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use component::{ComponentRow, Context, OwnedComponents};
 pub use fields::{FieldRef, Fields, FieldsRef};
 use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
+pub use returned::{FieldSpec, ReturnsSpec};
 
 /// What a match record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -295,32 +297,21 @@ impl<'a> Assignment<'a> {
 }
 
 impl MatchBatch {
-    /// Appends a match: ids of the edges and names of the vertices by query position.
-    pub fn push<'k>(
+    /// Appends a match of a pattern: data edges and vertices by query position, read from the window that holds them.
+    pub fn push(
         &mut self,
         (pattern, kind, shed): (PatternId, Kind, bool),
         (detected_at, first_ts, last_ts): (Time, Time, Time),
-        edges: impl Iterator<Item = IdRef<'k>>,
-        vertices: impl Iterator<Item = KeyRef<'k>>,
+        (edges, vertices): (&[EdgeRef], &[Vertex]),
+        of: &PatternNames,
+        (store, names): (&EdgeStore, &VertexTable),
     ) {
-        self.matches.push(OwnedMatch {
-            pattern,
-            kind,
-            shed,
-            detected_at,
-            first_ts,
-            last_ts,
-            layout: OwnedLayout::Assignment(self.keys.len()),
-            fields: NO_FIELDS,
-        });
-        for id in edges {
-            let id = self.text.insert_id(id);
-            self.keys.push(id);
-        }
-        for name in vertices {
-            let name = self.text.insert(name);
-            self.keys.push(name);
-        }
+        let layout = OwnedLayout::Assignment(self.keys.len());
+        let fields = of.return_assigned((edges, vertices), (store, names), (&mut self.fields, &mut self.text));
+        self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
+        let text = &mut self.text;
+        self.keys.extend(edges.iter().map(|&edge| text.insert_id(store.id(edge))));
+        self.keys.extend(vertices.iter().map(|&vertex| text.insert(names.name(vertex))));
     }
 
     /// Appends an occurrence of an event pattern: its events in the order of their names, with the places of those.
@@ -361,9 +352,9 @@ impl MatchBatch {
                         self.matches.push(OwnedMatch { pattern, shed: shed(pattern), ..same });
                         continue;
                     }
-                    let edges = edges.iter().map(|&edge| store.id(edge));
-                    let vertices = vertices.iter().map(|&vertex| names.name(vertex));
-                    self.push((pattern, Kind::Match, shed(pattern)), (detected_at, first, last), edges, vertices);
+                    let head = (pattern, Kind::Match, shed(pattern));
+                    let of = &patterns[pattern.place()];
+                    self.push(head, (detected_at, first, last), (edges, vertices), of, (store, names));
                 }
             }
             FoundRow::Component { kind, name, pairs, former } => {
@@ -373,7 +364,7 @@ impl MatchBatch {
                     let context = Context { names: &patterns[pattern.place()], store, vertices: names };
                     let number = self.components.push(name, pairs, former, &context, &mut self.text);
                     let (shed, layout) = (shed(pattern), OwnedLayout::Component(number));
-                    let fields = NO_FIELDS;
+                    let fields = context.names.return_component(pairs, &context, (&mut self.fields, &mut self.text));
                     self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
                 }
             }
@@ -458,14 +449,19 @@ pub struct PatternNames {
     json_name: Vec<u8>,
     json_parts: Vec<Vec<u8>>,
     json_fields: Vec<Vec<u8>>,
+    /// What is returned of matches of edges; of those of events their engine has evaluated it.
+    returns: ReturnsSpec,
 }
 
 impl PatternNames {
-    /// Takes the names of a pattern; `tells_changes` if its components are told by what changes.
-    pub fn new(pattern: &Pattern<'_>, tells_changes: bool) -> Self {
+    /// Takes the names of a pattern and what it returns, by the columns of the store; `tells_changes` if its components are told by
+    /// what changes.
+    pub fn new(pattern: &Pattern<'_>, tells_changes: bool, returns: ReturnsSpec) -> Self {
+        let json_fields = returns.fields.iter().map(|field| json_member(&field.name)).collect();
         let edges: Vec<String> = pattern.edges.iter().map(|edge| edge.name.clone()).collect();
         let vertices = pattern.vertices.iter().map(|vertex| vertex.name.clone()).collect();
-        Self { ends: pattern.ends(), tells_changes, ..Self::of_parts(pattern.name, pattern.version, edges, vertices) }
+        let parts = Self::of_parts(pattern.name, pattern.version, edges, vertices);
+        Self { ends: pattern.ends(), tells_changes, json_fields, returns, ..parts }
     }
 
     /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list; and of its fields.
@@ -496,6 +492,7 @@ impl PatternNames {
             json_name,
             json_parts,
             json_fields: Vec::new(),
+            returns: ReturnsSpec::default(),
         }
     }
 
@@ -594,9 +591,6 @@ impl PatternNames {
         out.push(b'}');
     }
 }
-
-/// Where the fields of a match are that has none.
-const NO_FIELDS: (usize, usize) = (0, 0);
 
 /// Part before an id that was given and might have been made; no id is empty.
 const GIVEN: &str = "";

@@ -22,7 +22,7 @@ use graphtide_engine::expression::{Expression, is_label};
 use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Unhurried};
-use graphtide_engine::output::PatternNames;
+use graphtide_engine::output::{PatternNames, ReturnsSpec};
 use graphtide_engine::replay::Begun;
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
@@ -91,6 +91,15 @@ impl Blueprints {
     }
 }
 
+/// The place of a column among those that are kept, from now on.
+fn kept(columns: &mut Vec<u16>, column: u16) -> u16 {
+    let place = columns.iter().position(|&kept| kept == column).unwrap_or_else(|| {
+        columns.push(column);
+        columns.len() - 1
+    });
+    place as u16
+}
+
 /// A number that is equal for equal patterns.
 fn key(anonymous: &PatternSpec) -> u64 {
     FxBuildHasher.hash_one(format!("{anonymous:?}"))
@@ -117,7 +126,7 @@ impl Matcher {
         self.check_changeable(&spec.name)?;
         spec.check()?;
         let query = self.blueprints.vacant_queries.pop().unwrap_or(PatternId(self.queries.len() as u32));
-        let names = spec.names();
+        let names = self.names_of(spec);
         let shared = self.shared_by(spec);
         // What it told of may be retracted, and that its unit has not kept for it.
         let has_told = self.reported.is_some() && !past.told.is_empty();
@@ -328,6 +337,20 @@ impl Matcher {
         Ok(unit)
     }
 
+    /// The names of a pattern, and what it returns of the edges that the store will keep.
+    pub(super) fn names_of(&mut self, spec: &PatternSpec) -> PatternNames {
+        let (columns, mut reads_labels) = (&mut self.kept_columns, self.labels.is_some());
+        let names = spec.names(|column| {
+            reads_labels |= is_label(column);
+            kept(columns, column)
+        });
+        if reads_labels {
+            self.labels.get_or_insert_default();
+        }
+        self.store.widen(self.kept_columns.len());
+        names
+    }
+
     /// Makes a unit without patterns of the engine that a plan asks for, attached to the lists that it reads.
     pub(super) fn with_engine(
         &mut self,
@@ -337,13 +360,7 @@ impl Matcher {
         signatures: Vec<SignatureId>,
     ) -> Result<Unit, InvalidPlan> {
         for predicate in &mut across {
-            predicate.attributes(&mut |_, column| {
-                let place = self.kept_columns.iter().position(|kept| kept == column).unwrap_or_else(|| {
-                    self.kept_columns.push(*column);
-                    self.kept_columns.len() - 1
-                });
-                *column = place as u16;
-            });
+            predicate.attributes(&mut |_, column| *column = kept(&mut self.kept_columns, *column));
         }
         self.store.widen(self.kept_columns.len());
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
@@ -576,6 +593,7 @@ fn nothing() -> PatternSpec {
         clock: Clock::Time,
         vertices_may_coincide: false,
         report: None,
+        returns: ReturnsSpec::default(),
         plan: PlanSpec::ReSearch(SearchPlan::default()),
         limits: Limits::default(),
     }

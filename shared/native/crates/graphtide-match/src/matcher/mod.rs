@@ -239,7 +239,7 @@ impl Matcher {
                 matcher.queries.push(Query::vacant());
                 continue;
             };
-            let names = spec.names();
+            let names = matcher.names_of(&spec);
             let trace = traced.map(|misses| {
                 let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
                 Box::new(Trace::new((spec.window, spec.clock), ends, misses))
@@ -587,9 +587,9 @@ impl Matcher {
             let times = found.edges.iter().map(|&edge| self.store.get(edge).ts);
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
             query.reports.count(Kind::Retract);
-            let ids = found.edges.iter().map(|&edge| self.store.id(edge));
-            let names = found.vertices.iter().map(|&vertex| self.vertices.name(vertex));
-            out.push((found.pattern, Kind::Retract, query.shed || unit.shed), (ts, first, last), ids, names);
+            let head = (found.pattern, Kind::Retract, query.shed || unit.shed);
+            let parts = (found.edges.as_slice(), found.vertices.as_slice());
+            out.push(head, (ts, first, last), parts, &query.names, (&self.store, &self.vertices));
             true
         });
     }

@@ -1,0 +1,64 @@
+"""Functions bound: what is computed over a list, of the events of an iteration or of what a component has of a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from graphtide_core import predicate
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.predicate import Aggregation
+from graphtide_core.suggestion import did_you_mean, show
+
+from graphtide_query.language import ast
+from graphtide_query.language.spelling import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FUNCTIONS: Final = {function.value: function for function in Aggregation}
+_OF_ONE: Final = (Aggregation.FIRST, Aggregation.LAST)
+"""What takes one of the list: `first(a).x` is `first(a.x)`."""
+
+
+class Lists(Protocol):
+    """What has names that stand for lists; see `Names`."""
+
+    def read(self, attribute: ast.Attribute) -> predicate.Attribute:
+        """See `Names`."""
+        ...
+
+    def refuse_unknown(self, variable: ast.Name) -> None:
+        """Refuse a name that nothing has.
+
+        Raises:
+            InvalidPatternError: nothing has it.
+        """
+        ...
+
+
+def bind_function(
+    aggregate: ast.Aggregate, names: Lists, whole: Callable[[ast.Name], predicate.Attribute]
+) -> predicate.Aggregate:
+    """Return what a function computes; `whole` is the attribute that none is without, for `count(a)`.
+
+    Raises:
+        InvalidPatternError: there is no such function, name or attribute, or it needs one.
+    """
+    stated, variable, name = aggregate.function, aggregate.variable, aggregate.attribute
+    function = _FUNCTIONS.get(stated.text.lower())
+    if function is None:
+        message = f"there is no function {show(stated.text)}"
+        hint = did_you_mean(stated.text, _FUNCTIONS) or f"the functions are {', '.join(_FUNCTIONS)}"
+        raise InvalidPatternError(message, stated.location, hint=hint)
+    names.refuse_unknown(variable)
+    if aggregate.takes_one and function not in _OF_ONE:
+        message = f"{function.value} is computed over an attribute"
+        hint = f"write {function.value}(a.x) in place of {function.value}(a).x"
+        raise InvalidPatternError(message, stated.location, hint=hint)
+    if name is not None:
+        return predicate.Aggregate(function, names.read(ast.Attribute(variable, name)))
+    if function is Aggregation.COUNT:
+        return predicate.Aggregate(function, whole(variable))
+    message = f"{function.value} is computed over an attribute"
+    hint = f"write {function.value}({brief(variable.text)}.bytes), or another of its attributes"
+    raise InvalidPatternError(message, variable.location, hint=hint)
