@@ -234,7 +234,8 @@ def test_the_object_is_every_format_and_a_sequence_of_explanations() -> None:
     assert str(told) == repr(told) == told.to_text()
     assert [each["pattern"] for each in json.loads(told[1:].to_json())] == ["q"]
     assert told == graphtide.explain(f"{PATTERN} {PATTERN.replace('PATTERN p', 'PATTERN q')}", analyze=RECORDS)
-    for form, text in (("text", told.to_text()), ("json", told.to_json()), ("dot", told.to_dot()), ("svg", told.to_svg())):
+    forms = {"text": told.to_text(), "dot": told.to_dot(), "mermaid": told.to_mermaid(), "svg": told.to_svg()}
+    for form, text in {**forms, "json": told.to_json()}.items():
         assert graphtide.explain(told_text(told), analyze=RECORDS, format=form) == text
 
 

@@ -16,6 +16,7 @@ FORMATS: Final[Mapping[str, Callable[[Sequence[Explanation]], str]]] = {
     "text": explanation.to_text,
     "json": explanation.to_json,
     "dot": explanation.to_dot,
+    "mermaid": explanation.to_mermaid,
     "svg": explanation.to_svg,
     "html": explanation.to_html,
 }
@@ -63,6 +64,10 @@ class Explanations(Sequence[Explanation]):
     def to_dot(self) -> str:
         """Return the plans as one Graphviz digraph."""
         return explanation.to_dot(self.explanations)
+
+    def to_mermaid(self) -> str:
+        """Return the plans as one Mermaid flowchart, which documents on GitHub and others show."""
+        return explanation.to_mermaid(self.explanations)
 
     def to_svg(self) -> str:
         """Return the plans as one picture. Graphviz is not needed."""

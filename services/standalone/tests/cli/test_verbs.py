@@ -75,6 +75,27 @@ def test_explain_shows_estimates_and_after_a_run_what_was(files: tuple[Path, Pat
     assert run("explain", files[0], "--format", "dot").output.startswith("digraph plans {")
 
 
+def test_explain_draws_a_unit_of_event_patterns_with_estimated_and_actual_instances(tmp_path: Path) -> None:
+    patterns, stream = tmp_path / "p.gtp", tmp_path / "s.jsonl"
+    texts = (f"PATTERN p{kind} SEQ(a:A, b:B, c:{kind}) ON s WITHIN 9ms" for kind in "CD")
+    patterns.write_text("\n".join(texts))
+    stream.write_text("".join(f'{{"ts": {ts}, "type": "{kind}"}}\n' for ts, kind in enumerate("AABBCD")))
+    wish = ("--engine", "aggregation", "--plan", "casem")
+    for form, start in (
+        ("text", "event patterns: engine aggregation"),
+        ("dot", "digraph plans {"),
+        ("mermaid", "flowchart BT"),
+    ):
+        before = run("explain", patterns, *wish, "--format", form).output
+        assert before.startswith(start)
+        assert "estimated" in before
+        assert "actual" not in before
+        after = run("explain", patterns, *wish, "--format", form, "--analyze", stream).output
+        assert after.startswith(start)
+        # Two of A and two of B are four instances of what both patterns share.
+        assert "actual peak 4" in after
+
+
 def test_validate_names_the_patterns_and_prints_them(files: tuple[Path, Path]) -> None:
     assert "1 valid pattern: p" in run("validate", files[0], "--stream", files[1]).output
     assert graphtide.parse(run("validate", files[0], "--print").output) == graphtide.parse(PATTERN)

@@ -75,7 +75,7 @@ def explain(
     dead_letters: Annotated[
         Path | None, typer.Option(help="With --analyze: where bad and late records go, as JSON Lines.", show_default=False)
     ] = None,
-    format: Annotated[str, typer.Option(help="text, json, dot, svg or html; of a server text, json or dot.")] = "text",
+    format: Annotated[str, typer.Option(help="text, json, dot, mermaid, svg or html; of a server text, json or dot.")] = "text",
     unit: TimeUnitOption = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
