@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 STREAM = EventStreamShape(duplicates=False, negative_ts=False)
-PATTERNS = EventPatternShape(stream=STREAM, distinct=False, max_events=3)
+PATTERNS = EventPatternShape(stream=STREAM, max_events=3)
 
 
 def record_of(event: Event) -> dict[str, object]:
@@ -231,10 +231,21 @@ def test_an_engine_of_another_family_is_refused(text: str, engine: str) -> None:
         graphtide.match(text, EDGES, graphtide.MatchOptions(engine=engine))
 
 
-@pytest.mark.parametrize("clause", ["REPORT ALL ONE PER a.x EVERY 1m", "REPORT DISTINCT ALL"])
-def test_what_is_not_done_yet_is_refused_at_its_pattern(clause: str) -> None:
+def test_what_is_not_done_yet_is_refused_at_its_pattern() -> None:
     with pytest.raises(InvalidPatternError, match="nothing does it yet"):
-        list(graphtide.match(f"PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms {clause}", EDGES))
+        list(graphtide.match("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms REPORT ALL ONE PER a.x EVERY 1m", EDGES))
+
+
+def test_of_matches_that_have_the_same_events_one_is_told_if_they_are_to_be_distinct() -> None:
+    text = "PATTERN p AND(a:A, b:A, c:A) ON s WITHIN 9ms"
+    records = [{"ts": 1, "type": "A", "id": f"a{number}"} for number in (3, 1, 2)]
+    assert len(list(graphtide.match(text, records))) == 6
+    (told,) = graphtide.match(f"{text} REPORT DISTINCT", records)
+    assert isinstance(told, OccurrenceMatch)
+    assert told.events == {"a": "a3", "b": "a1", "c": "a2"}
+    (counted,) = graphtide.match(f"{text} REPORT DISTINCT EXISTS", records)
+    assert isinstance(counted, OccurrenceMatch)
+    assert counted.count == 1
 
 
 def test_an_attribute_that_no_column_has_is_refused(tmp_path: Path) -> None:

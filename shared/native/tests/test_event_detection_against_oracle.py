@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 ATTRIBUTES: Final = (*EVENT_ATTRIBUTES, "absent")
-ALL: Final = EventPatternShape(distinct=False)
+ALL: Final = EventPatternShape()
 PLAIN: Final = replace(ALL, groups=(Seq, Seq, All), iterations=False, partition=False, exists=False, timeouts=False)
 SMALL: Final = replace(ALL, max_events=3)
 SHARING: Final = tuple(sorted(BUILDERS))

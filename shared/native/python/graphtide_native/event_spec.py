@@ -108,8 +108,14 @@ def _pattern(
         "report": pattern.report.value,
         "reach": min(pattern.reach(unit), MAX_EVENT_TIME),
         "tells_timeouts": pattern.tells_timeouts,
+        "distinct": [_in_order_of_text(pattern, branch) for branch in branches] if pattern.is_distinct else [],
         "returns": _returns(pattern, branches, columns),
     }
+
+
+def _in_order_of_text(pattern: EventPattern, branch: Branch) -> list[int]:
+    names = [event.name for event in positive_events(pattern.root)]
+    return sorted(range(len(branch.events)), key=lambda slot: names.index(branch.events[slot]))
 
 
 def _returns(pattern: EventPattern, branches: tuple[Branch, ...], columns: Mapping[str, int]) -> dict[str, object] | None:

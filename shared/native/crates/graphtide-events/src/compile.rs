@@ -44,7 +44,9 @@ impl Mode {
     /// Of a vertex with these patterns.
     fn of(plan: &PlanSpec, shape: &Shape, patterns: &[(u32, u32)]) -> Self {
         let mut patterns = patterns.iter().map(|&(pattern, _)| &plan.patterns[pattern as usize]);
-        if !shape.absences.is_empty() || patterns.clone().any(|pattern| pattern.branches.len() > 1) {
+        if !shape.absences.is_empty()
+            || patterns.clone().any(|pattern| pattern.branches.len() > 1 || !pattern.distinct.is_empty())
+        {
             Self::Judge
         } else if patterns.clone().all(|pattern| pattern.report == Report::All) {
             Self::Tell
@@ -166,7 +168,7 @@ fn patterns_of(plan: &PlanSpec) -> Vec<Vec<(u32, u32)>> {
 /// Whether nobody asks for more than how many matches an event completes.
 fn only_counts(plan: &PlanSpec, patterns: &[(u32, u32)]) -> bool {
     let mut patterns = patterns.iter().map(|&(pattern, _)| &plan.patterns[pattern as usize]);
-    patterns.all(|pattern| pattern.report == Report::Exists && pattern.branches.len() == 1)
+    patterns.all(|pattern| pattern.report == Report::Exists && pattern.branches.len() == 1 && pattern.distinct.is_empty())
 }
 
 fn targets(vertices: &[Vertex], signatures: usize) -> Vec<Vec<Target>> {

@@ -53,6 +53,8 @@ pub(crate) struct Pattern {
     pub(crate) beginnings: Vec<(u32, u32)>,
     /// Only matches count whose last event came after this one, of that time.
     pub(crate) since: Option<(Time, EdgeRef)>,
+    /// Where of matches that have the same events the first is told alone: the slots of each branch in the order of the text.
+    pub(crate) distinct: Vec<Vec<u8>>,
     /// What it returns of its matches.
     pub(crate) returns: Option<Returns>,
 }
@@ -102,6 +104,7 @@ impl Detection {
             reach: pattern.reach,
             beginnings,
             since: None,
+            distinct: pattern.distinct.clone(),
             returns: pattern.returns.as_ref().map(|returns| Returns::new(returns, symbols)),
         });
         let patterns = patterns.collect();

@@ -2,7 +2,9 @@
 //!
 //! Candidates lie in a queue by the greatest bound of theirs. Once time has passed it, one that holds no deleted event, and in whose
 //! intervals nothing came, is a match. Events that fill two branches of a pattern are a match of the branch that is settled first; of
-//! two at once, of the first. Under `REPORT EXISTS` the candidates that one event completes are told together, with the last.
+//! two at once, of the first. Where only one match of the same events is wanted, it is found likewise among those of all branches, and of
+//! one branch it is the one whose events are the earliest, in the order of the text. Under `REPORT EXISTS` the candidates that one
+//! event completes are told together, with the last.
 //! Cost: O(log waiting) a candidate, and a look at what came in its intervals.
 
 use std::cmp::Reverse;
@@ -295,7 +297,17 @@ pub(crate) fn settled_at(vertex: &Vertex, bound: &Bound) -> (Time, bool) {
     }
 }
 
+/// The places of events among those of the reach, name by name in the order of the text.
+type Rank = Vec<Vec<usize>>;
+
 impl Court<'_> {
+    /// The rank of an instance whose slots are in that order in the text.
+    fn rank(&self, order: &[u8], stored: &Stored) -> Rank {
+        let mut rank = vec![Vec::new(); stored.slots()];
+        stored.each(&mut |slot, event| rank[usize::from(slot)].push(self.past.events.store.rank(event)));
+        order.iter().map(|&slot| std::mem::take(&mut rank[usize::from(slot)])).collect()
+    }
+
     /// Whether an event of an instance was deleted.
     pub(crate) fn has_deleted(&self, stored: &Stored) -> bool {
         let deletions = self.past.deletions;
@@ -309,7 +321,8 @@ impl Court<'_> {
     }
 
     /// Whether a match is of a branch, and not of another through which the same events are one: of one that was settled before, or
-    /// of an earlier one that was settled at the same time. All that is settled by then must be known.
+    /// of an earlier one that was settled at the same time. Where one match of the same events is wanted, whether it is that one. All
+    /// that is settled by then must be known.
     pub(crate) fn is_of_branch(
         &self,
         pattern: &Pattern,
@@ -326,14 +339,53 @@ impl Court<'_> {
                 best = best.min(earliest.map_or(best, |earliest| (earliest, other)));
             }
         }
+        if let Some(order) = pattern.distinct.get(branch as usize) {
+            let least = self.least(&self.vertices[stored.vertex as usize], order, stored, bound, meter);
+            return best == (settled, branch) && least.is_none_or(|least| (settled, self.rank(order, stored)) <= least);
+        }
         best.1 == branch
     }
 
     /// When the first match of these events through a vertex was settled.
     fn earliest(&self, vertex: &Vertex, stored: &Stored, bound: &mut Bound, meter: &mut Meter<'_>) -> Option<(Time, bool)> {
+        let mut earliest: Option<(Time, bool)> = None;
+        self.each_match(vertex, stored, bound, meter, &mut |bound| {
+            let settled = settled_at(vertex, bound);
+            earliest = Some(earliest.map_or(settled, |earliest| earliest.min(settled)));
+        });
+        earliest
+    }
+
+    /// When the first match of these events through a vertex was settled, and its rank: of several at once the least.
+    fn least(
+        &self,
+        vertex: &Vertex,
+        order: &[u8],
+        stored: &Stored,
+        bound: &mut Bound,
+        meter: &mut Meter<'_>,
+    ) -> Option<((Time, bool), Rank)> {
+        let mut least: Option<((Time, bool), Rank)> = None;
+        self.each_match(vertex, stored, bound, meter, &mut |bound| {
+            let found = (settled_at(vertex, bound), self.rank(order, &Stored::of(stored.vertex, &vertex.shape, bound)));
+            if least.as_ref().is_none_or(|least| found < *least) {
+                least = Some(found);
+            }
+        });
+        least
+    }
+
+    /// Calls `f` with every match of these events through a vertex.
+    fn each_match(
+        &self,
+        vertex: &Vertex,
+        stored: &Stored,
+        bound: &mut Bound,
+        meter: &mut Meter<'_>,
+        f: &mut dyn FnMut(&Bound),
+    ) {
         let (shape, past) = (&vertex.shape, self.past);
         let last = stored.last();
-        let mut earliest: Option<(Time, bool)> = None;
         for slot in 0..shape.slots.len() {
             let signature = past.signatures.get(shape.slots[slot].signature);
             if !signature.fits(past.events.kind(last), &past.events.at(&[last])) {
@@ -343,8 +395,7 @@ impl Court<'_> {
                 let mut count = 0;
                 bound.each(shape.lists, |_, _| count += 1);
                 if count == stored.events.len() && !self.is_blocked(vertex, bound, meter) {
-                    let settled = settled_at(vertex, bound);
-                    earliest = Some(earliest.map_or(settled, |earliest| earliest.min(settled)));
+                    f(bound);
                 }
                 true
             };
@@ -360,6 +411,5 @@ impl Court<'_> {
             };
             search.run(vertex.alone(slot as u8), slot as u8, last);
         }
-        earliest
     }
 }

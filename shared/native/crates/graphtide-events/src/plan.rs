@@ -123,6 +123,9 @@ pub struct PatternSpec {
     /// Whether it tells of a first event that no match came of; slots are then in the order of the text.
     #[serde(default)]
     pub tells_timeouts: bool,
+    /// Where of matches that have the same events the first is told alone: the slots of each branch in the order of the text.
+    #[serde(default)]
+    pub distinct: Vec<Vec<u8>>,
     /// What it returns of its matches.
     #[serde(default)]
     pub returns: Option<ReturnsSpec>,
@@ -228,6 +231,16 @@ impl PlanSpec {
             if pattern.returns.as_ref().is_some_and(|returns| !returns.is_fit(width)) {
                 let vertex = pattern.branches.first().map_or(0, |&vertex| vertex as usize);
                 return Err(InvalidPlan { vertex, reason: "a pattern of it returns what there is not" });
+            }
+            for (&vertex, order) in pattern.branches.iter().zip(&pattern.distinct) {
+                let vertex = vertex as usize;
+                let slots = self.vertices.get(vertex).map_or(0, |vertex| vertex.slots.len());
+                if order.len() != slots || order.iter().any(|&slot| usize::from(slot) >= slots) {
+                    return Err(InvalidPlan { vertex, reason: "the order of its slots is not one of them" });
+                }
+            }
+            if !pattern.distinct.is_empty() && pattern.distinct.len() != pattern.branches.len() {
+                return Err(InvalidPlan { vertex: 0, reason: "a pattern has orders of the slots of other branches" });
             }
         }
         let mut branches = self.patterns.iter().flat_map(|pattern| &pattern.branches);

@@ -113,6 +113,7 @@ class EventOracle:
         self._seen: list[Seen] = []
         self._waiting: list[_Candidate] = []
         self._matches: list[_Candidate] = []
+        self._complete: list[_Candidate] = []
         self._groups: list[_Group] = []
         self._begun: list[Seen] = []
 
@@ -219,7 +220,9 @@ class EventOracle:
         told: list[Told] = []
         # Bounds pass one after the other, however far time moves at once; what has none is decided with the record at hand.
         for bound in sorted({_moment(each) for each in decided}):
-            found = self._new([each for each in decided if _moment(each) == bound and self._is_unbroken(each)])
+            complete = [each for each in decided if _moment(each) == bound and self._is_unbroken(each)]
+            self._complete += complete
+            found = self._new(complete)
             self._matches += found
             if self._pattern.report is Report.ALL:
                 told += [self._told(each, "match", bound) for each in found]
@@ -272,7 +275,8 @@ class EventOracle:
         self._begun = [each for each in self._begun if each not in over]
         told: list[Told] = []
         for first in over:
-            began = any(each.first is first for each in self._matches)
+            # Whether or not it was told that way, if others have the same events.
+            began = any(each.first is first and all(seen.gone is None for seen in each.taken) for each in self._complete)
             longest = None if began or first.gone is not None else self._longest_prefix(first)
             if longest is not None:
                 bound = first.ts + self._conditions.within

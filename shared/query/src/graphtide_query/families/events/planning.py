@@ -69,7 +69,7 @@ def refuse_what_nothing_does(pattern: EventPattern) -> None:
     Raises:
         InvalidPatternError: something is; with the place of the pattern's first event.
     """
-    clauses = {"DISTINCT": pattern.is_distinct, "ONE PER": pattern.one_per is not None}
+    clauses = {"ONE PER": pattern.one_per is not None}
     for clause, is_asked in clauses.items():
         if is_asked:
             message = f"{show(pattern.name)} says {clause}, which can be checked and printed, but nothing does it yet"
