@@ -74,6 +74,8 @@ pub struct EdgeBatch {
     text: TextArena,
     raw_ends: Vec<usize>,
     raw: Vec<u8>,
+    /// Whether some record is an event, which streams of edges are asked for each of their records.
+    has_events: bool,
 }
 
 /// Insertions to append at once, without bytes of their own; keys are those of the batch's texts.
@@ -126,6 +128,7 @@ impl EdgeBatch {
         self.lines.push(row.line);
         self.ts.push(row.ts);
         self.operations.push(row.operation);
+        self.has_events |= row.operation == Operation::Insert && row.source.is_empty();
         let ends = [self.text.insert(row.source), self.text.insert(row.target)];
         self.ends.push(ends);
         self.labels.push([row.source_label, row.label, row.target_label]);
@@ -154,6 +157,7 @@ impl EdgeBatch {
         self.lines.extend((0..rows as u64).map(|row| bulk.line + row));
         self.ts.append(&mut bulk.ts);
         self.operations.resize(self.ts.len(), Operation::Insert);
+        self.has_events |= bulk.ends.iter().any(|ends| ends[0].is_empty());
         self.ends.append(&mut bulk.ends);
         self.labels.append(&mut bulk.labels);
         self.ids.append(&mut bulk.ids);
@@ -273,16 +277,21 @@ impl EdgeBatch {
         self.text.get(self.ends[index][1])
     }
 
+    /// Whether some record is an event.
+    pub fn has_events(&self) -> bool {
+        self.has_events
+    }
+
     /// Whether a record adds an edge.
     #[inline]
     pub fn is_edge(&self, index: usize) -> bool {
-        self.operations[index] == Operation::Insert && !self.source(index).is_empty()
+        self.operations[index] == Operation::Insert && !self.ends[index][0].is_empty()
     }
 
     /// Whether a record is an event: it adds something that has no ends.
     #[inline]
     pub fn is_event(&self, index: usize) -> bool {
-        self.operations[index] == Operation::Insert && self.source(index).is_empty()
+        self.has_events && self.operations[index] == Operation::Insert && self.ends[index][0].is_empty()
     }
 
     /// How many edges the records of a range add.

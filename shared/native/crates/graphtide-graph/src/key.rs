@@ -142,6 +142,12 @@ impl Key {
     /// The empty text.
     pub const EMPTY: Self = Self(1);
 
+    /// Whether it is the empty text, which is told without the arena.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.0 & ((MAX_TEXT as u64) << 1 | 1) == 1
+    }
+
     /// The id of a record that has none but its number; None if it is past [`MADE_LIMIT`].
     pub(crate) fn made(number: u64) -> Option<Self> {
         (number < MADE_LIMIT).then_some(Self(MADE | number << 1))

@@ -89,6 +89,9 @@ pub fn unpack(block: &[u8], symbols: &mut SymbolTable, names: &[String], first: 
         return Err(BlockError::Damaged);
     }
     let own_values: Vec<Value> = values.iter().map(|bytes| value(bytes, &text)).collect::<Result<_, _>>()?;
+    let ends = ends.as_chunks().0.to_vec();
+    let has_events =
+        ends.iter().zip(&operations).any(|(ends, &operation)| operation == Operation::Insert && ends[0].is_empty());
     let batch = EdgeBatch {
         width: names.len(),
         ids: ids_of(ids, &ordinals, &text)?,
@@ -97,11 +100,12 @@ pub fn unpack(block: &[u8], symbols: &mut SymbolTable, names: &[String], first: 
         lines,
         ts,
         operations,
-        ends: ends.as_chunks().0.to_vec(),
+        ends,
         labels: numbers.as_chunks().0.to_vec(),
         text,
         raw_ends,
         raw,
+        has_events,
     };
     if is_whole(&batch) { Ok(batch) } else { Err(BlockError::Damaged) }
 }

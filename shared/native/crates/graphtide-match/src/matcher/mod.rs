@@ -323,13 +323,15 @@ impl Matcher {
             self.symbols.lock().copy_new_names(labels);
         }
         self.events.learn_names();
+        // Streams of edges are asked once a batch, not with each record.
+        let has_events = batch.has_events() || !self.events.is_empty();
         let mut progress = Progress::default();
         let mut row = from;
         while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
             let end = batch.len().min(row + CHUNK);
             self.occurrences = 0;
             while row < end && self.rows.len() + self.occurrences < most {
-                match self.take::<TRACED, BOUNDED, COUNTED>(batch, row, &mut progress.matches, meter) {
+                match self.take::<TRACED, BOUNDED, COUNTED>(batch, row, has_events, &mut progress.matches, meter) {
                     Next::Record => row += 1,
                     Next::End => {
                         row += 1;
@@ -359,6 +361,7 @@ impl Matcher {
         &mut self,
         batch: &EdgeBatch,
         row: usize,
+        has_events: bool,
         out: &mut MatchBatch,
         meter: &mut Meter<'_>,
     ) -> Next {
@@ -368,27 +371,12 @@ impl Matcher {
         if self.timers.may_be_due(self.now) {
             self.tell_expiry_before(batch, row, meter);
         }
-        let mut is_held = false;
-        if !self.events.is_empty() {
-            match self.detect(batch, row, out, meter) {
-                Ok(is_kept) => is_held = is_kept,
-                Err(limit) => {
-                    self.limit = Some(limit);
-                    return Next::Limit;
-                }
+        if has_events {
+            if let Some(next) = self.take_as_event(batch, row, out, meter) {
+                return next;
             }
-        }
-        if batch.operations()[row] == Operation::Delete {
-            self.edgeless += 1;
-            self.select(row);
-            let deletions = self.totals.deletions + u64::from(is_held);
-            self.delete(batch.id(row), ts, out, meter);
-            // What patterns of both kinds held was deleted once.
-            self.totals.deletions = self.totals.deletions.max(deletions);
-            return Next::Record;
-        }
-        if batch.is_event(row) {
-            self.edgeless += 1;
+        } else if batch.operations()[row] == Operation::Delete {
+            self.take_deletion(batch, row, false, out, meter);
             return Next::Record;
         }
         if TRACED {
@@ -407,6 +395,38 @@ impl Matcher {
         }
         self.select(row);
         self.insert::<TRACED, BOUNDED, COUNTED>(batch, row, class, &satisfied, meter)
+    }
+
+    /// Lets event patterns have a record, and takes a deletion for all; none if it is an edge, which others are to have, too.
+    fn take_as_event(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> Option<Next> {
+        let mut is_held = false;
+        if !self.events.is_empty() {
+            match self.detect(batch, row, out, meter) {
+                Ok(is_kept) => is_held = is_kept,
+                Err(limit) => {
+                    self.limit = Some(limit);
+                    return Some(Next::Limit);
+                }
+            }
+        }
+        if batch.operations()[row] == Operation::Delete {
+            self.take_deletion(batch, row, is_held, out, meter);
+            return Some(Next::Record);
+        }
+        batch.is_event(row).then(|| {
+            self.edgeless += 1;
+            Next::Record
+        })
+    }
+
+    /// Takes a deletion; `is_held` says whether event patterns held what it deletes.
+    fn take_deletion(&mut self, batch: &EdgeBatch, row: usize, is_held: bool, out: &mut MatchBatch, meter: &mut Meter<'_>) {
+        self.edgeless += 1;
+        self.select(row);
+        let deletions = self.totals.deletions + u64::from(is_held);
+        self.delete(batch.id(row), batch.ts()[row], out, meter);
+        // What patterns of both kinds held was deleted once.
+        self.totals.deletions = self.totals.deletions.max(deletions);
     }
 
     #[inline]
