@@ -160,6 +160,20 @@ def test_what_must_not_come_is_settled_by_a_heartbeat_and_told_once(*, loses_che
     assert len(world.matches()) == 1
 
 
+def test_a_host_that_comes_back_knows_what_came_before_a_match_that_waits() -> None:
+    (pattern,) = parse("PATTERN one SEQ(NOT a:A, b:B, NOT c:C) ON s WITHIN 10ms")
+    world = world_of_events()
+    world.plan(pattern, "aggregation", service=SERVICE, start=0)
+    for number, kind in ((1, "A"), (10, "B"), (12, "B"), (19, "X")):
+        world.send([event(number, kind)])
+    world.settle()
+    world.host, world.checkpoints = None, MemoryCheckpoints()
+    world.pass_time(30)
+    world.settle()
+    assert world.matches() == world.expected(pattern, 0)
+    assert len(world.matches()) == 1, "of the first B an A came less than 10 ms before"
+
+
 def test_a_pattern_that_leaves_while_a_match_waits_is_told_of_by_the_host_that_it_goes_to() -> None:
     world = world_of_events()
     world.plan(absent(), "aggregation", service=SERVICE, start=0)

@@ -13,6 +13,15 @@ from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.time import TimeUnit
+
+
+def hindsight(pattern: AnyPattern, unit: TimeUnit) -> int:
+    """Return how many ticks before a report a record can have a say in it: while ts > detected_at - hindsight.
+
+    Of an event pattern that may be more than its reach; 0 where edges are counted.
+    """
+    return pattern.hindsight(unit) if isinstance(pattern, EventPattern) else reads_of(pattern).reach.ticks(unit)
 
 
 def reads_of(pattern: AnyPattern) -> Reads:

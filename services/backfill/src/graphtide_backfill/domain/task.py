@@ -13,6 +13,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_core.window import EdgeCount
 from graphtide_native.spec import Limits, columns
 from graphtide_query.families import refuse_other_family
+from graphtide_query.reads import hindsight
 
 from graphtide_backfill.domain.slices import LONGEST
 
@@ -52,7 +53,7 @@ class Task:
     @property
     def window(self) -> int:
         """Ticks before a report in which records can have a say in it, the most of all patterns."""
-        return min(LONGEST, max(_window(pattern, self.unit) for pattern in self.patterns))
+        return min(LONGEST, max(hindsight(pattern, self.unit) for pattern in self.patterns))
 
     @property
     def reach(self) -> int:
@@ -63,10 +64,6 @@ class Task:
     def attributes(self) -> tuple[str, ...]:
         """Attributes that the patterns read."""
         return tuple(columns(self.patterns))
-
-
-def _window(pattern: AnyPattern, unit: TimeUnit) -> int:
-    return pattern.hindsight(unit) if isinstance(pattern, EventPattern) else pattern.reach(unit)
 
 
 def _refuse_uncuttable(pattern: SubgraphPattern) -> None:

@@ -16,7 +16,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query import parse
 from graphtide_query.canonical import canonical_parts
-from graphtide_query.reads import reads_of
+from graphtide_query.reads import hindsight, reads_of
 from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import hosts as host_records
 from graphtide_wire import matches as match_events
@@ -115,7 +115,7 @@ class HostRecords:
             told = assigned(pattern, *plan_of(plan.plan))
         except ValueError as error:
             raise PoisonRecordError(str(error), record.value) from error
-        unit, held, reach = TimeUnit(plan.unit), plan.limits.effective, reads_of(pattern).reach
+        unit, held = TimeUnit(plan.unit), plan.limits.effective
         limits = Limits(held.partial_matches, held.state_bytes, held.policy, held.steps)
         return Assignment(
             name=PatternName(plan.name),
@@ -124,8 +124,8 @@ class HostRecords:
             stream=pattern.stream,
             unit=unit,
             plan=told,
-            window=max(1, reach.ticks(unit)),
-            edges=reach.edges,
+            window=max(1, hindsight(pattern, unit)),
+            edges=reads_of(pattern).reach.edges,
             forms=canonical_parts(pattern),
             limits=limits,
             start=plan.start,
