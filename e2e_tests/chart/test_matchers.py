@@ -43,6 +43,7 @@ def test_the_planner_is_told_of_the_shards_that_there_are() -> None:
     assert shards({"matcherDefaults": {"shards": 2}, "matchers": {"sjtree": {"shards": 5}, "simulation": None}}) == {
         "matcher_timing": 2,
         "matcher_sjtree": 5,
+        "matcher_event_pattern": 2,
     }
 
 

@@ -97,6 +97,7 @@ def test_event_patterns_are_exact_while_services_are_killed(whole: Whole, seed: 
     assert told(whole) == wanted
 
 
+@pytest.mark.slow
 def test_what_must_not_come_is_settled_in_a_quiet_stream_under_a_live_clock(tmp_path: Path) -> None:
     whole = Whole(tmp_path, {"ingestion": {"CLOCK_OF": '{"s": "live"}'}}, names=SERVICES)
     try:

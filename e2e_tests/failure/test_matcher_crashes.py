@@ -211,6 +211,7 @@ def test_a_broker_that_is_restarted(deployment: Deployment) -> None:
     assert story.consumed() == story.expected()
 
 
+@pytest.mark.slow
 def test_two_matchers_of_one_shard(deployment: Deployment) -> None:
     story = Story(deployment, 7)
     story.matcher.start()

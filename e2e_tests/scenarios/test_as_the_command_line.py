@@ -79,6 +79,7 @@ ON flows WINDOW 12 EDGES
 """
 
 
+@pytest.mark.slow
 def test_windows_that_count_edges_over_http(whole: Whole, tmp_path: Path) -> None:
     stream = tmp_path / "flows.csv"
     command = [sys.executable, "-m", "graphtide", "generate", "network", "--records", "6000", "--planted", "4"]

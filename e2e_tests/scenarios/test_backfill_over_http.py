@@ -87,6 +87,7 @@ def live_and_backfilled(messages: list[Message]) -> tuple[Counter[str], Counter[
     return live, backfilled
 
 
+@pytest.mark.slow
 def test_a_backfill_reports_every_live_match_again_once_and_another_is_cancelled(whole: Whole) -> None:
     done = ended(whole, asked(whole))
     assert (done["state"], done["edges"], done["slices"], done["slices_done"]) == ("done", EDGES, 3, 3)

@@ -75,6 +75,7 @@ class Inquiry:
     """The search for an answer, over records in the order of the stream."""
 
     pattern: EventPattern
+    """Without what it returns, and how often it is reported: that has no part in what matches."""
     asked: Mapping[str, tuple[EdgeId, ...]]
     unit: TimeUnit
     rows: list[Row]
@@ -236,7 +237,7 @@ class Inquiry:
     def _told(self) -> EventTime | None:
         """Return when a match with the events was detected first."""
         pins = [self._pin(name) for name in self.chosen if repeats(self.pattern)[name] is None]
-        plain = replace(self.pattern, report=Report.ALL, tells_timeouts=False, one_per=None, returns=None)
+        plain = replace(self.pattern, report=Report.ALL, tells_timeouts=False)
         return self._first(replace(plain, predicates=(*plain.predicates, *pins)), self.rows)
 
     def _pinned(self) -> EventPattern:
@@ -245,9 +246,9 @@ class Inquiry:
         root = All((root,)) if isinstance(root, QueryEvent) else root
         names = {event.name for event in events(root)}
         own = tuple(each for each in self.pattern.predicates if variables(each) <= names)
-        plain = replace(self.pattern, root=root, predicates=own, report=Report.ALL, tells_timeouts=False, one_per=None)
+        plain = replace(self.pattern, root=root, predicates=own, report=Report.ALL, tells_timeouts=False)
         pins = tuple(self._pin(name) for name in self.chosen)
-        return replace(plain, predicates=(*own, *pins), returns=None, is_distinct=False)
+        return replace(plain, predicates=(*own, *pins), is_distinct=False)
 
     def _pruned(self, part: Any) -> Any:
         match part:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
@@ -66,7 +66,8 @@ class Question:
 
     def answer(self, symbols: Symbols, projected: Sequence[str]) -> EventAnswer:
         """Say whether the events are a match, as far as the records tell that were taken."""
-        inquiry = Inquiry(self.pattern, self.asked, self.unit, list(self._rows), symbols, projected)
+        plain = replace(self.pattern, one_per=None, returns=None)
+        inquiry = Inquiry(plain, self.asked, self.unit, list(self._rows), symbols, projected)
         try:
             return inquiry.answer()
         except CutShortError:

@@ -82,7 +82,7 @@ class Regrouping:
             return
         for names, own in found:
             if of.regroup(names, own):
-                _LOG.info(events.UNITS_REGROUPED, patterns=len(names))
+                _LOG.info(events.UNITS_REGROUPED, stream=own.patterns[0].stream, patterns=len(names))
 
 
 def in_background(work: Callable[[], Found]) -> Future[Found]:
