@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TIMING = "graphtide-matcher-timing"
+PATIENCE = 60.0
 NAMES = {"matcher_timing": TIMING}
 
 
@@ -64,21 +65,21 @@ def test_stateful_sets_are_listed_and_then_watched(server: KubernetesServer, api
     with watching(api) as sets:
         assert counts(sets) == {"matcher_timing": (2, 2)}
         server.api.put_stateful_set(TIMING, 3, ready=2)
-        wait_until(lambda: sees(sets, 3, 2), 10)
+        wait_until(lambda: sees(sets, 3, 2), PATIENCE)
         server.api.put_stateful_set(TIMING, 3)
-        wait_until(lambda: sees(sets, 3, 3), 10)
+        wait_until(lambda: sees(sets, 3, 3), PATIENCE)
         server.api.delete_stateful_set(TIMING)
-        wait_until(lambda: counts(sets) == {}, 10)
+        wait_until(lambda: counts(sets) == {}, PATIENCE)
     assert server.api.rules() == {("list", "apps", "statefulsets"), ("watch", "apps", "statefulsets")}
 
 
 def test_a_watch_that_ends_goes_on_where_a_bookmark_left_it(server: KubernetesServer, api: Api) -> None:
     with watching(api) as sets:
-        wait_until(lambda: ("watch", "apps", "statefulsets") in server.api.rules(), 10)
+        wait_until(lambda: ("watch", "apps", "statefulsets") in server.api.rules(), PATIENCE)
         for replicas in (3, 4):
             server.api.end_watches()
             server.api.put_stateful_set(TIMING, replicas)
-            wait_until(partial(sees, sets, replicas, replicas), 10)
+            wait_until(partial(sees, sets, replicas, replicas), PATIENCE)
     assert [call.verb for call in server.api.calls].count("list") == 1
 
 
@@ -87,12 +88,12 @@ def test_a_watch_from_a_place_that_the_server_forgot_begins_anew(server: Kuberne
     server.api.gone_as = "status" if gone_as == "status" else "event"
     server.api.bookmark_seconds = 1_000.0
     with watching(api) as sets:
-        wait_until(lambda: ("watch", "apps", "statefulsets") in server.api.rules(), 10)
+        wait_until(lambda: ("watch", "apps", "statefulsets") in server.api.rules(), PATIENCE)
         with server.api.changed:
             server.api.put_stateful_set(TIMING, 5)
             server.api.forget()
-        wait_until(lambda: sees(sets, 5, 5), 10)
-    wait_until(lambda: [call.verb for call in server.api.calls].count("list") >= 2, 10)
+        wait_until(lambda: sees(sets, 5, 5), PATIENCE)
+    wait_until(lambda: [call.verb for call in server.api.calls].count("list") >= 2, PATIENCE)
 
 
 def test_a_watch_that_is_refused_again_and_again_is_told_to_who_asks(server: KubernetesServer, api: Api) -> None:
@@ -107,16 +108,16 @@ def test_a_watch_that_is_refused_again_and_again_is_told_to_who_asks(server: Kub
                 return "needs a Role" in str(error)
             return False
 
-        wait_until(is_told, 10)
+        wait_until(is_told, PATIENCE)
 
 
 def test_a_watch_that_is_throttled_waits_as_long_as_it_is_told(server: KubernetesServer, api: Api) -> None:
     with watching(api) as sets:
-        wait_until(lambda: ("watch", "apps", "statefulsets") in server.api.rules(), 10)
+        wait_until(lambda: ("watch", "apps", "statefulsets") in server.api.rules(), PATIENCE)
         server.api.refuse(429, times=2, headers={"Retry-After": "0"})
         server.api.end_watches()
         server.api.put_stateful_set(TIMING, 6)
-        wait_until(lambda: sees(sets, 6, 6), 10)
+        wait_until(lambda: sees(sets, 6, 6), PATIENCE)
 
 
 def test_to_scale_is_a_merge_patch_of_what_was_seen(server: KubernetesServer, api: Api) -> None:
@@ -127,7 +128,7 @@ def test_to_scale_is_a_merge_patch_of_what_was_seen(server: KubernetesServer, ap
         with pytest.raises(ConflictError, match="has been modified"):
             sets.scale("matcher_timing", 4, seen)
         assert server.api.replicas(TIMING) == 3
-        wait_until(lambda: sets.seen()["matcher_timing"].version != seen.version, 10)
+        wait_until(lambda: sets.seen()["matcher_timing"].version != seen.version, PATIENCE)
         sets.try_out("matcher_timing", 4, sets.seen()["matcher_timing"])
         assert server.api.replicas(TIMING) == 3
     scale = Call("patch", "apps", "statefulsets/scale", TIMING)

@@ -202,19 +202,18 @@ class KubernetesApi:
                 return self._store(resource, call.name, body)
             raise _Refusal(400, f"this server does not know {call}")
 
-    def watched(self, resource: str, since: int, seconds: float, *, bookmarks: bool) -> Iterator[Json]:
-        """Yield what comes to objects of a resource since a version, for so many seconds."""
+    def watched(self, resource: str, since: int, seconds: float, epoch: int, *, bookmarks: bool) -> Iterator[Json]:
+        """Yield what comes to objects of a resource since a version, for so many seconds; `epoch` is what `admit` returned."""
         with self.changed:
             if since < self._forgotten:
                 yield {"type": "ERROR", "object": self._too_old(since).status()}
                 return
-            watches = self._watches
         until, marked = time.monotonic() + seconds, time.monotonic()
         while True:
             with self.changed:
                 news = [each for each in self._events if each.version > since and each.resource == resource]
                 # Of before the wait: a bookmark must not go past what comes meanwhile.
-                version, is_over = self._version, self.is_ended or self._watches != watches
+                version, is_over = self._version, self.is_ended or self._watches != epoch
                 if not news and not is_over:
                     self.changed.wait(min(0.05, self.bookmark_seconds))
             for each in news:
@@ -239,8 +238,8 @@ class KubernetesApi:
             if since < self._forgotten and self.gone_as == "status":
                 raise self._too_old(since)
 
-    def admit(self, call: Call, token: str | None) -> None:
-        """Note a request, and do nothing if it may be answered.
+    def admit(self, call: Call, token: str | None) -> int:
+        """Note a request, and return the epoch of watches that it belongs to, which `end_watches` ends, if it may be answered.
 
         Raises:
             _Refusal: it may not.
@@ -253,6 +252,7 @@ class KubernetesApi:
                 raise self._refusals.pop(0)
             if (call.verb, call.resource) in self.forbidden:
                 raise _Refusal(403, f'cannot {call.verb} resource "{call.resource}" in API group "{call.group}"')
+            return self._watches
 
     def _too_old(self, since: int) -> _Refusal:
         return _Refusal(410, f"too old resource version: {since} ({self._forgotten})")
@@ -368,7 +368,7 @@ def _handler(api: KubernetesApi) -> type[BaseHTTPRequestHandler]:
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
             call = _call(self.command, parts.path, query)
-            api.admit(call, self.headers.get("Authorization"))
+            epoch = api.admit(call, self.headers.get("Authorization"))
             if call.verb != "watch":
                 self._send(200, api.answered(call, body, self.headers.get("Content-Type") or "", query))
                 return
@@ -378,7 +378,8 @@ def _handler(api: KubernetesApi) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", "application/json")
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            for event in api.watched(call.resource, since, seconds, bookmarks=query.get("allowWatchBookmarks") == "true"):
+            bookmarks = query.get("allowWatchBookmarks") == "true"
+            for event in api.watched(call.resource, since, seconds, epoch, bookmarks=bookmarks):
                 line = json.dumps(event).encode() + b"\n"
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
                 self.wfile.flush()
