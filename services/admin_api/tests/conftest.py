@@ -87,6 +87,7 @@ class Deployment:
             matches=2,
             partial_matches=5,
             state_bytes=700,
+            suppressed=4,
         )
         self.write(TOPICS.status, control.status_key(status), control.encode_status(status))
 

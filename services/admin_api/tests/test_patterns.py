@@ -258,12 +258,12 @@ def test_a_plan_is_explained_with_what_its_host_counted(deployment: Deployment) 
     deployment.say("running")
     deployment.until(lambda: deployment.state() == "running")
     shown = deployment.http.get("/api/v1/patterns/p/plan").json()
-    assert (shown["engine"], shown["counts"]["partial_matches"]) == ("timing", 5)
+    assert (shown["engine"], shown["counts"]["partial_matches"], shown["counts"]["suppressed"]) == ("timing", 5, 4)
     assert [node["name"] for node in shown["nodes"]] == ["L1.1", "L1.2", "match"]
     assert deployment.http.get("/api/v1/patterns/p/plan?format=text").text.startswith("p: engine timing")
     assert deployment.http.get("/api/v1/patterns/p/plan?format=dot").text.startswith("digraph")
     statistics = deployment.http.get("/api/v1/patterns/p/statistics").json()
-    assert (statistics["figures"]["state_bytes"], statistics["behind"]) == (700, 0)
+    assert (statistics["figures"]["state_bytes"], statistics["figures"]["suppressed"], statistics["behind"]) == (700, 4, 0)
 
 
 def test_what_may_be_misspelt_is_told_as_far_as_statistics_know(deployment: Deployment) -> None:

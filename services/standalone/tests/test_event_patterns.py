@@ -231,9 +231,19 @@ def test_an_engine_of_another_family_is_refused(text: str, engine: str) -> None:
         graphtide.match(text, EDGES, graphtide.MatchOptions(engine=engine))
 
 
-def test_what_is_not_done_yet_is_refused_at_its_pattern() -> None:
-    with pytest.raises(InvalidPatternError, match="nothing does it yet"):
-        list(graphtide.match("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms REPORT ALL ONE PER a.x EVERY 1m", EDGES))
+def test_of_matches_with_one_key_the_first_of_an_interval_is_told_and_the_others_are_counted() -> None:
+    text = "PATTERN p SEQ(a:A, b:B) WHERE a.x = b.x ON s WITHIN 9ms REPORT ALL ONE PER a.x EVERY 10ms"
+    records = [
+        {"ts": 10 * interval + place, "type": type, "id": f"{interval}.{place}", "x": x}
+        for interval in range(3)
+        for place, (type, x) in enumerate((("A", 1), ("A", 1), ("A", 2), ("B", 1), ("B", 2)))
+    ]
+    found = [each for each in graphtide.match(text, records) if isinstance(each, OccurrenceMatch)]
+    assert [(each.detected_at, each.events) for each in found] == [
+        (10 * interval + end, {"a": f"{interval}.{begin}", "b": f"{interval}.{end}"})
+        for interval in range(3)
+        for begin, end in ((0, 3), (2, 4))
+    ]
 
 
 def test_of_matches_that_have_the_same_events_one_is_told_if_they_are_to_be_distinct() -> None:

@@ -60,7 +60,7 @@ class Life:
 
     def joined(self, start: int, position: int, residue: Frontier | None) -> Life:
         """Join a matcher that is there already, with what a small one beside it knows."""
-        known = Life(self._pattern, self._rng, self._edges).begun(start, position, residue).residue
+        beside = Life(self._pattern, self._rng, self._edges).begun(start, position, residue)
         self._matcher = self._made(OTHER)
         past = self._reach(position)
         self._take(self._decoded(past, position))
@@ -70,8 +70,9 @@ class Life:
             Limits(),
             untold=[self._decoded(past, cut)],
             told=[self._decoded(cut, position)],
-            residue=known,
+            residue=beside.residue,
         )
+        beside.hand_over(self._matcher, self._number)
         return self
 
     def waiting(self, start: int, position: int) -> Life:
@@ -89,6 +90,10 @@ class Life:
     @property
     def residue(self) -> Frontier | None:
         return self._matcher.residue(self._number)
+
+    def hand_over(self, matcher: Matcher, number: int) -> None:
+        """Let a matcher go on from what this one told of the pattern."""
+        matcher.take_telling(number, self._matcher, self._number)
 
     def replan(self) -> None:
         assert self._matcher.replan(self._number, self._planned())

@@ -237,7 +237,7 @@ class Inquiry:
     def _told(self) -> EventTime | None:
         """Return when a match with the events was detected first."""
         pins = [self._pin(name) for name in self.chosen if repeats(self.pattern)[name] is None]
-        plain = replace(self.pattern, report=Report.ALL, tells_timeouts=False)
+        plain = replace(self.pattern, report=Report.ALL, tells_timeouts=False, one_per=None)
         return self._first(replace(plain, predicates=(*plain.predicates, *pins)), self.rows)
 
     def _pinned(self) -> EventPattern:
@@ -246,7 +246,7 @@ class Inquiry:
         root = All((root,)) if isinstance(root, QueryEvent) else root
         names = {event.name for event in events(root)}
         own = tuple(each for each in self.pattern.predicates if variables(each) <= names)
-        plain = replace(self.pattern, root=root, predicates=own, report=Report.ALL, tells_timeouts=False)
+        plain = replace(self.pattern, root=root, predicates=own, report=Report.ALL, tells_timeouts=False, one_per=None)
         pins = tuple(self._pin(name) for name in self.chosen)
         return replace(plain, predicates=(*own, *pins), is_distinct=False)
 

@@ -179,6 +179,7 @@ class Run:
                     limited=report.limited,
                     paused=report.paused,
                     timeouts=report.timeouts,
+                    suppressed=report.suppressed,
                     unmatched_edges=_unmatched(plan.pattern, report.hits),
                 )
                 for report, plan in zip(patterns, self.pipeline.plans, strict=True)

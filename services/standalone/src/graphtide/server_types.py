@@ -23,13 +23,14 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What a pattern's host counted."""
+    """What a pattern's host counted; `suppressed` are matches left untold since one of their key was told."""
 
     matches: int
     partial_matches: int
     state_bytes: int
     position: int | None
     work: int | None = None
+    suppressed: int = 0
 
 
 class Limits(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ class PatternSummary(msgspec.Struct, frozen=True):
     `candidates` counts pairs of a record and a query edge it satisfied, `discarded` those of them that no partial match could
     use; `unmatched_edges` are the query edges that no record could be by itself: often a label or a constant that the stream
     does not have. `paused` and `limited` say what its limits did. Of an event pattern `timeouts` counts beginnings that did not
-    end in time, and what it held is told of all patterns of its unit.
+    end in time, and what it held is told of all patterns of its unit. `suppressed` counts matches that ONE PER left untold.
     """
 
     name: str
@@ -25,6 +25,7 @@ class PatternSummary(msgspec.Struct, frozen=True):
     paused: bool
     unmatched_edges: tuple[str, ...]
     timeouts: int = 0
+    suppressed: int = 0
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

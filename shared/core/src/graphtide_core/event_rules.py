@@ -21,6 +21,7 @@ from graphtide_core.arrangement import (
     events,
 )
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.one_per import refuse_empty
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, aggregates, attributes, plain_attributes, variables
 from graphtide_core.returns import refuse_fields
@@ -253,12 +254,7 @@ def _refuse_returns(pattern: EventPattern, names: _Names) -> None:
 def _refuse_keys(pattern: EventPattern, names: _Names) -> None:
     if pattern.one_per is None:
         return
-    if not pattern.one_per.keys:
-        message = "ONE PER names at least one key"
-        raise InvalidPatternError(message)
-    if pattern.one_per.every.amount == 0:
-        message = "EVERY must be longer than 0"
-        raise InvalidPatternError(message, hint="for example EVERY 10m")
+    refuse_empty(pattern.one_per)
     for key in pattern.one_per.keys:
         names.refuse_value(key)
         is_shared = isinstance(key, Attribute) and key.name in pattern.partition

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphtide_core.errors import InvalidPatternError
+
 if TYPE_CHECKING:
     from graphtide_core.predicate import Expression
-    from graphtide_core.time import Duration
+    from graphtide_core.time import Duration, TimeUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +21,25 @@ class OnePer:
 
     keys: tuple[Expression, ...]
     every: Duration
+
+
+def refuse_empty(one_per: OnePer) -> None:
+    """Refuse what tells nothing apart.
+
+    Raises:
+        InvalidPatternError: no key, or no time.
+    """
+    if not one_per.keys:
+        message = "ONE PER names at least one key"
+        raise InvalidPatternError(message)
+    if one_per.every.amount == 0:
+        message = "EVERY must be longer than 0"
+        raise InvalidPatternError(message, hint="for example EVERY 10m")
+
+
+def with_past(one_per: OnePer | None, hindsight: int, unit: TimeUnit) -> int:
+    """Return how many ticks before a report a record can have a say in it, where of one match that is `hindsight`.
+
+    Whether it is the first of its key follows from those of its interval; whether its retraction is told, from whether it was.
+    """
+    return hindsight if one_per is None else 2 * hindsight + one_per.every.ticks_at_least(unit)

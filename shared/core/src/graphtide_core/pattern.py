@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.one_per import OnePer, refuse_empty
 from graphtide_core.order import TimingOrder
 from graphtide_core.predicate import RECORD_FIELDS, Attribute, aggregates, attributes, plain_attributes, renamed, variables
 from graphtide_core.returns import refuse_fields
@@ -111,6 +112,10 @@ class SubgraphPattern:
     Under dual simulation a predicate reads one edge and its ends at most. A window of time is half-open under (edge)
     isomorphism, where the edges of a match lie less than it apart; it is closed under dual simulation, where an edge is alive
     while ts >= now - window. A window of edges is the same under both: the last so many edges of the stream.
+
+    Where it `is_distinct`, of the matches that are made of the same edges one is reported: that whose edges, in the order of
+    the text, are the earliest in the stream; components differ in their edges anyway. With `one_per`, of those the first for
+    each key in each interval of time.
     """
 
     name: PatternName
@@ -124,6 +129,8 @@ class SubgraphPattern:
     report: Report = Report.ALL
     version: int = 1
     returns: Returns | None = None
+    is_distinct: bool = False
+    one_per: OnePer | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no engine could match.
@@ -131,7 +138,8 @@ class SubgraphPattern:
         Raises:
             InvalidPatternError: no edges or too many, a name twice, an unknown name, a disconnected graph, an empty window, a
                 report that its morphism does not have, an aggregate in a condition, under dual simulation a predicate over more
-                than an edge and its ends; a field without a value or, under dual simulation, with many.
+                than an edge and its ends; a field without a value or, under dual simulation, with many; ONE PER of what does
+                not follow from a stretch of time.
         """
         if not self.edges:
             message = "a pattern needs at least one edge"
@@ -160,10 +168,29 @@ class SubgraphPattern:
             raise InvalidPatternError(message, aggregate.operand.location, hint="iterations are for event patterns: SEQ(a:A+)")
         if not self.morphism.is_mapping:
             self._refuse_far_predicates()
-        if self.returns is not None:
-            refuse_fields(self.returns)
-            for each in self.returns.fields:
+        self._refuse_returns()
+        self._refuse_keys()
+
+    def _refuse_returns(self) -> None:
+        if self.returns is None:
+            return
+        refuse_fields(self.returns)
+        for each in self.returns.fields:
+            if self.morphism.is_mapping or not isinstance(each.value, Attribute):
                 self._refuse_value(each.value)
+
+    def _refuse_keys(self) -> None:
+        if self.one_per is None:
+            return
+        refuse_empty(self.one_per)
+        if self.report in (Report.INSTANCES, Report.CHANGES):
+            message = f"REPORT {self.report.value.upper()} tells everything, and ONE PER is told once in a while"
+            raise InvalidPatternError(message, hint="write REPORT MAXIMAL ONE PER …, or leave ONE PER out")
+        if isinstance(self.window, EdgeCount):
+            message = "ONE PER counts time, and the window counts edges"
+            raise InvalidPatternError(message, hint="give the pattern a window of time: WINDOW 10m")
+        for key in self.one_per.keys:
+            self._refuse_value(key)
 
     def _refuse_unknown_names(self) -> None:
         vertices = {vertex.name for vertex in self.vertices}
@@ -171,7 +198,7 @@ class SubgraphPattern:
         ends = [end for edge in self.edges for end in (edge.source, edge.target)]
         ordered = [name for pair in self.order.before for name in pair]
         fields = () if self.returns is None else self.returns.fields
-        expressions = (*self.predicates, *(each.value for each in fields))
+        expressions = (*self.predicates, *(each.value for each in fields), *self._keys)
         read = [a.variable for expression in expressions for a in attributes(expression)]
         for known, used in ((vertices, ends), (edges, ordered), (vertices | edges, read)):
             for name in used:
@@ -196,12 +223,12 @@ class SubgraphPattern:
                 )
 
     def _refuse_value(self, value: Expression) -> None:
-        """Refuse a field that a match has no one value, or list of values, of."""
+        """Refuse what a match has no one value of."""
         if self.morphism.is_mapping:
             for aggregate in aggregates(value):
                 message = f"{aggregate.function.value} is over many, and a match has one edge of each name"
                 raise InvalidPatternError(message, aggregate.operand.location, hint="read its attribute as it is")
-        elif not isinstance(value, Attribute):
+        else:
             for read in plain_attributes(value):
                 message = f"under dual simulation {show(read.variable)} is many, with a value for each"
                 hint = "take one of them, or compute one: first(a.x), last(a.x), sum(a.x) and others"
@@ -212,8 +239,12 @@ class SubgraphPattern:
         """The attributes of edges that it reads, each once, in their order; what every record has is none."""
         edges = {edge.name for edge in self.edges}
         values = () if self.returns is None else (each.value for each in self.returns.fields)
-        read = (each for expression in (*self.predicates, *values) for each in attributes(expression))
+        read = (each for expression in (*self.predicates, *values, *self._keys) for each in attributes(expression))
         return tuple(dict.fromkeys(e.name for e in read if e.variable in edges and e.name not in RECORD_FIELDS))
+
+    @property
+    def _keys(self) -> tuple[Expression, ...]:
+        return () if self.one_per is None else self.one_per.keys
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -285,6 +316,7 @@ def renamed_pattern(pattern: SubgraphPattern, names: Mapping[str, str]) -> Subgr
             pattern.returns,
             fields=tuple(replace(each, value=renamed(each.value, names)) for each in pattern.returns.fields),
         ),
+        one_per=pattern.one_per and replace(pattern.one_per, keys=tuple(renamed(key, names) for key in pattern.one_per.keys)),
     )
 
 

@@ -427,6 +427,9 @@ class Matcher:
     def begin(self, number: int) -> bool:
         """Begin to let a pattern's matches count; say whether that is done."""
 
+    def take_telling(self, number: int, other: Matcher, of: int) -> None:
+        """Let a pattern go on from what another matcher, which stands where this one stands, told of one of its own."""
+
     def residue(self, number: int) -> tuple[int, int] | None:
         """Return how far a pattern has consumed, if it consumes and has begun."""
 

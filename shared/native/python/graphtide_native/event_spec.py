@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.one_per import OnePer
     from graphtide_core.plans.events import Absence, AggregationPlan, Branch, EventUnit, Slot, SubPattern, Vertex
     from graphtide_core.time import Duration, TimeUnit
 
@@ -73,12 +74,12 @@ def unit_spec(own: EventUnit, numbers: Sequence[int] | None, unit: TimeUnit, pro
     named = zip(own.patterns, given, own.aggregation.branches, strict=True)
     return {
         "plan": plan_spec(own.aggregation, own.patterns, unit, projected),
-        "patterns": [_names(pattern, number, branches) for pattern, number, branches in named],
+        "patterns": [_names(pattern, number, branches, unit) for pattern, number, branches in named],
         "width": len(projected),
     }
 
 
-def _names(pattern: EventPattern, number: int | None, branches: tuple[Branch, ...]) -> dict[str, object]:
+def _names(pattern: EventPattern, number: int | None, branches: tuple[Branch, ...], unit: TimeUnit) -> dict[str, object]:
     return {
         "number": number,
         "name": pattern.name,
@@ -86,7 +87,18 @@ def _names(pattern: EventPattern, number: int | None, branches: tuple[Branch, ..
         "events": [(event.name, event.repeat is not None) for event in positive_events(pattern.root)],
         "branches": _branches(pattern, branches),
         "fields": [each.name for each in pattern.fields],
+        "once": None if pattern.one_per is None else once(pattern.one_per, pattern.hindsight(unit), unit),
     }
+
+
+def once(one_per: OnePer, reach: int, unit: TimeUnit) -> dict[str, object]:
+    """Return how often one match is told for each key; it may be retracted for as long as the reach."""
+    interval = one_per.every.ticks(unit)
+    # Past some centuries a part of a tick is nothing.
+    is_exact = interval.numerator <= MAX_EVENT_TIME
+    whole = min(one_per.every.ticks_at_least(unit), MAX_EVENT_TIME)
+    every = (interval.numerator, interval.denominator) if is_exact else (whole, 1)
+    return {"every": every, "reach": min(max(1, reach), MAX_EVENT_TIME)}
 
 
 def _branches(pattern: EventPattern, branches: tuple[Branch, ...]) -> list[dict[str, object]]:
@@ -133,9 +145,11 @@ def _returns(pattern: EventPattern, branches: tuple[Branch, ...], columns: Mappi
         }
         for value in (field.value for field in pattern.fields)
     ]
-    if not fields:
+    keys = [writer.write(key) for key in ([] if pattern.one_per is None else pattern.one_per.keys)]
+    if not fields and not keys:
         return None
-    return {"fields": fields, "aggregates": aggregates, "names": len(names), "branches": _branches(pattern, branches)}
+    of_names = {"names": len(names), "branches": _branches(pattern, branches)}
+    return {"fields": fields, "keys": keys, "aggregates": aggregates, **of_names}
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ class PatternReport:
     `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record
     and a query edge it satisfied; `discarded` those of them that extended no partial match and started none (Lemma 1 of
     paper 004); `limited` the partial matches and searches given up at a limit, `limit` is the one reached last, empty if none.
-    `work` counts steps, where work is bounded.
+    `work` counts steps, where work is bounded; `suppressed` the matches that were not told, since one of their key was.
     """
 
     name: str
@@ -69,6 +69,7 @@ class PatternReport:
     extensions: int
     retractions: int
     timeouts: int
+    suppressed: int
     limited: int
     limit: str
     work: int
@@ -484,6 +485,13 @@ class Matcher:
             residue: how far it had consumed, where it consumes and that is known: it is to begin where that was so.
         """
         self._native.wait(number, residue)
+
+    def take_telling(self, number: int, other: Matcher, of: int) -> None:
+        """Let a pattern that tells one match for each key go on from what another matcher told of its pattern `of`.
+
+        That one stands where this one stands. Of other patterns there is nothing to take.
+        """
+        self._native.take_telling(number, other._native, of)
 
     def begin(self, number: int) -> None:
         """Let a pattern's matches count from the next record on: those before are never retracted, for nobody was told of them.

@@ -24,13 +24,14 @@ from graphtide_core.plans import (
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_core.window import EdgeCount
 
-from graphtide_native.event_spec import unit_spec
+from graphtide_native.event_spec import once, unit_spec
 from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, ExpressionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AnyPlan, EventUnit, Plan
     from graphtide_core.returns import Field
     from graphtide_core.time import TimeUnit
@@ -140,7 +141,11 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         **_window(pattern.extent(unit)),
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
         "report": None if pattern.report is Report.ALL else pattern.report.value,
-        "returns": {"fields": [_field(field, writer) for field in pattern.fields], "aggregates": writer.aggregates},
+        "returns": _returns(pattern, writer),
+        "telling": {
+            "is_distinct": pattern.is_distinct,
+            "once": None if pattern.one_per is None else once(pattern.one_per, pattern.reach(unit), unit),
+        },
         "plan": _plan(plan, concurrency),
         "limits": _limits(limits),
     }
@@ -181,6 +186,15 @@ def _plan(plan: Plan, concurrency: Concurrency) -> dict[str, object]:
             return {"engine": name}
         case SignaturePlan(prime=prime, seed=seed, name=name):
             return {"engine": name, "prime": prime, "seed": seed}
+
+
+def _returns(pattern: SubgraphPattern, writer: _EdgeWriter) -> dict[str, object]:
+    keys = () if pattern.one_per is None else pattern.one_per.keys
+    return {
+        "fields": [_field(field, writer) for field in pattern.fields],
+        "keys": [writer.write(key) for key in keys],
+        "aggregates": writer.aggregates,
+    }
 
 
 def _field(field: Field, writer: _EdgeWriter) -> dict[str, object]:

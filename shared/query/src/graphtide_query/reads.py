@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.one_per import with_past
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.window import EdgeCount
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 def hindsight(pattern: AnyPattern, unit: TimeUnit) -> int:
     """Return how many ticks before a report a record can have a say in it: while ts > detected_at - hindsight.
 
-    Of an event pattern that may be more than its reach; 0 where edges are counted.
+    Of an event pattern that may be more than its reach, as of one that tells a match for each key; 0 where edges are counted.
     """
-    return pattern.hindsight(unit) if isinstance(pattern, EventPattern) else reads_of(pattern).reach.ticks(unit)
+    of_match = pattern.hindsight(unit) if isinstance(pattern, EventPattern) else reads_of(pattern).reach.ticks(unit)
+    return with_past(pattern.one_per, of_match, unit)
 
 
 def reads_of(pattern: AnyPattern) -> Reads:

@@ -161,7 +161,8 @@ class StatusRecord(msgspec.Struct, frozen=True):
     `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
     first whose are not. `reports_from` is, where it runs, the offset from which this host reports them: past `start` where
     others did before. `position` is the offset that the host reads next. `items` tells of what the plan stores, item by item.
-    `frontier` is how far the pattern has consumed, at the position committed with this, or where the plan ended.
+    `frontier` is how far the pattern has consumed, at the position committed with this, or where the plan ended. `suppressed`
+    counts matches that were not told since one of their key was, if there are some.
     """
 
     name: Name
@@ -182,6 +183,7 @@ class StatusRecord(msgspec.Struct, frozen=True):
     stream: str = ""
     reports_from: Count | None = None
     frontier: FrontierForm | msgspec.UnsetType = msgspec.UNSET
+    suppressed: Count | msgspec.UnsetType = msgspec.UNSET
 
 
 def encode_pattern(record: PatternRecord) -> bytes:

@@ -201,6 +201,7 @@ class Figures(BaseModel):
     partial_matches: int
     state_bytes: int
     work: int | None = Field(description="steps of work")
+    suppressed: int = Field(description="matches that its host left untold since one of their key was told (ONE PER)")
     position: int | None
     at: datetime
 
@@ -638,6 +639,7 @@ def figures_of(standing: Standing) -> Figures | None:
         partial_matches=status.partial_matches,
         state_bytes=status.state_bytes,
         work=None if isinstance(status.work, msgspec.UnsetType) else status.work,
+        suppressed=status.suppressed or 0,
         position=status.position,
         at=status.at,
     )

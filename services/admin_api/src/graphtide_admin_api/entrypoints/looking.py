@@ -60,6 +60,8 @@ def _explained(name: str, standing: Standing, format: str) -> str:
         if status is not None
         else {}
     )
+    if status is not None and status.suppressed:
+        counts["suppressed"] = status.suppressed
     actuals = {item.name: Actual(item.peak, item.created, item.alive) for item in status.items} if status is not None else {}
     told = assigned(pattern, *plan_of(standing.plan.plan))
     if isinstance(told, GroupedPlan):

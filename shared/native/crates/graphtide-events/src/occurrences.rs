@@ -1,5 +1,7 @@
 //! What detection found: occurrences of patterns, column by column, with the ids of their events.
 
+use std::cmp::Ordering;
+
 use graphtide_engine::output::{Fields, FieldsRef, Kind};
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, TextArena};
@@ -7,7 +9,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::Symbol;
 
 use crate::detection::Pattern;
-use crate::returns::Room;
+use crate::returns::{Keyed, Room};
 use crate::view::Events;
 
 /// An occurrence, as it is read.
@@ -33,6 +35,9 @@ pub struct Occurrence<'a> {
     pub types: &'a [Symbol],
     /// What its pattern returns of it.
     pub fields: FieldsRef<'a>,
+    /// Bytes of its key; none where all are told.
+    pub key: &'a [u8],
+    order: &'a [Option<EdgeRef>],
     ids: &'a [Key],
     last: usize,
     text: &'a TextArena,
@@ -48,6 +53,28 @@ impl<'a> Occurrence<'a> {
     /// The id of the event that came last.
     pub fn completed_by(&self) -> IdRef<'a> {
         self.text.get_id(self.ids[self.last])
+    }
+
+    /// Which comes first of two that have a key and were found at one time: that whose last event is the earlier; then by their events
+    /// in the order of the text, the earliest first; then by branch.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        let newest = |of: &Self| {
+            of.order.iter().flatten().copied().reduce(|newest, event| if newest.is_before(event) { event } else { newest })
+        };
+        match (newest(self), newest(other)) {
+            (Some(own), Some(other)) if own.is_before(other) => return Ordering::Less,
+            (Some(own), Some(other)) if other.is_before(own) => return Ordering::Greater,
+            _ => {}
+        }
+        let earlier = |&(own, other): &(&Option<EdgeRef>, &Option<EdgeRef>)| own != other;
+        let both = match self.order.iter().zip(other.order).find(earlier) {
+            Some((Some(own), Some(other))) if own.is_before(*other) => Ordering::Less,
+            Some((Some(_), Some(_))) => Ordering::Greater,
+            // The list that ends first is the first.
+            Some((own, other)) => own.is_some().cmp(&other.is_some()),
+            None => self.order.len().cmp(&other.order.len()),
+        };
+        both.then(self.branch.cmp(&other.branch))
     }
 }
 
@@ -76,6 +103,8 @@ pub struct Occurrences {
     spans: Vec<Span>,
     /// Where the lengths, the ids and the fields of each end.
     ends: Vec<(usize, usize, usize)>,
+    /// Where the key and its order end, of each up to the last that has one.
+    key_ends: Vec<(usize, usize)>,
     lengths: Vec<u32>,
     types: Vec<Symbol>,
     ids: Vec<Key>,
@@ -84,6 +113,7 @@ pub struct Occurrences {
     /// The events of the occurrence that is added, where its pattern returns something.
     taken: Vec<(u8, EdgeRef)>,
     room: Room,
+    keyed: Keyed,
 }
 
 impl Occurrences {
@@ -108,6 +138,9 @@ impl Occurrences {
         self.headers.clear();
         self.spans.clear();
         self.ends.clear();
+        self.key_ends.clear();
+        self.keyed.keys.clear();
+        self.keyed.order.clear();
         self.lengths.clear();
         self.types.clear();
         self.ids.clear();
@@ -122,8 +155,28 @@ impl Occurrences {
         let (lengths, ids, fields) = self.ends[place];
         let (lengths, types) = (&self.lengths[first_length..lengths], &self.types[first_id..ids]);
         let (ids, fields) = (&self.ids[first_id..ids], self.fields.get((first_field, fields), &self.text));
+        let key_end = |place: usize| self.key_ends.get(place).copied();
+        let (first_key, first_place) = place.checked_sub(1).and_then(key_end).unwrap_or_default();
+        let (key, place_end) = key_end(place).unwrap_or((first_key, first_place));
+        let (key, order) = (&self.keyed.keys[first_key..key], &self.keyed.order[first_place..place_end]);
         let (Span { first_ts, last_ts, last }, text) = (self.spans[place], &self.text);
-        Occurrence { pattern, branch, kind, detected_at, count, first_ts, last_ts, lengths, types, fields, ids, last, text }
+        Occurrence {
+            pattern,
+            branch,
+            kind,
+            detected_at,
+            count,
+            first_ts,
+            last_ts,
+            lengths,
+            types,
+            fields,
+            key,
+            order,
+            ids,
+            last,
+            text,
+        }
     }
 
     /// Adds one of a pattern; `each` calls back with each slot and event, slot by slot.
@@ -137,7 +190,7 @@ impl Occurrences {
     ) {
         let start = self.lengths.len();
         self.lengths.resize(start + slots, 0);
-        let Self { lengths, types, ids, fields, text, taken, room, .. } = self;
+        let Self { lengths, types, ids, fields, text, taken, room, keyed, key_ends, .. } = self;
         taken.clear();
         let from = ids.len();
         let mut span = Span { first_ts: Time::MAX, last_ts: Time::MIN, last: 0 };
@@ -156,7 +209,13 @@ impl Occurrences {
             }
         });
         if let Some(returns) = &pattern.returns {
-            returns.evaluate(header.branch, taken, events, room, (fields, text));
+            returns.evaluate(header.branch, taken, events, room, (fields, text), keyed);
+            if returns.has_keys() {
+                // Those before have none.
+                let before = key_ends.last().copied().unwrap_or_default();
+                key_ends.resize(self.headers.len(), before);
+                key_ends.push((keyed.keys.len(), keyed.order.len()));
+            }
         }
         self.headers.push(header);
         self.spans.push(span);

@@ -137,6 +137,9 @@ pub struct PatternSpec {
 pub struct ReturnsSpec {
     /// The fields.
     pub fields: Vec<FieldSpec>,
+    /// What matches are told apart by, where one is told for each.
+    #[serde(default)]
+    pub keys: Vec<Expression>,
     /// What they compute from whole lists.
     #[serde(default)]
     pub aggregates: Vec<AggregateSpec>,
@@ -266,13 +269,12 @@ impl ReturnsSpec {
         let names =
             self.branches.iter().flat_map(|branch| branch.events.iter().chain(branch.by_type.iter().map(|(.., to)| to)));
         let all = mask_below(self.names);
-        let is_fit = |field: &FieldSpec| {
-            let lists = field.each.map_or(0, |place| 1 << place);
-            reads_columns(&field.value, width, &self.aggregates) && (places_of(&field.value) | lists) & !all == 0
-        };
+        let is_fit = |value: &Expression| reads_columns(value, width, &self.aggregates) && places_of(value) & !all == 0;
+        let lists = |field: &FieldSpec| field.each.map_or(0, |place| 1 << place) & !all == 0;
         self.names <= MAX_PLACES
             && names.into_iter().all(|&name| usize::from(name) < self.names)
-            && self.fields.iter().all(is_fit)
+            && self.fields.iter().all(|field| is_fit(&field.value) && lists(field))
+            && self.keys.iter().all(is_fit)
             && self.aggregates.iter().all(|aggregate| aggregate.is_fit(width))
     }
 }

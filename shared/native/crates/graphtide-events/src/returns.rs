@@ -5,7 +5,7 @@
 //! Cost: nothing where nothing is returned; else a look at each event of the match, and the size of the fields.
 
 use graphtide_engine::expression::{Expression, Operand};
-use graphtide_engine::output::Fields;
+use graphtide_engine::output::{Fields, write_key};
 use graphtide_graph::key::TextArena;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::{Symbol, SymbolTable};
@@ -17,6 +17,8 @@ use crate::view::Events;
 #[derive(Debug)]
 pub(crate) struct Returns {
     fields: Vec<Field>,
+    /// What matches are told apart by, with the names that each reads.
+    keys: Vec<(Expression, u64)>,
     aggregates: Vec<AggregateSpec>,
     names: usize,
     branches: Vec<Names>,
@@ -36,6 +38,15 @@ struct Field {
 struct Names {
     by_slot: Vec<u8>,
     by_type: Vec<(u8, Symbol, u8)>,
+}
+
+/// What decides which of the matches of a key is the first, match after match.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keyed {
+    /// Bytes of keys.
+    pub(crate) keys: Vec<u8>,
+    /// The events of each name, in the order of the text; nothing after each list.
+    pub(crate) order: Vec<Option<EdgeRef>>,
 }
 
 /// Room for the events of a match by their names, used again for the next.
@@ -60,13 +71,19 @@ impl Returns {
         };
         Self {
             fields: fields.collect(),
+            keys: spec.keys.iter().map(|key| (key.clone(), places_of(key))).collect(),
             aggregates: spec.aggregates.clone(),
             names: spec.names,
             branches: spec.branches.iter().map(&mut names).collect(),
         }
     }
 
-    /// Adds what is returned of a match through a branch, which has these events in its slots.
+    /// Whether one match is told for each key.
+    pub(crate) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// Adds what is returned of a match through a branch, which has these events in its slots, and the bytes of its key.
     pub(crate) fn evaluate(
         &self,
         branch: u32,
@@ -74,6 +91,7 @@ impl Returns {
         events: Events<'_>,
         Room { firsts, lists }: &mut Room,
         (out, text): (&mut Fields, &mut TextArena),
+        Keyed { keys, order }: &mut Keyed,
     ) {
         let (names, mut has) = (&self.branches[branch as usize], 0_u64);
         firsts.clear();
@@ -101,6 +119,18 @@ impl Returns {
                     }
                     firsts[usize::from(*name)] = list[0];
                 }
+            }
+        }
+        for (key, reads) in &self.keys {
+            match reads & !has {
+                0 => write_key(key.evaluate(&events.with_lists(firsts, lists, &self.aggregates)), keys),
+                _ => write_key(Operand::Null, keys),
+            }
+        }
+        if self.has_keys() {
+            for list in lists.iter().filter(|list| !list.is_empty()) {
+                order.extend(list.iter().copied().map(Some));
+                order.push(None);
             }
         }
     }

@@ -47,11 +47,36 @@ pub struct PatternSpec {
     /// What is returned of matches.
     #[serde(default)]
     pub returns: ReturnsSpec,
+    /// Which matches are told.
+    #[serde(default)]
+    pub telling: TellingSpec,
     /// How to match.
     pub plan: PlanSpec,
     /// Bounds on state and work.
     #[serde(default)]
     pub limits: Limits,
+}
+
+/// Which matches are told, where not all are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TellingSpec {
+    /// Of those that have the same edges the first.
+    #[serde(default)]
+    pub is_distinct: bool,
+    /// Of those that have the same key the first in each interval.
+    #[serde(default)]
+    pub once: Option<OnceSpec>,
+}
+
+/// How often one is told for each key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnceSpec {
+    /// The length of an interval as a fraction of ticks: so many, in so many parts.
+    pub every: (i64, i64),
+    /// Ticks in which a match that was told may be retracted.
+    pub reach: i64,
 }
 
 /// A [`Clock`] as it is written.
@@ -143,6 +168,9 @@ pub struct EventPatternSpec {
     /// Names of what it returns.
     #[serde(default)]
     pub fields: Vec<String>,
+    /// Which of its matches are told once; of those that have the same events its plan tells the first.
+    #[serde(default)]
+    pub once: Option<OnceSpec>,
 }
 
 impl From<Vec<PatternSpec>> for MatcherSpec {
@@ -167,6 +195,9 @@ impl EventUnitSpec {
             if pattern.fields.len() != plan.returns.as_ref().map_or(0, |returns| returns.fields.len()) {
                 return refused("it has not as many names of fields as it returns");
             }
+            if pattern.once.is_some_and(|once| !once.is_fit()) {
+                return refused(NO_INTERVAL);
+            }
             if pattern.branches.len() != plan.branches.len() {
                 return refused("its names are not those of as many branches as the plan has");
             }
@@ -181,6 +212,15 @@ impl EventUnitSpec {
             }
         }
         Ok(())
+    }
+}
+
+/// Why a pattern is refused that tells once in no time.
+const NO_INTERVAL: &str = "what is told once is told once in some time";
+
+impl OnceSpec {
+    fn is_fit(self) -> bool {
+        self.every.0 > 0 && self.every.1 > 0 && self.reach > 0
     }
 }
 
@@ -295,6 +335,9 @@ impl PatternSpec {
         }
         if self.window < 1 {
             return Some("the window must be at least one tick or edge");
+        }
+        if self.telling.once.is_some_and(|once| !once.is_fit()) {
+            return Some(NO_INTERVAL);
         }
         if !self.returns.is_fit(edges, self.vertices.len()) {
             return Some("it returns what there is not");

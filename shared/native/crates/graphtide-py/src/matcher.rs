@@ -226,6 +226,12 @@ impl PyMatcher {
         })
     }
 
+    fn take_telling(&mut self, number: u32, other: &Self, of: u32) -> PyResult<()> {
+        let other = other.ready()?;
+        self.ready_mut()?.take_telling(PatternId(number), other, PatternId(of));
+        Ok(())
+    }
+
     fn residue(&self, number: u32) -> PyResult<Option<(i64, u32)>> {
         Ok(self.ready()?.residue(PatternId(number)).map(|residue| (residue.at, residue.ties)))
     }
@@ -397,6 +403,7 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit)
     dict.set_item("extensions", query.reports.extensions)?;
     dict.set_item("retractions", query.reports.retractions)?;
     dict.set_item("timeouts", query.reports.timeouts)?;
+    dict.set_item("suppressed", query.reports.suppressed)?;
     dict.set_item("limited", counts.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
     dict.set_item("work", counts.work)?;
@@ -421,6 +428,7 @@ fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit:
     dict.set_item("matches", query.reports.matches)?;
     dict.set_item("retractions", query.reports.retractions)?;
     dict.set_item("timeouts", query.reports.timeouts)?;
+    dict.set_item("suppressed", query.reports.suppressed)?;
     dict.set_item("limited", unit.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
     dict.set_item("work", unit.work_share())?;

@@ -97,10 +97,28 @@ class Under:
 
 
 @dataclass(frozen=True, slots=True)
-class Reporting:
-    """`REPORT what`."""
+class Time:
+    """`amount unit`, of time."""
 
-    report: Report
+    amount: Constant
+    unit: Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class OnePer:
+    """`ONE PER keys EVERY time`."""
+
+    keys: tuple[Expression, ...]
+    every: Time
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """`REPORT DISTINCT what ONE PER …`, of which any part may be missing."""
+
+    report: Report | None
+    is_distinct: bool
+    one_per: OnePer | None
     location: Location
 
 

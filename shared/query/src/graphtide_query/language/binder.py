@@ -5,6 +5,7 @@ What `SubgraphPattern` refuses without a place is refused here first, with one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,11 @@ from graphtide_core.suggestion import did_you_mean, show
 from graphtide_core.window import MOST_EDGES, EdgeCount
 
 from graphtide_query.language import ast
-from graphtide_query.language.clauses import bind_time, clause, require_text, required
+from graphtide_query.language.clauses import bind_time, clause, placed, require_text, required
 from graphtide_query.language.edge_names import EdgeNames, FieldNames
 from graphtide_query.language.expressions import bind_expression
 from graphtide_query.language.graph import Graph, bind_graph
+from graphtide_query.language.reporting import bind_one_per
 from graphtide_query.language.returning import bind_returns
 from graphtide_query.language.spelling import listed
 
@@ -59,7 +61,7 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
     order = clause(clauses, ast.Order, "ORDER", "separate chains by commas: ORDER a < b, a < c")
     under = clause(clauses, ast.Under, "UNDER")
     morphism = Morphism.ISOMORPHISM if under is None else under.morphism
-    report = _bind_report(clause(clauses, ast.Reporting, "REPORT"), morphism)
+    reporting = clause(clauses, ast.Reporting, "REPORT")
     stream = clause(clauses, ast.On, "ON", "a pattern reads one stream")
     stream = required(stream, pattern.name, "ON", "name the stream it reads: ON flows")
     window = clause(clauses, ast.Window, "WINDOW")
@@ -70,7 +72,7 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
         () if where is None else graph.each(conjuncts(bind_expression(where.condition, EdgeNames(graph))), where.location)
     )
     returning = clause(clauses, ast.Returning, "RETURN", "separate fields by commas: RETURN e.bytes, v.id")
-    return SubgraphPattern(
+    bound = SubgraphPattern(
         name=PatternName(pattern.name.text),
         vertices=graph.vertices,
         edges=graph.edges,
@@ -79,9 +81,14 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
         order=TimingOrder() if order is None else _bind_order(order, graph),
         predicates=graph.predicates + condition,
         morphism=morphism,
-        report=report,
+        report=_bind_report(reporting, morphism),
         returns=None if returning is None else bind_returns(returning, FieldNames(graph, morphism)),
     )
+    if reporting is None:
+        return bound
+    one_per = bind_one_per(reporting, FieldNames(graph, morphism))
+    with placed(reporting.location):
+        return replace(bound, is_distinct=reporting.is_distinct, one_per=one_per)
 
 
 def _bind_window(window: ast.Window) -> Window:
@@ -116,7 +123,7 @@ def _bind_edges(amount: ast.Constant, unit: ast.Name) -> EdgeCount:
 
 def _bind_report(stated: ast.Reporting | None, morphism: Morphism) -> Report:
     possible = morphism.reports
-    if stated is None:
+    if stated is None or stated.report is None:
         return possible[0]
     if stated.report not in possible:
         message = f"REPORT {stated.report.value.upper()} is not for patterns UNDER {morphism.value.upper()}"

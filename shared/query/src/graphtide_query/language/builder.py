@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.pattern import Morphism, Report
+from graphtide_core.pattern import Morphism
 from graphtide_core.predicate import Arithmetic, Comparison
 from lark import Token, v_args
 
 from graphtide_query.language import ast
 from graphtide_query.language.binder import bind_pattern, refuse_duplicates
 from graphtide_query.language.event_builder import EventRules
+from graphtide_query.language.reporting import reporting
 from graphtide_query.language.spelling import read_string
 from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
 
@@ -125,9 +126,9 @@ class Builder(EventRules):
         """`UNDER DUAL SIMULATION`."""
         return ast.Under(Morphism.DUAL_SIMULATION, locate(keyword))
 
-    def report(self, keyword: Token, what: Token) -> ast.Reporting:
-        """`REPORT MAXIMAL` and the others."""
-        return ast.Reporting(Report(what.lower()), span(locate(keyword), locate(what)))
+    def report(self, keyword: Token, *said: Token | ast.OnePer) -> ast.Reporting:
+        """`REPORT DISTINCT MAXIMAL ONE PER …`."""
+        return reporting(keyword, said)
 
     def on(self, keyword: Token, stream: Token) -> ast.On:
         """`ON stream`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from graphtide_core.errors import InvalidPatternError
@@ -12,7 +13,9 @@ from graphtide_query.language import ast, event_ast
 from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from graphtide_core.errors import Location
 
 _Clause = ast.Clause | event_ast.Clause
 _C = TypeVar("_C", bound=_Clause)
@@ -55,6 +58,17 @@ def require_text(name: ast.Name) -> None:
     if not name.text:
         message = "the name is empty"
         raise InvalidPatternError(message, name.location)
+
+
+@contextmanager
+def placed(place: Location) -> Iterator[None]:
+    """Give a place to an error that has none."""
+    try:
+        yield
+    except InvalidPatternError as error:
+        if error.location is not None:
+            raise
+        raise InvalidPatternError(error.reason, place, hint=error.hint) from None
 
 
 def bind_time(amount: ast.Constant, unit: ast.Name | None, what: str, others: str = "") -> Duration:

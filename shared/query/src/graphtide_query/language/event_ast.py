@@ -10,9 +10,8 @@ from graphtide_query.language import ast
 if TYPE_CHECKING:
     from graphtide_core.errors import Location
     from graphtide_core.event_pattern import All, Any, Selection, Seq
-    from graphtide_core.pattern import Report
 
-    from graphtide_query.language.ast import Constant, Expression, Name, Property
+    from graphtide_query.language.ast import Name, Property
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +63,10 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
-    """An amount of time, in a unit or in the stream's ticks."""
-
-    amount: Constant
-    unit: Name | None
-
-
-@dataclass(frozen=True, slots=True)
 class Within:
     """`WITHIN time`."""
 
-    time: Time
+    time: ast.Time
     location: Location
 
 
@@ -88,31 +79,13 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
-class OnePer:
-    """`ONE PER keys EVERY time`."""
-
-    keys: tuple[Expression, ...]
-    every: Time
-
-
-@dataclass(frozen=True, slots=True)
-class Reporting:
-    """`REPORT DISTINCT what ONE PER …`, of which any part may be missing."""
-
-    report: Report
-    is_distinct: bool
-    one_per: OnePer | None
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
 class OnTimeout:
     """`ON TIMEOUT`."""
 
     location: Location
 
 
-Clause = ast.Where | Partition | Skip | Reporting | ast.Returning | ast.On | Within | OnTimeout
+Clause = ast.Where | Partition | Skip | ast.Reporting | ast.Returning | ast.On | Within | OnTimeout
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ The rules of the family itself are the core's: its events and attributes know wh
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
@@ -15,14 +14,15 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import Absent, Any, EventPattern, QueryEvent, Repeat
 from graphtide_core.event_pattern import events as events_of
 from graphtide_core.ids import PatternName, StreamName
-from graphtide_core.one_per import OnePer
+from graphtide_core.pattern import Report
 from graphtide_core.predicate import conjuncts
 
 from graphtide_query.language import ast, event_ast
-from graphtide_query.language.clauses import bind_time, clause, require_text, required
+from graphtide_query.language.clauses import bind_time, clause, placed, require_text, required
 from graphtide_query.language.event_names import EventNames
 from graphtide_query.language.expressions import bind_expression
 from graphtide_query.language.graph import equalities
+from graphtide_query.language.reporting import bind_one_per
 from graphtide_query.language.returning import bind_returns
 from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
 
@@ -70,37 +70,26 @@ def _with_options(pattern: EventPattern, clauses: tuple[event_ast.Clause, ...], 
     if partition is not None:
         for attribute in partition.attributes:
             require_text(attribute)
-        with _at(partition.location):
+        with placed(partition.location):
             pattern = replace(pattern, partition=tuple(attribute.text for attribute in partition.attributes))
     skip = clause(clauses, event_ast.Skip, "SKIP")
     if skip is not None:
-        with _at(skip.location):
+        with placed(skip.location):
             pattern = replace(pattern, selection=skip.selection)
-    report = clause(clauses, event_ast.Reporting, "REPORT")
+    report = clause(clauses, ast.Reporting, "REPORT")
     if report is not None:
-        one_per = None if report.one_per is None else _bind_one_per(report.one_per, names)
-        with _at(report.location):
-            pattern = replace(pattern, report=report.report, is_distinct=report.is_distinct, one_per=one_per)
+        one_per = bind_one_per(report, names)
+        with placed(report.location):
+            pattern = replace(pattern, report=report.report or Report.ALL, is_distinct=report.is_distinct, one_per=one_per)
     returning = clause(clauses, ast.Returning, "RETURN", "separate fields by commas: RETURN a.user, b.ts")
     if returning is not None:
-        with _at(returning.location):
+        with placed(returning.location):
             pattern = replace(pattern, returns=bind_returns(returning, names))
     timeout = clause(clauses, event_ast.OnTimeout, "ON TIMEOUT")
     if timeout is not None:
-        with _at(timeout.location):
+        with placed(timeout.location):
             pattern = replace(pattern, tells_timeouts=True)
     return pattern
-
-
-@contextmanager
-def _at(place: Location) -> Iterator[None]:
-    """Give a place to an error that has none."""
-    try:
-        yield
-    except InvalidPatternError as error:
-        if error.location is not None:
-            raise
-        raise InvalidPatternError(error.reason, place, hint=error.hint) from None
 
 
 class _Arrangement:
@@ -184,8 +173,3 @@ def _bind_repeat(repeat: event_ast.Repeat) -> Repeat:
     if max(repeat.least, repeat.most or 0) > MAX_INTEGER:
         raise beyond_64_bits(repeat.location)
     return Repeat(repeat.least, repeat.most)
-
-
-def _bind_one_per(one_per: event_ast.OnePer, names: EventNames) -> OnePer:
-    keys = tuple(bind_expression(key, names) for key in one_per.keys)
-    return OnePer(keys, bind_time(one_per.every.amount, one_per.every.unit, "the time of EVERY"))

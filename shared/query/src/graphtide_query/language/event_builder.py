@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.event_pattern import All, Any, Selection, Seq
-from graphtide_core.pattern import Report
 from lark import Token, Transformer, v_args
 
 from graphtide_query.language import ast, event_ast
@@ -73,33 +72,26 @@ class EventRules(Transformer[Token, object]):
         """`PARTITION BY user, host`."""
         return event_ast.Partition(tuple(map(name_of, names)), locate(keyword))
 
-    def within(self, keyword: Token, time: event_ast.Time) -> event_ast.Within:
+    def within(self, keyword: Token, time: ast.Time) -> event_ast.Within:
         """`WITHIN 10m`."""
         return event_ast.Within(time, locate(keyword))
 
-    def time(self, minus: _Token, amount: Token, unit: _Token) -> event_ast.Time:
+    def time(self, minus: _Token, amount: Token, unit: _Token) -> ast.Time:
         """`10m`."""
         number = constant_of(amount) if minus is None else negated(minus, number_of(amount), locate(amount))
-        return event_ast.Time(number, optional_name(unit))
+        return ast.Time(number, optional_name(unit))
 
     def skip(self, keyword: Token, what: Token) -> event_ast.Skip:
         """`SKIP TILL NEXT`."""
         return event_ast.Skip(Selection(what.lower()), span(locate(keyword), locate(what)))
 
-    def event_report(self, keyword: Token, *said: Token | event_ast.OnePer) -> event_ast.Reporting:
-        """`REPORT DISTINCT EXISTS ONE PER …`."""
-        words = {word.type for word in said if isinstance(word, Token)}
-        one_per = next((part for part in said if isinstance(part, event_ast.OnePer)), None)
-        report = Report.EXISTS if "EXISTS" in words else Report.ALL
-        return event_ast.Reporting(report, "DISTINCT" in words, one_per, locate(keyword))
-
     def keys(self, *keys: ast.Expression) -> tuple[ast.Expression, ...]:
         """`a.user, b.host`."""
         return keys
 
-    def one_per(self, keys: tuple[ast.Expression, ...], every: event_ast.Time) -> event_ast.OnePer:
+    def one_per(self, keys: tuple[ast.Expression, ...], every: ast.Time) -> ast.OnePer:
         """`ONE PER a.user EVERY 10m`."""
-        return event_ast.OnePer(keys, every)
+        return ast.OnePer(keys, every)
 
     def returning(self, keyword: Token, *items: ast.Returned | ast.Everything) -> ast.Returning:
         """`RETURN a.x, sum(b.y) AS total`."""

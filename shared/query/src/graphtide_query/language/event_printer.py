@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from graphtide_core.event_pattern import Absent, All, Any, QueryEvent, Selection, Seq
 from graphtide_core.pattern import Report
 
-from graphtide_query.language.expression_printer import write_conditions, write_value
+from graphtide_query.language.expression_printer import write_conditions
+from graphtide_query.language.reporting import write_report
 from graphtide_query.language.returning import write_returns
 from graphtide_query.language.spelling import write_name
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_core.event_pattern import EventPattern, Part, Repeat
-    from graphtide_core.one_per import OnePer
 
 
 def print_event_pattern(pattern: EventPattern) -> str:
@@ -38,9 +38,8 @@ def _clauses(pattern: EventPattern) -> Iterator[str]:
         yield f"PARTITION BY {', '.join(map(write_name, pattern.partition))}"
     if pattern.selection is not Selection.ANY:
         yield f"SKIP TILL {pattern.selection.value.upper()}"
-    report = list(_report(pattern))
-    if report:
-        yield " ".join(["REPORT", *report])
+    if report := write_report(pattern, usual=Report.ALL):
+        yield f"REPORT {report}"
     if pattern.returns is not None:
         yield f"RETURN {write_returns(pattern.returns)}"
     yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.tells_timeouts else "")
@@ -77,16 +76,3 @@ def _repeat(repeat: Repeat) -> str:
             return f"{{{least}}}"
         case least, most:  # pragma: no branch - mypy knows that no case is left
             return f"{{{least},{most}}}"
-
-
-def _report(pattern: EventPattern) -> Iterator[str]:
-    if pattern.is_distinct:
-        yield "DISTINCT"
-    if pattern.report is not Report.ALL:
-        yield pattern.report.value.upper()
-    if pattern.one_per is not None:
-        yield _one_per(pattern.one_per)
-
-
-def _one_per(one_per: OnePer) -> str:
-    return f"ONE PER {', '.join(map(write_value, one_per.keys))} EVERY {one_per.every}"

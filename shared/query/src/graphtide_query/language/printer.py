@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import EventPattern
-from graphtide_core.pattern import Morphism, Report
+from graphtide_core.pattern import Morphism
 
 from graphtide_query.language.event_printer import print_event_pattern
 from graphtide_query.language.expression_printer import write_conditions
+from graphtide_query.language.reporting import write_report
 from graphtide_query.language.returning import write_returns
 from graphtide_query.language.spelling import write_constant, write_name
 
@@ -39,8 +40,8 @@ def _print_subgraph_pattern(pattern: SubgraphPattern) -> str:
         lines.append("ORDER " + ", ".join(" < ".join(map(write_name, chain)) for chain in pattern.order.chains()))
     if pattern.morphism is not Morphism.ISOMORPHISM:
         lines.append(f"UNDER {pattern.morphism.value.upper()}")
-    if pattern.report not in (Report.ALL, Report.MAXIMAL):
-        lines.append(f"REPORT {pattern.report.value.upper()}")
+    if reported := write_report(pattern, usual=pattern.morphism.reports[0]):
+        lines.append(f"REPORT {reported}")
     if pattern.returns is not None:
         lines.append(f"RETURN {write_returns(pattern.returns)}")
     lines.append(f"ON {write_name(pattern.stream)} WINDOW {pattern.window}")

@@ -191,6 +191,7 @@ class HostRecords:
             frontier=msgspec.UNSET if standing.frontier is None else control.FrontierForm(*standing.frontier),
             position=position,
             matches=report.matches if report is not None else 0,
+            suppressed=report.suppressed if report is not None and report.suppressed else msgspec.UNSET,
             partial_matches=report.partial_matches if report is not None else 0,
             state_bytes=report.state_bytes if report is not None else 0,
             work=report.work if report is not None else msgspec.UNSET,

@@ -267,6 +267,8 @@ class StreamPass:
         untold = [batch for offset, batch in selected if offset < running.start]
         told = [batch for offset, batch in selected if offset >= running.start]
         self._take(running, untold, told, since, has_begun=has_begun)
+        name = running.assignment.name
+        self._matcher.take_telling(self._places[name], other._matcher, other._places[name])
         self.mark_shed(other.shed & {running.assignment.name})
 
     def remove(self, name: PatternName) -> None:

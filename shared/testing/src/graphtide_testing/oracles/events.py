@@ -20,6 +20,7 @@ from graphtide_core.predicate import Attribute
 from graphtide_core.time import TimeUnit
 
 from graphtide_testing.oracles.event_conditions import Conditions, Seen, branches, read
+from graphtide_testing.oracles.telling import Teller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -98,6 +99,7 @@ class _Group:
     candidates: list[_Candidate]
     bound: int | None
     counted: int | None = None
+    is_untold: bool = False
 
 
 class EventOracle:
@@ -116,6 +118,8 @@ class EventOracle:
         self._complete: list[_Candidate] = []
         self._groups: list[_Group] = []
         self._begun: list[Seen] = []
+        self._teller = Teller(pattern.one_per, unit)
+        self._untold: list[_Candidate] = []
 
     def push(self, record: Event) -> tuple[Told, ...]:
         """Take one record and return all that it brings about: what the time before it settles, then what it does itself.
@@ -183,7 +187,8 @@ class EventOracle:
         self._matches = [each for each in self._matches if each not in withdrawn]
         if self._pattern.report is Report.EXISTS:
             return self._retract_groups(withdrawn, deletion.ts, set(gone))
-        return tuple(self._told(each, "retract", deletion.ts) for each in sorted(withdrawn, key=_rank))
+        told = [each for each in withdrawn if each not in self._untold]
+        return tuple(self._told(each, "retract", deletion.ts) for each in sorted(told, key=_rank))
 
     def _alive(self) -> list[Seen]:
         """Return the events that were not deleted and are within reach."""
@@ -225,7 +230,8 @@ class EventOracle:
             found = self._new(complete)
             self._matches += found
             if self._pattern.report is Report.ALL:
-                told += [self._told(each, "match", bound) for each in found]
+                self._untold += [each for each in sorted(found, key=_last_and_rank) if not self._tells(each, bound)]
+                told += [self._told(each, "match", bound) for each in found if each not in self._untold]
         return (*told, *self._settle_groups(now), *self._settle_begun(now))
 
     def _is_unbroken(self, candidate: _Candidate) -> bool:
@@ -251,12 +257,21 @@ class EventOracle:
     def _settle_groups(self, now: int | None) -> list[Told]:
         """Tell, for each event whose greatest bound has passed, how many matches it completed."""
         told: list[Told] = []
-        for group in self._groups:
-            if group.counted is None and (group.bound is None or now is None or group.bound < now):
-                group.counted = sum(each in self._matches for each in group.candidates)
-                if group.counted:
-                    told.append(_count(group, "match", _later(group.completed_by.ts, group.bound)))
+        waiting = [each for each in self._groups if each.counted is None]
+        over = [each for each in waiting if each.bound is None or now is None or each.bound < now]
+        for group in sorted(over, key=_settled):
+            matches = [each for each in group.candidates if each in self._matches]
+            group.counted = len(matches)
+            if matches:
+                # They have one key: it is of what all matches share.
+                group.is_untold = not self._tells(matches[0], _settled(group)[0])
+                told += [] if group.is_untold else [_count(group, "match", _settled(group)[0])]
         return told
+
+    def _tells(self, candidate: _Candidate, at: int) -> bool:
+        """Take a match that was found; say whether it is told."""
+        keys = () if self._pattern.one_per is None else self._pattern.one_per.keys
+        return self._teller.tells(at, [self._conditions.value(key, candidate.chosen) for key in keys])
 
     def _retract_groups(self, withdrawn: list[_Candidate], at: int, gone: set[Seen]) -> tuple[Told, ...]:
         """Tell which counts are void: of events that were deleted, and those of which no match is left."""
@@ -265,7 +280,7 @@ class EventOracle:
             lost = [each for each in group.candidates if each in withdrawn]
             is_left = any(each in self._matches for each in group.candidates)
             if group.counted and lost and (group.completed_by in gone or not is_left):
-                told.append(_count(group, "retract", at))
+                told += [] if group.is_untold else [_count(group, "retract", at)]
                 group.counted = 0
         return tuple(told)
 
@@ -330,6 +345,14 @@ def _fillings(place: QueryEvent, free: Sequence[Seen]) -> Iterator[tuple[Seen, .
 def _moment(candidate: _Candidate) -> int:
     """Return when a candidate is decided: with its last event, or when its intervals are over."""
     return _later(candidate.last.ts, candidate.bound)
+
+
+def _last_and_rank(candidate: _Candidate) -> tuple[int, object]:
+    return _number(candidate.last), candidate.rank
+
+
+def _settled(group: _Group) -> tuple[int, int]:
+    return _later(group.completed_by.ts, group.bound), _number(group.completed_by)
 
 
 def _later(ts: int, bound: int | None) -> int:

@@ -21,15 +21,16 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_testing.oracles.conditions import look_up
 from graphtide_testing.oracles.instants import Instants
-from graphtide_testing.oracles.predicates import evaluate
+from graphtide_testing.oracles.predicates import aggregate, edge_attribute, evaluate
+from graphtide_testing.oracles.telling import Teller
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from graphtide_core.edge import Edge
+    from graphtide_core.edge import Edge, Value
     from graphtide_core.ids import EdgeId, VertexId
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
-    from graphtide_core.predicate import Expression
+    from graphtide_core.predicate import Aggregate, Expression
 
 Pair = tuple[str, int]
 """Name of a query edge, place of a data edge among those given."""
@@ -89,6 +90,8 @@ class SimulationOracle:
         self._came: list[int] = []
         self._inside: list[int] = []
         self._consumed = -1
+        self._unit = unit
+        self._told_anew()
 
     @property
     def _live(self) -> list[int]:
@@ -116,12 +119,42 @@ class SimulationOracle:
         part = next((part for part in self._graph() if any(of == self._inside[-1] for _, of in part)), None)
         if part is None:
             return told
-        told.append(Component(MatchKind.MATCH, edge.ts, self._named(part)))
+        if self._teller.tells(edge.ts, self._keys(part)):
+            self._told.add(self._named(part))
+            told.append(Component(MatchKind.MATCH, edge.ts, self._named(part)))
         self._consume(part)
         return told
 
+    def _told_anew(self) -> None:
+        self._teller = Teller(self._query.one_per, self._unit)
+        self._told: set[frozenset[tuple[str, EdgeId]]] = set()
+
+    def _keys(self, part: _Part) -> list[Value]:
+        """Return what ONE PER tells a component apart by."""
+        keys = () if self._query.one_per is None else self._query.one_per.keys
+        return [evaluate(key, lambda _: None, lambda over: self._computed(over, part)) for key in keys]
+
+    def _computed(self, over: Aggregate, part: _Part) -> Value:
+        """Return what is computed over the edges, or the vertices, that a name of the query stands for."""
+        name = over.operand.variable
+        ends = {each.name: (each.source, each.target) for each in self._query.edges}
+        if name in ends:
+            taken = [self._edges[number] for number in sorted(number for of, number in part if of == name)]
+            return aggregate(over.function, [edge_attribute(edge, over.operand.name) for edge in taken])
+        vertices = {
+            end: None
+            for of, number in sorted(part, key=_number)
+            for query, end in zip(ends[of], (self._edges[number].source, self._edges[number].target), strict=True)
+            if query == name
+        }
+        return aggregate(over.function, list(vertices))
+
     def begin(self) -> None:
-        """Let reports count from the next record on: what is consumed is what would be if the edges there were the first."""
+        """Let reports count from the next record on: what is consumed is what would be if the edges there were the first.
+
+        Nothing of what ONE PER asks for was told.
+        """
+        self._told_anew()
         self._consumed = -1
         alive = self._inside
         for place, last in enumerate(alive):
@@ -166,7 +199,8 @@ class SimulationOracle:
             return self._left(before, self._graph(), now)
         # Instances that were reported are consumed: what is left of them was never reported.
         parts = [] if self._consumes else [part for part in before if any(of == number for _, of in part)]
-        return [Component(MatchKind.RETRACT, now, self._named(part)) for part in parts]
+        told = [part for part in parts if self._query.one_per is None or self._named(part) in self._told]
+        return [Component(MatchKind.RETRACT, now, self._named(part)) for part in told]
 
     def _entered(self, before: list[_Part], after: list[_Part], now: int) -> list[Component]:
         """Return what entered: nothing else can have changed, for more edges take nothing away."""
@@ -211,6 +245,10 @@ class SimulationOracle:
 
     def _named(self, part: _Part) -> frozenset[tuple[str, EdgeId]]:
         return frozenset((name, self._edges[number].id) for name, number in part)
+
+
+def _number(pair: tuple[str, int]) -> int:
+    return pair[1]
 
 
 def fits(query: SubgraphPattern, of: QueryEdge, edge: Edge) -> bool:

@@ -16,13 +16,15 @@ from graphtide_core.match import MatchKind
 from graphtide_core.time import TimeUnit
 
 from graphtide_testing.found import Found, key
-from graphtide_testing.oracles.conditions import bind, fits_alone, is_match, report
+from graphtide_testing.oracles.conditions import bind, fits_alone, is_match, look_up, report
 from graphtide_testing.oracles.instants import Instants
+from graphtide_testing.oracles.predicates import evaluate
+from graphtide_testing.oracles.telling import Teller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from graphtide_core.edge import Edge
+    from graphtide_core.edge import Edge, Value
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.time import EventTime
 
@@ -33,6 +35,7 @@ class _Live:
 
     edge: Edge
     instant: int
+    number: int
 
 
 class SubgraphOracle:
@@ -45,6 +48,8 @@ class SubgraphOracle:
         self._now: EventTime | None = None
         self._live: list[_Live] = []
         self._reported: list[tuple[_Live, ...]] = []
+        self._came = 0
+        self._teller = Teller(pattern.one_per, unit)
 
     def push(self, edge: Edge) -> frozenset[Found]:
         """Take one record and return what it brings about: matches of an insert, retractions of a deletion.
@@ -78,7 +83,8 @@ class SubgraphOracle:
         return frozenset(found)
 
     def _insert(self, edge: Edge, now: int) -> frozenset[Found]:
-        arrived = _Live(edge, now)
+        self._came += 1
+        arrived = _Live(edge, now, self._came)
         self._instants.take()
         self._live.append(arrived)
         new = [
@@ -87,8 +93,25 @@ class SubgraphOracle:
             for match in self._complete((), position, arrived)
             if self._is_match(match)
         ]
-        self._reported += new
-        return self._found(new, MatchKind.MATCH, edge.ts)
+        told = [match for match in self._distinct(new) if self._teller.tells(edge.ts, self._keys(match))]
+        self._reported += told
+        return self._found(told, MatchKind.MATCH, edge.ts)
+
+    def _distinct(self, matches: list[tuple[_Live, ...]]) -> list[tuple[_Live, ...]]:
+        """Return them by their edges in the order of the text; under DISTINCT, of those of the same edges the first."""
+        first: dict[frozenset[_Live], tuple[_Live, ...]] = {}
+        ordered = sorted(matches, key=lambda match: [live.number for live in match])
+        for match in ordered:
+            first.setdefault(frozenset(match), match)
+        return list(first.values()) if self._pattern.is_distinct else ordered
+
+    def _keys(self, match: tuple[_Live, ...]) -> list[Value]:
+        """Return what ONE PER tells it apart by."""
+        keys = () if self._pattern.one_per is None else self._pattern.one_per.keys
+        edges = [live.edge for live in match]
+        of = {query.name: edge for query, edge in zip(self._pattern.edges, edges, strict=True)}
+        bound = bind(self._pattern, edges) or {}
+        return [evaluate(key, lambda read: look_up(read, of, bound)) for key in keys]
 
     def _delete(self, deletion: Edge) -> frozenset[Found]:
         # The window was just brought up to date: a reported match that is still here has all its edges in it.

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphtide_core.ids import PatternName, StreamName, VertexId
+from graphtide_core.one_per import OnePer
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
-from graphtide_core.predicate import Arithmetic, Attribute, Compute, variables
+from graphtide_core.predicate import Aggregate, Aggregation, Arithmetic, Attribute, Compute, variables
 from graphtide_core.returns import Field, Returns
 from graphtide_core.time import Duration
 from graphtide_core.window import EdgeCount
@@ -50,6 +51,7 @@ class PatternShape:
     predicates: bool = True
     report: Report = Report.ALL
     returns: bool = True
+    telling: bool = True
 
 
 def patterns(shape: PatternShape | None = None) -> SearchStrategy[SubgraphPattern]:
@@ -82,7 +84,24 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
         morphism=_morphism(shape, can_coincide=can_coincide),
         report=shape.report,
         returns=_returns(choices, edges, names) if shape.returns and shape.report is Report.ALL and choices.rarely(3) else None,
+        is_distinct=shape.telling and choices.rarely(3),
+        one_per=_one_per(choices, shape, edges, names) if shape.telling and choices.rarely(4) else None,
     )
+
+
+def _one_per(choices: Choices, shape: PatternShape, edges: list[QueryEdge], vertices: list[str]) -> OnePer | None:
+    """Return what is told once for each key, where there is such a thing: intervals are shorter and longer than windows."""
+    if shape.max_counted or shape.report in (Report.INSTANCES, Report.CHANGES):
+        return None
+    names, functions = ("ts", "src", "n", "label"), (Aggregation.COUNT, Aggregation.LEAST, Aggregation.FIRST)
+    keys: list[Expression] = []
+    for _ in range(choices.integer(1, 2)):
+        read = Attribute(choices.one_of(edges).name, choices.one_of(names))
+        if shape.report is Report.MAXIMAL:
+            keys.append(Aggregate(choices.one_of(functions), read))
+        else:
+            keys.append(Attribute(choices.one_of(vertices), "id") if choices.rarely(2) else read)
+    return OnePer(tuple(keys), Duration(choices.integer(1, 2 * shape.max_window)))
 
 
 def _returns(choices: Choices, edges: list[QueryEdge], vertices: list[str]) -> Returns:

@@ -120,6 +120,32 @@ impl<'a> FieldsRef<'a> {
     }
 }
 
+/// Adds a value to the bytes of a key: those of equal values are equal, whole numbers of both types too.
+pub fn write_key(value: Operand<'_>, out: &mut Vec<u8>) {
+    /// Beyond them floats do not tell two neighbours apart.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let mut text = |text: &str| {
+        out.push(b't');
+        out.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    };
+    match value {
+        Operand::Text(value) => text(value),
+        Operand::Digits(number) => text(itoa::Buffer::new().format(number)),
+        Operand::Null => out.push(b'n'),
+        Operand::Bool(truth) => out.extend_from_slice(&[b'b', u8::from(truth)]),
+        Operand::Float(number) if number.fract() != 0.0 || number.abs() > EXACT || number.is_nan() => {
+            out.push(b'f');
+            out.extend_from_slice(&number.to_bits().to_le_bytes());
+        }
+        Operand::Float(number) => write_key(Operand::Int(number as i64), out),
+        Operand::Int(number) => {
+            out.push(b'i');
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}
+
 fn write_value(value: FieldRef<'_>, out: &mut Vec<u8>) {
     match value {
         FieldRef::One(Operand::Null) => out.extend_from_slice(b"null"),

@@ -24,7 +24,7 @@ use crate::meter::{MATCH, Meter};
 use crate::pattern::Pattern;
 pub use component::{ComponentRef, MOST_PAIRS};
 use component::{ComponentRow, Context, OwnedComponents};
-pub use fields::{FieldRef, Fields, FieldsRef};
+pub use fields::{FieldRef, Fields, FieldsRef, write_key};
 use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
 pub use returned::{FieldSpec, ReturnsSpec};
@@ -330,22 +330,28 @@ impl MatchBatch {
 
     /// Appends every row for each pattern of its unit, read from the window it was found in.
     ///
-    /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `shed` says of a pattern whether matches may
-    /// be missing.
+    /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `is_told` says of the place of a row whether a
+    /// pattern tells it, `shed` of a pattern whether matches may be missing.
     pub fn take_rows<'m>(
         &mut self,
         rows: &mut Rows,
         patterns: &[Arc<PatternNames>],
         members: impl Fn(UnitId) -> &'m [PatternId],
-        shed: impl Fn(PatternId) -> bool,
+        (is_told, shed): (impl Fn(usize, PatternId) -> bool, impl Fn(PatternId) -> bool),
         (store, names): (&EdgeStore, &VertexTable),
         meter: &mut Meter<'_>,
     ) {
+        let mut rows_before = 0..;
+        let mut told = |unit| {
+            let row = rows_before.next().unwrap_or_default();
+            let is_told = &is_told;
+            members(unit).iter().copied().filter(move |&pattern| is_told(row, pattern))
+        };
         rows.each(|unit, detected_at, found| match found {
             FoundRow::Assignment { edges, vertices } => {
                 let (first, last) = span(store, edges.iter().copied());
                 let start = self.matches.len();
-                for &pattern in members(unit) {
+                for pattern in told(unit) {
                     meter.tick(MATCH);
                     // All have the same parts, under names of their own.
                     if let Some(&same) = self.matches.get(start) {
@@ -359,7 +365,7 @@ impl MatchBatch {
             }
             FoundRow::Component { kind, name, pairs, former } => {
                 let (first_ts, last_ts) = span(store, pairs.iter().map(|&(_, edge)| edge));
-                for &pattern in members(unit) {
+                for pattern in told(unit) {
                     meter.tick(MATCH.saturating_mul(pairs.len() as u32));
                     let context = Context { names: &patterns[pattern.place()], store, vertices: names };
                     let number = self.components.push(name, pairs, former, &context, &mut self.text);
@@ -370,6 +376,18 @@ impl MatchBatch {
             }
         });
         rows.clear();
+    }
+
+    /// Keeps those from a place on of which `f` says so, in their order; calls it with each.
+    pub fn retain_from(&mut self, from: usize, mut f: impl FnMut(&Self, usize) -> bool) {
+        let mut kept = from;
+        for index in from..self.matches.len() {
+            if f(self, index) {
+                self.matches[kept] = self.matches[index];
+                kept += 1;
+            }
+        }
+        self.matches.truncate(kept);
     }
 
     /// Matches in the batch.

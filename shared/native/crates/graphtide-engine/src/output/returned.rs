@@ -10,8 +10,8 @@ use graphtide_graph::vertex::{Vertex, VertexTable};
 use serde::Deserialize;
 
 use super::component::{Context, each_vertex};
-use super::fields::Fields;
-use super::{MOST_PAIRS, PatternNames};
+use super::fields::{Fields, write_key};
+use super::{FoundRow, MOST_PAIRS, PatternNames};
 use crate::aggregate::{AGGREGATE, AggregateSpec, Of, aggregate, is_aggregate, reads_columns};
 use crate::expression::{Bindings, Expression, Operand, end};
 
@@ -21,6 +21,9 @@ use crate::expression::{Bindings, Expression, Operand, end};
 pub struct ReturnsSpec {
     /// The fields.
     pub fields: Vec<FieldSpec>,
+    /// What matches are told apart by, where one is told for each.
+    #[serde(default)]
+    pub keys: Vec<Expression>,
     /// What they compute from lists.
     #[serde(default)]
     pub aggregates: Vec<AggregateSpec>,
@@ -42,22 +45,22 @@ pub struct FieldSpec {
 impl ReturnsSpec {
     /// Whether all that it reads is there, of so many edges and vertices.
     pub fn is_fit(&self, edges: usize, vertices: usize) -> bool {
-        let is_fit = |field: &FieldSpec| {
-            let (read, ends) = field.value.reads();
+        let is_fit = |value: &Expression| {
+            let (read, ends) = value.reads();
             let below = |count: usize, read: u128| count >= 128 || read >> count == 0;
             // An aggregate may read the place of a vertex, which is behind those of edges.
             below(edges + vertices, u128::from(read))
                 && below(vertices, ends)
-                && field.each.is_none_or(|place| usize::from(place) < edges + vertices)
-                && reads_columns(&field.value, usize::from(AGGREGATE), &self.aggregates)
+                && reads_columns(value, usize::from(AGGREGATE), &self.aggregates)
         };
-        self.fields.iter().all(is_fit)
+        let lists = |field: &FieldSpec| field.each.is_none_or(|place| usize::from(place) < edges + vertices);
+        self.fields.iter().all(|field| is_fit(&field.value) && lists(field)) && self.keys.iter().all(is_fit)
     }
 
     /// Gives every column that is read another number.
     pub fn renumber(&mut self, mut number: impl FnMut(u16) -> u16) {
-        for field in &mut self.fields {
-            field.value.attributes(&mut |_, column| {
+        for value in self.fields.iter_mut().map(|field| &mut field.value).chain(&mut self.keys) {
+            value.attributes(&mut |_, column| {
                 if !is_aggregate(*column) {
                     *column = number(*column);
                 }
@@ -105,6 +108,22 @@ impl PatternNames {
         let assigned = Assigned { edges, vertices, store, names };
         self.returns.fields.iter().for_each(|field| out.push(field.value.evaluate(&assigned), text));
         (start, out.end())
+    }
+
+    /// Adds the bytes of the key of what was found, by which one match is told apart from another.
+    pub fn key(&self, found: &FoundRow<'_>, store: &EdgeStore, names: &VertexTable, out: &mut Vec<u8>) {
+        let keys = self.returns.keys.iter();
+        match *found {
+            FoundRow::Assignment { edges, vertices } => {
+                let assigned = Assigned { edges, vertices, store, names };
+                keys.for_each(|key| write_key(key.evaluate(&assigned), out));
+            }
+            FoundRow::Component { pairs, .. } => {
+                let context = Context { names: self, store, vertices: names };
+                let lists = Lists { pairs, context: &context, aggregates: &self.returns.aggregates };
+                keys.for_each(|key| write_key(key.evaluate(&lists), out));
+            }
+        }
     }
 
     /// Adds what is returned of a component, likewise.

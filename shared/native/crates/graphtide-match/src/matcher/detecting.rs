@@ -12,7 +12,8 @@ use super::Matcher;
 use super::allowances::{Allowances, Bounded, Payer};
 use super::event_units::{Allowed, EventUnit, Outcome, Pass};
 use super::query::Query;
-use crate::plan::{EventUnitSpec, InvalidPlan};
+use super::telling;
+use crate::plan::{EventUnitSpec, InvalidPlan, TellingSpec};
 
 /// The pass as its units of event patterns see it while they have a record.
 struct Telling<'a> {
@@ -64,7 +65,9 @@ impl Matcher {
         let unit = self.events.add(spec, numbers, &self.symbols, allowed)?;
         self.open_events(unit, spec);
         for (pattern, number) in spec.patterns.iter().zip(numbers) {
-            self.queries[number.place()] = Query { names: Arc::new(pattern.names()), events: Some(unit), ..Query::vacant() };
+            let telling = telling::Telling::new(&TellingSpec { is_distinct: false, once: pattern.once });
+            let names = Arc::new(pattern.names());
+            self.queries[number.place()] = Query { names, events: Some(unit), telling, ..Query::vacant() };
         }
         Ok(unit)
     }

@@ -22,12 +22,13 @@ use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::key::IdRef;
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::allowances::Bounded;
 use super::query::Query;
+use super::telling::{Say, digest};
 use super::unit::LimitReached;
 use crate::plan::{EventUnitSpec, InvalidPlan};
 
@@ -60,6 +61,16 @@ pub struct EventUnit {
     waits_for: Option<Time>,
     /// Whether none of its patterns is left: then another may have its number.
     is_vacant: bool,
+    tells: Tells,
+}
+
+/// What its patterns tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tells {
+    /// Every match.
+    Each,
+    /// Of some a match for each key, which may be retracted or not.
+    OnePerKey { may_retract: bool },
 }
 
 /// A pattern of a unit.
@@ -331,6 +342,11 @@ impl EventUnit {
             shed: false,
             waits_for: None,
             is_vacant: false,
+            tells: if spec.patterns.iter().any(|pattern| pattern.once.is_some()) {
+                Tells::OnePerKey { may_retract: allowed.deletions }
+            } else {
+                Tells::Each
+            },
         })
     }
 
@@ -348,6 +364,7 @@ impl EventUnit {
             shed: false,
             waits_for: None,
             is_vacant: true,
+            tells: Tells::Each,
         }
     }
 
@@ -400,11 +417,16 @@ impl EventUnit {
     /// Hands over what was found; returns how many matches that are.
     pub fn hand_over(&mut self, queries: &mut [Query], out: &mut MatchBatch) -> u64 {
         let mut matches = 0;
+        let silent = self.silence(queries);
         for place in 0..self.found.len() {
             let found = self.found.get(place);
             let member = &self.members[found.pattern as usize];
             let Some(number) = member.number else { continue };
             let query = &mut queries[number.place()];
+            if silent.contains(&place) {
+                query.reports.suppressed += 1;
+                continue;
+            }
             query.reports.count(found.kind);
             matches += u64::from(found.kind == Kind::Match);
             let is_counted = member.is_counted && found.kind != Kind::Timeout;
@@ -412,10 +434,42 @@ impl EventUnit {
             let events = member.branches[found.branch as usize].named(&found);
             let head = (number, found.kind, query.shed || self.shed);
             let times = (found.detected_at, found.first_ts, found.last_ts);
+            let from = out.len();
             out.push_occurrence(head, times, events.into_iter(), counted, found.fields);
+            if self.tells == (Tells::OnePerKey { may_retract: true }) {
+                out.retain_from(from, |batch, index| {
+                    query.notes(found.kind, found.detected_at, |query| query.names.match_id(&batch.get(index, &[])))
+                });
+            }
         }
         self.found.clear();
         matches
+    }
+
+    /// Places of matches that are not told, since one of their key was.
+    fn silence(&self, queries: &mut [Query]) -> HashSet<usize, FxBuildHasher> {
+        let mut silent = HashSet::default();
+        if self.tells == Tells::Each {
+            return silent;
+        }
+        let found = (0..self.found.len()).map(|place| (place, self.found.get(place)));
+        let has_key = |found: &Occurrence<'_>| found.kind == Kind::Match && !found.key.is_empty();
+        let mut found: Vec<(usize, Occurrence<'_>)> = found.filter(|(_, found)| has_key(found)).collect();
+        let head = |found: &Occurrence<'_>| (found.pattern, found.detected_at);
+        found.sort_by(|(_, one), (_, other)| head(one).cmp(&head(other)).then_with(|| one.compare(other)));
+        for (place, found) in found {
+            let Some(number) = self.members[found.pattern as usize].number else { continue };
+            let query = &mut queries[number.place()];
+            let Some(once) = query.telling.as_mut().and_then(|telling| telling.once.as_mut()) else { continue };
+            match once.decide(found.detected_at, &digest(found.key)) {
+                Say::Told => {}
+                Say::Suppressed => {
+                    silent.insert(place);
+                }
+                Say::Overflow => query.shed = true,
+            }
+        }
+        silent
     }
 
     fn advance(&mut self, now: Time, meter: &mut Meter<'_>) {

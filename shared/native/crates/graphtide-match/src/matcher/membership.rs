@@ -39,11 +39,12 @@ use super::allowances::{Allowances, Payer};
 use super::engine::AnyEngine;
 use super::query::{Query, Reports};
 use super::satisfied::Mark;
+use super::telling::Telling;
 use super::unit::{Counts, Unit};
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
 use super::{Matcher, hash, split_predicates};
-use crate::plan::{EventUnitSpec, InvalidPlan, PatternSpec, PlanSpec};
+use crate::plan::{EventUnitSpec, InvalidPlan, PatternSpec, PlanSpec, TellingSpec};
 
 /// What units were made from, and what became free.
 #[derive(Debug, Default)]
@@ -216,7 +217,9 @@ impl Matcher {
             counts_before: of.counts,
             reports: Reports::default(),
             shed: false,
+            telling: self.blueprints.of(unit).and_then(|spec| Telling::new(&spec.telling)),
         };
+        self.tells_less |= query.telling.is_some();
         if number.place() == self.queries.len() {
             self.queries.push(query);
         } else {
@@ -594,6 +597,7 @@ fn nothing() -> PatternSpec {
         vertices_may_coincide: false,
         report: None,
         returns: ReturnsSpec::default(),
+        telling: TellingSpec::default(),
         plan: PlanSpec::ReSearch(SearchPlan::default()),
         limits: Limits::default(),
     }

@@ -19,6 +19,7 @@ mod recovery;
 mod replan;
 mod reported;
 mod satisfied;
+mod telling;
 mod timers;
 mod traced;
 mod unit;
@@ -60,6 +61,7 @@ pub use membership::Past;
 pub use query::{Query, Reports};
 use reported::Reported;
 use satisfied::{Mark, Satisfied};
+use telling::Silent;
 use timers::Timers;
 use traced::Asked;
 pub use traced::{Answer, Funnel, FunnelStep};
@@ -184,6 +186,8 @@ pub struct Matcher {
     seen: Option<Vec<Tally>>,
     /// What is asked of single edges.
     asked: Option<Asked>,
+    /// Whether some pattern may not tell all of its matches.
+    tells_less: bool,
 }
 
 impl Matcher {
@@ -233,6 +237,7 @@ impl Matcher {
             limit: None,
             seen: None,
             asked: None,
+            tells_less: false,
         };
         for (number, spec) in (0..).map(PatternId).zip(specs) {
             let Some(spec) = spec else {
@@ -608,8 +613,13 @@ impl Matcher {
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
             query.reports.count(Kind::Retract);
             let head = (found.pattern, Kind::Retract, query.shed || unit.shed);
-            let parts = (found.edges.as_slice(), found.vertices.as_slice());
+            let (parts, place) = ((found.edges.as_slice(), found.vertices.as_slice()), out.len());
             out.push(head, (ts, first, last), parts, &query.names, (&self.store, &self.vertices));
+            if query.telling.is_some() {
+                out.retain_from(place, |batch, index| {
+                    query.notes(Kind::Retract, ts, |query| query.names.match_id(&batch.get(index, &self.names)))
+                });
+            }
             true
         });
     }
@@ -675,12 +685,17 @@ impl Matcher {
 
     /// Turns the rows found into matches that own their texts.
     fn hand_over(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        let now = self.now();
+        let (now, from) = (self.now(), out.len());
+        let silent = if self.tells_less && !self.rows.is_empty() { self.silence() } else { Silent::default() };
         let Self { units, queries, reported, store, .. } = self;
-        let mut matches = 0;
+        let (mut matches, mut place) = (0, 0..);
         self.rows.each(|unit, detected_at, found| {
-            let unit = &units[unit.place()];
+            let (unit, place) = (&units[unit.place()], place.next().unwrap_or_default());
             for &pattern in &unit.members {
+                if !silent.tells(place, pattern) {
+                    queries[pattern.place()].reports.suppressed += u64::from(silent.suppresses(place, pattern));
+                    continue;
+                }
                 queries[pattern.place()].reports.count(found.kind());
                 matches += u64::from(found.kind() == Kind::Match);
                 // Other layouts are retracted by their engines.
@@ -696,7 +711,11 @@ impl Matcher {
             query.unit.is_some_and(|unit| query.has_shed(&units[unit.place()], postings))
         };
         let members = |unit: UnitId| units[unit.place()].members.as_slice();
-        out.take_rows(&mut self.rows, &self.names, members, shed, (&self.store, &self.vertices), meter);
+        let is_told = |place: usize, pattern: PatternId| silent.tells(place, pattern);
+        out.take_rows(&mut self.rows, &self.names, members, (is_told, shed), (&self.store, &self.vertices), meter);
+        if self.tells_less && self.allowed.deletions {
+            self.note_told(out, from);
+        }
     }
 
     /// Lets go of what left the longest windows, and looks at the bytes that patterns take.
@@ -762,7 +781,7 @@ impl Matcher {
     pub fn state_bytes(&self) -> usize {
         let engines: usize = self.units.iter().map(|unit| unit.engine.usage().bytes).sum();
         let postings = self.postings.total_bytes();
-        let reported = self.reported.as_ref().map_or(0, Reported::bytes) + self.events.bytes();
+        let reported = self.reported.as_ref().map_or(0, Reported::bytes) + self.events.bytes() + self.telling_bytes();
         engines + postings + reported + self.store.bytes() + self.vertices.bytes()
     }
 

@@ -6,6 +6,7 @@ use graphtide_engine::ids::UnitId;
 use graphtide_engine::lists::Postings;
 use graphtide_engine::output::{Kind, PatternNames};
 
+use super::telling::Telling;
 use super::unit::{Counts, Unit};
 
 /// What was told of a pattern.
@@ -19,6 +20,8 @@ pub struct Reports {
     pub retractions: u64,
     /// Beginnings told that did not end in time.
     pub timeouts: u64,
+    /// Matches that were not told, since one of their key was.
+    pub suppressed: u64,
 }
 
 impl Reports {
@@ -50,6 +53,8 @@ pub struct Query {
     pub reports: Reports,
     /// Whether matches of it were missing where it comes from.
     pub shed: bool,
+    /// What it does not tell; none where it tells all.
+    pub telling: Option<Box<Telling>>,
 }
 
 impl Query {
@@ -63,6 +68,7 @@ impl Query {
             counts_before: Counts::default(),
             reports: Reports::default(),
             shed: false,
+            telling: None,
         }
     }
 

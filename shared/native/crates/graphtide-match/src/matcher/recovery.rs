@@ -37,6 +37,7 @@ impl Matcher {
     ///
     /// `residue` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
     pub fn wait(&mut self, number: PatternId, residue: Option<Frontier>) {
+        self.begin_telling(number, false);
         if let Some(unit) = self.unit_of(number) {
             self.units[unit.place()].engine.wait(residue);
         }
@@ -47,6 +48,7 @@ impl Matcher {
         if let Some(reported) = &mut self.reported {
             reported.forget(number);
         }
+        self.begin_telling(number, true);
         if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.events) {
             self.events.begin(unit, number);
             return;

@@ -22,6 +22,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::allowances::{Bounded, SAVED};
 use super::satisfied::Mark;
+use super::telling::repeated;
 use super::{Matcher, Unit};
 
 /// How a new engine came out.
@@ -99,11 +100,15 @@ impl Matcher {
         signatures.sort_unstable();
         signatures.dedup();
         let (members, clock) = (unit.members.clone(), unit.clock);
+        let is_distinct = self.blueprints.of(number).is_some_and(|spec| spec.telling.is_distinct);
         let mut found = Rows::default();
         let mut keep = |found: &mut Rows, kept: Now| {
             if let Some(reported) = reported.as_mut() {
+                let (repeated, mut place) = (if is_distinct { repeated(found, store) } else { Vec::new() }, 0..);
                 found.each(|_, detected_at, found| {
-                    if let FoundRow::Assignment { edges, vertices } = found
+                    let is_repeated = place.next().is_some_and(|place| repeated.contains(&place));
+                    if !is_repeated
+                        && let FoundRow::Assignment { edges, vertices } = found
                         && edges.iter().any(|edge| told.contains(edge))
                     {
                         for &member in &members {

@@ -13,7 +13,7 @@ from graphtide_core.plans import AGGREGATION, Candidate, EventPlan, EventRates, 
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange, should_replan
 from graphtide_core.time import EventTime, TimeUnit
 
-from graphtide_query.families.events.planning import VARIANTS, refuse_what_nothing_does
+from graphtide_query.families.events.planning import VARIANTS
 from graphtide_query.families.events.units import joined, units
 from graphtide_query.families.wish import AUTO
 
@@ -42,10 +42,9 @@ def grouped(
         statistics: what is known of the stream.
 
     Raises:
-        InvalidPatternError: the pattern has too many branches, or asks for what no engine does.
+        InvalidPatternError: the pattern has too many branches.
         InvalidQueryError: there is no such builder.
     """
-    refuse_what_nothing_does(pattern)
     known = statistics or StatisticsSnapshot()
     physical = Grouping(wish.variant_among(AGGREGATION, VARIANTS) or AUTO, rates_of(pattern, known))
     alone = units([pattern], "none", unit=unit, statistics=known)
@@ -92,8 +91,6 @@ def unit_of(plans: Sequence[GroupedPlan], unit: TimeUnit) -> tuple[EventPlan, ..
         InvalidPatternError: a pattern has too many branches, or asks for what no engine does.
         LookupError: there is no such builder.
     """
-    for each in plans:
-        refuse_what_nothing_does(each.pattern)
     patterns = tuple(each.pattern for each in plans)
     known = statistics_of(each.physical.rates for each in plans)
     found = units(patterns, plans[0].physical.builder, unit=unit, statistics=known)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import InvalidPatternError
 from graphtide_core.plans import AGGREGATION, EventPlan, EventUnit
 from graphtide_core.statistics import StatisticsSnapshot
-from graphtide_core.suggestion import show
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.families.events.builders import BUILDERS
@@ -45,12 +43,10 @@ def plan_events(
         The plans, in the order of the patterns.
 
     Raises:
-        InvalidPatternError: a pattern has too many branches, or asks for what no engine does.
+        InvalidPatternError: a pattern has too many branches.
         InvalidQueryError: there is no such builder.
     """
     builder = wish.variant_among(AGGREGATION, VARIANTS) or AUTO
-    for pattern in patterns:
-        refuse_what_nothing_does(pattern)
     streams: dict[StreamName, list[int]] = {}
     for number, pattern in enumerate(patterns):
         streams.setdefault(pattern.stream, []).append(number)
@@ -61,17 +57,3 @@ def plan_events(
         own = EventUnit(members, joined(units(members, builder, unit=unit, statistics=known)))
         plans.update((number, EventPlan(own, place)) for place, number in enumerate(numbers))
     return tuple(plans[number] for number in range(len(patterns)))
-
-
-def refuse_what_nothing_does(pattern: EventPattern) -> None:
-    """Check that nothing is asked which no engine does.
-
-    Raises:
-        InvalidPatternError: something is; with the place of the pattern's first event.
-    """
-    clauses = {"ONE PER": pattern.one_per is not None}
-    for clause, is_asked in clauses.items():
-        if is_asked:
-            message = f"{show(pattern.name)} says {clause}, which can be checked and printed, but nothing does it yet"
-            place = next((event.location for event in pattern.events), None)
-            raise InvalidPatternError(message, place, hint="match without it, and do it to the matches")
