@@ -1,0 +1,142 @@
+"""Expressions of the streaming graph algebra: what a query computes, whatever computes it.
+
+Every operator takes streaming graphs and gives one; operators are equal by value, so that equal parts of plans are one. Where
+the paper writes positions of operands (`trg1 = src2`), a `Pattern` has variables: positions of one variable are equal.
+
+Reference: paper 001, Definitions 16 to 20.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ids import VertexId
+    from graphtide_core.path_expression import PathExpression
+    from graphtide_core.predicate import Expression
+    from graphtide_core.regular_rule import Term
+    from graphtide_core.stream_window import StreamWindow
+
+
+@dataclass(frozen=True, slots=True)
+class WScan:
+    """The edges of a label in a window over a stream, valid as the window says; None is every label."""
+
+    window: StreamWindow
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The tuples of the operand for which everything holds that is asked.
+
+    Over a `WScan`, conditions read the edge `e` and act before equal edges become one tuple; labels are those of its ends.
+    Over any other operand, conditions read `source.id` and `target.id` alone, and there are no labels.
+    """
+
+    operand: Algebra
+    conditions: tuple[Expression, ...] = ()
+    source_label: str | None = None
+    target_label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The tuples of all operands, which have equally many columns, under one label."""
+
+    operands: tuple[Algebra, ...]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An operand of a PATTERN, and what its two columns are called there."""
+
+    operand: Algebra
+    source: Term
+    target: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The tuples of `columns` for which every part has a tuple, all valid together.
+
+    `conditions` read `variable.id` alone.
+    """
+
+    parts: tuple[Part, ...]
+    columns: tuple[str, ...]
+    label: str
+    conditions: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a symbol of a path expression stands for."""
+
+    symbol: str
+    operand: Algebra
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Pairs of vertices with a path between them, of edges valid together, that spells a word of the expression.
+
+    The empty word is none.
+
+    Where `source` or `target` is given, paths begin or end there alone.
+    """
+
+    expression: PathExpression
+    bindings: tuple[Binding, ...]
+    label: str
+    source: VertexId | None = None
+    target: VertexId | None = None
+
+
+Algebra = WScan | Filter | Union | Pattern | Path
+"""An expression of the algebra."""
+
+
+def operands(expression: Algebra) -> tuple[Algebra, ...]:
+    """Return the direct operands, in their order."""
+    match expression:
+        case WScan():
+            return ()
+        case Filter(operand):
+            return (operand,)
+        case Union(several):
+            return several
+        case Pattern(parts):
+            return tuple(part.operand for part in parts)
+        case Path(_, bindings):  # pragma: no branch - mypy knows that no case is left
+            return tuple(binding.operand for binding in bindings)
+
+
+def arity(expression: Algebra) -> int:
+    """Return how many columns the tuples of an expression have."""
+    match expression:
+        case Pattern(_, columns):
+            return len(columns)
+        case Union(several):
+            return arity(several[0])
+        case _:
+            return 2
+
+
+def distinct(expression: Algebra) -> Iterator[Algebra]:
+    """Yield an expression and everything below it, each once, operands first."""
+    seen: set[Algebra] = set()
+
+    def below(each: Algebra) -> Iterator[Algebra]:
+        if each in seen:
+            return
+        seen.add(each)
+        for operand in operands(each):
+            yield from below(operand)
+        yield each
+
+    yield from below(expression)

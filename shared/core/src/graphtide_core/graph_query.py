@@ -1,0 +1,108 @@
+"""A streaming graph query: what the algebra family answers, as a Regular Query over windows of streams.
+
+A Regular Query is a set of rules without recursion but for closure: a rule derives edges of its head from a conjunction of
+atoms, each a regular path over edges of inputs or of other heads. What it means at an instant is what the rules say of the
+edges that are valid then.
+
+Reference: paper 001, Definitions 13 to 16.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_core.graph_query_rules import EDGE, refuse_unanswerable
+from graphtide_core.predicate import RECORD_FIELDS, attributes
+
+if TYPE_CHECKING:
+    from graphtide_core.ids import PatternName, StreamName
+    from graphtide_core.predicate import Expression
+    from graphtide_core.regular_rule import Rule
+    from graphtide_core.stream_window import StreamWindow
+    from graphtide_core.time import TimeUnit
+
+__all__ = ["EDGE", "GraphQuery", "Input", "Output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Edges of a window that rules may read: an extensional predicate.
+
+    Attributes:
+        name: what rules call it; no other input or head has it.
+        window: of which stream, and how long its edges are valid.
+        label: of the edges; None for edges of every label.
+        source_label, target_label: of their ends, as the edges state them; None for any.
+        conditions: over the edge, which is called `e`; all true. They act on edges, before equal ones become one tuple.
+    """
+
+    name: str
+    window: StreamWindow
+    label: str | None
+    source_label: str | None = None
+    target_label: str | None = None
+    conditions: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What is reported: the tuples of a head, under a label.
+
+    Attributes:
+        head: of rules.
+        label: of the results.
+        columns: what the results call the columns of the head; two are the source and the target of an edge.
+        path: the name of an atom, in each rule of the head, whose path is told with each result; None for none.
+    """
+
+    head: str
+    label: str
+    columns: tuple[str, ...]
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQuery:
+    """Rules over inputs, and which of their heads are reported.
+
+    Attributes:
+        name: of the query.
+        inputs: the extensional predicates, in the order of the text.
+        rules: in an order in which each reads inputs and heads of rules before it alone.
+        outputs: at least one.
+        is_view: whether its results are a stream of edges, called after the query, that other queries may read.
+        version: of the query.
+    """
+
+    name: PatternName
+    inputs: tuple[Input, ...]
+    rules: tuple[Rule, ...]
+    outputs: tuple[Output, ...]
+    is_view: bool = False
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no plan could answer.
+
+        Raises:
+            InvalidPatternError: nothing is read or reported; a name twice or unknown; a rule that reads a head of its own or of
+                a later rule; a column without an atom; an atom that shares no variable with the others; a condition over more
+                than vertices or than one edge; a slide longer than its window; a path that a rule of an output lacks.
+        """
+        refuse_unanswerable(self)
+
+    @property
+    def streams(self) -> tuple[StreamName, ...]:
+        """The streams that it reads, each once, in their order."""
+        return tuple(dict.fromkeys(each.window.stream for each in self.inputs))
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of edges that it reads, sorted; what every record has is none."""
+        read = (each for input in self.inputs for condition in input.conditions for each in attributes(condition))
+        return tuple(sorted({each.name for each in read if each.name not in RECORD_FIELDS}))
+
+    def reach(self, unit: TimeUnit) -> int:
+        """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach."""
+        return max(each.window.reach(unit) for each in self.inputs)
