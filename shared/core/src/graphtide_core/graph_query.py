@@ -103,6 +103,10 @@ class GraphQuery:
         read = (each for input in self.inputs for condition in input.conditions for each in attributes(condition))
         return tuple(sorted({each.name for each in read if each.name not in RECORD_FIELDS}))
 
+    def extent(self, unit: TimeUnit) -> int:
+        """Return how many ticks an edge can be of use, as `reach`."""
+        return self.reach(unit)
+
     def reach(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach."""
         return max(each.window.reach(unit) for each in self.inputs)

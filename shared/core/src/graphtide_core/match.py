@@ -167,7 +167,84 @@ class OccurrenceMatch:
         return {}
 
 
-Match = SubgraphMatch | ComponentMatch | OccurrenceMatch
+@dataclass(frozen=True, slots=True)
+class DerivedEdge:
+    """A step of a path that is no edge of the stream: an edge that a rule derives."""
+
+    label: str
+    source: VertexId
+    target: VertexId
+
+
+PathStep = EdgeId | DerivedEdge
+"""A step of a path: the id of an edge, or a derived one."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalMatch:
+    """A result of a streaming graph query: an edge, or an answer of another arity, with the interval in which it is valid.
+
+    `bindings` maps the columns of the result to vertices; those of an edge are its source and its target. `valid` is the
+    interval [from, to) in which the result is valid without a break, as far as is known; of a retraction, what is withdrawn of
+    it; where results stay once they are told, `to` is None. `path` are the steps of a path, if the query asks for it, all of
+    them valid together until the end of the interval. `first_ts` is since when the result is valid,
+    `last_ts` when this was told of it.
+    """
+
+    query: PatternName
+    version: int
+    kind: MatchKind
+    detected_at: EventTime
+    first_ts: EventTime
+    last_ts: EventTime
+    label: str
+    bindings: Mapping[str, VertexId]
+    valid: tuple[EventTime, EventTime | None]
+    match_id: MatchId
+    completeness: Completeness = Completeness.EXACT
+    path: tuple[PathStep, ...] | None = None
+
+    def __hash__(self) -> int:
+        """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
+        return hash((self.match_id, self.kind, self.detected_at, self.valid))
+
+    @property
+    def source(self) -> VertexId:
+        """The first vertex: where an edge begins."""
+        return next(iter(self.bindings.values()))
+
+    @property
+    def target(self) -> VertexId:
+        """The last vertex: where an edge ends."""
+        return tuple(self.bindings.values())[-1]
+
+    @property
+    def edges(self) -> Mapping[str, EdgeId]:
+        """None: a result has no edges under names."""
+        return {}
+
+    @property
+    def vertices(self) -> Mapping[str, VertexId]:
+        """The bindings."""
+        return self.bindings
+
+    @property
+    def fields(self) -> Mapping[str, FieldValue]:
+        """None."""
+        return {}
+
+
+def interval_id(query: str, version: int, result: tuple[str, Iterable[str]], since: int, ordinal: int = 0) -> MatchId:
+    """Hash what tells a result of a graph query apart: its label and vertices, and since when it is valid without a break.
+
+    `ordinal` counts the results before it that became valid at that instant and were withdrawn at it. As `match_id` otherwise.
+    """
+    label, vertices = result
+    parts = [query, str(version), label, *vertices, str(since)]
+    return _digest(parts if ordinal == 0 else [*parts, str(ordinal)])
+
+
+Match = SubgraphMatch | ComponentMatch | OccurrenceMatch | IntervalMatch
 """A match of any family."""
 
 
@@ -184,10 +261,14 @@ def match_id(query: str, version: int, participants: Iterable[tuple[str, str]], 
         participants: names and ids.
         made: names of those whose ids were made.
     """
-    digest = hashlib.blake2b(digest_size=16)
     parts = [query, str(version)]
     for name, id in sorted(participants):
         parts += [name, "", id] if name not in made and _NUMBER.fullmatch(id) else [name, id]
+    return _digest(parts)
+
+
+def _digest(parts: Iterable[str]) -> MatchId:
+    digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(4, "little"))

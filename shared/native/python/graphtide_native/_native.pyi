@@ -25,6 +25,7 @@ __all__ = [
     "Sequencer",
     "Statistics",
     "Symbols",
+    "check_graph_query",
     "check_pattern",
     "check_unit",
 ]
@@ -301,6 +302,7 @@ _Head = tuple[int, str, bool, int, int, int]
 _Assignment = tuple[list[str], list[int], list[str]]
 _Component = tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None]
 _Occurrence = tuple[str, list[int], list[tuple[str, bool]], int | None]
+_Interval = tuple[str, int, list[str], int, int | None, list[tuple[str | None, tuple[int, str, str] | None]] | None]
 _Fields = list[Value | list[Value]]
 
 @final
@@ -314,7 +316,7 @@ class MatchBatch:
     def records(self) -> list[tuple[int, str, str, int, bytes]]:
         """Return pattern, kind, id, time of detection and record as JSON of every match."""
 
-    def rows(self) -> list[tuple[_Head, _Assignment | _Component | _Occurrence, _Fields]]:
+    def rows(self) -> list[tuple[_Head, _Assignment | _Component | _Occurrence | _Interval, _Fields]]:
         """Return the matches as tuples, with what their patterns return.
 
         Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those made, names of vertices.
@@ -380,6 +382,9 @@ class Matcher:
             ValueError: the matcher takes no patterns while it runs.
             RuntimeError: none was.
         """
+
+    def add_graph(self, query: bytes, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> bool:
+        """Begin to add a graph query with its past; say whether that is done; then see `added`."""
 
     def add_unit(self, unit: bytes, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> bool:
         """Begin to add event patterns as a unit, with their past; say whether that is done."""
@@ -546,6 +551,9 @@ class Symbols:
 
     def __new__(cls) -> Symbols: ...
     def __len__(self) -> int: ...
+
+def check_graph_query(query: bytes) -> None:
+    """Raise ValueError where a matcher would not take a graph query with its plan."""
 
 def check_pattern(pattern: bytes) -> None:
     """Raise ValueError where a matcher would not take a pattern with its plan."""

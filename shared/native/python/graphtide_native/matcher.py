@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.event_pattern import EventPattern, positive_events
 from graphtide_core.ids import EdgeId, MatchId, VertexId
-from graphtide_core.match import Completeness, ComponentMatch, MatchKind, OccurrenceMatch, SubgraphMatch
-from graphtide_core.plans import EventPlan
+from graphtide_core.match import (
+    Completeness,
+    ComponentMatch,
+    DerivedEdge,
+    IntervalMatch,
+    MatchKind,
+    OccurrenceMatch,
+    SubgraphMatch,
+)
+from graphtide_core.plans import EventPlan, GraphPlan, Plan
 from graphtide_core.residue import Frontier
 from graphtide_core.time import EventTime, TimeUnit
 
@@ -17,16 +25,16 @@ from graphtide_native import _native
 from graphtide_native.fields import named_values
 from graphtide_native.funnel import funnel
 from graphtide_native.simulation import SimulationWork
-from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_one, encode_unit
+from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_graph_query, encode_one, encode_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
-    from graphtide_core.match import Match
+    from graphtide_core.match import Match, PathStep
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import AnyPlan, EventUnit, Plan
+    from graphtide_core.plans import AnyPlan, EventUnit
     from graphtide_core.returns import FieldValue
 
     from graphtide_native.records import EdgeBatch, Symbols
@@ -118,9 +126,14 @@ class MatchBatch:
     def __iter__(self) -> Iterator[Match]:
         """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can."""
         for (pattern, kind, shed, detected_at, first_ts, last_ts), parts, values in self._native.rows():
-            query = self._plans[pattern].pattern
+            plan = self._plans[pattern]
             completeness = Completeness.SHED if shed else Completeness.EXACT
             times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
+            if isinstance(plan, GraphPlan):
+                if len(parts) == _INTERVAL:
+                    yield _interval(plan, MatchKind(kind), times, completeness, parts)
+                continue
+            query = plan.pattern
             fields = named_values(query.fields, values) if values else {}
             if isinstance(query, EventPattern):
                 if len(parts) == _OCCURRENCE:
@@ -200,6 +213,36 @@ def _occurrence(
     return OccurrenceMatch(query.name, query.version, kind, *times, events, MatchId(identity), completeness, count, fields)
 
 
+def _interval(
+    plan: GraphPlan,
+    kind: MatchKind,
+    times: tuple[EventTime, EventTime, EventTime],
+    completeness: Completeness,
+    parts: tuple[str, int, list[str], int, int | None, list[tuple[str | None, tuple[int, str, str] | None]] | None],
+) -> IntervalMatch:
+    identity, place, vertices, since, until, steps = parts
+    output, query = plan.query.outputs[place], plan.query
+    return IntervalMatch(
+        query.name,
+        query.version,
+        kind,
+        *times,
+        label=output.label,
+        bindings={column: VertexId(vertex) for column, vertex in zip(output.columns, vertices, strict=True)},
+        valid=(EventTime(since), None if until is None else EventTime(until)),
+        match_id=MatchId(identity),
+        completeness=completeness,
+        path=None if steps is None else tuple(_step(plan, *step) for step in steps),
+    )
+
+
+def _step(plan: GraphPlan, id: str | None, derived: tuple[int, str, str] | None) -> PathStep:
+    if derived is None:
+        return EdgeId(id or "")
+    operator, source, target = derived
+    return DerivedEdge(plan.physical.operators[operator].label or "", VertexId(source), VertexId(target))
+
+
 _ASSIGNMENT: Final = 3
 """Parts of a match that is an assignment."""
 
@@ -208,6 +251,10 @@ _OCCURRENCE: Final = 4
 
 _COMPONENT: Final = 5
 """Parts of one that is a component."""
+
+
+_INTERVAL: Final = 6
+"""Parts of one that is a result of a graph query."""
 
 
 class Matcher:
@@ -420,6 +467,26 @@ class Matcher:
         self._put({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
         return tuple(numbers)
 
+    def add_graph_query(
+        self,
+        plan: GraphPlan,
+        limits: Limits,
+        *,
+        past: Sequence[EdgeBatch],
+        projected: Sequence[str] | None = None,
+    ) -> int:
+        """Answer one more graph query from the next record on; of what it finds in `past` nothing is told.
+
+        Arguments, result and errors otherwise as of `add`.
+        """
+        self._projected = self._projected if projected is None else tuple(projected)
+        if not self._native.add_graph(encode_graph_query(plan, self._unit, self._projected, limits), past, []):
+            self._finish()
+        number = self._native.added()
+        self._limits[number : number + 1] = [limits]
+        self._put({number: plan})
+        return number
+
     def regroup(self, numbers: Sequence[int], unit: EventUnit) -> bool:
         """Match the event patterns of one unit or of several as one unit, by its plan, from the next record on.
 
@@ -549,8 +616,7 @@ class Matcher:
     def funnels(self) -> tuple[Funnel, ...]:
         """Return what was told of every pattern of edges so far, in the order of the plans; nothing if they are not traced."""
         told = self._native.funnels() or ()
-        patterns = (plan.pattern for plan in self._plans)
-        of_subgraphs = (pattern for pattern in patterns if not isinstance(pattern, EventPattern))
+        of_subgraphs = (plan.pattern for plan in self._plans if isinstance(plan, Plan))
         return tuple(funnel(native, pattern, self._asked) for native, pattern in zip(told, of_subgraphs, strict=False))
 
     def _told(self, is_done: bool) -> Iterator[MatchBatch]:
@@ -586,6 +652,15 @@ def unit_flaw(own: EventUnit, unit: TimeUnit, limits: Limits) -> str | None:
     """Return why a matcher would refuse event patterns as a unit; None if it takes them. As costly as making the unit."""
     try:
         _native.check_unit(encode_unit(own, unit, columns(own.patterns), limits))
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def graph_query_flaw(plan: GraphPlan, unit: TimeUnit, limits: Limits) -> str | None:
+    """Return why a matcher would refuse a graph query; None if it takes it. Nothing is made for that."""
+    try:
+        _native.check_graph_query(encode_graph_query(plan, unit, plan.query.attributes, limits))
     except ValueError as error:
         return str(error)
     return None

@@ -16,6 +16,7 @@ from graphtide_core.plans import (
     ColoringPlan,
     EventPlan,
     FilteringPlan,
+    GraphPlan,
     SearchPlan,
     SignaturePlan,
     SjTreePlan,
@@ -26,6 +27,7 @@ from graphtide_core.window import EdgeCount
 
 from graphtide_native.event_spec import once, unit_spec
 from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, ExpressionWriter
+from graphtide_native.graph_spec import graph_query_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -89,6 +91,7 @@ def encode(
     places = _places(projected)
     patterns: list[dict[str, object] | None] = []
     units: dict[int, tuple[EventUnit, Limits, dict[int, int]]] = {}
+    graph_queries: list[dict[str, object]] = []
     for number, (plan, own) in enumerate(zip(plans, limits, strict=True)):
         if isinstance(plan, EventPlan):
             patterns.append(None)
@@ -97,13 +100,16 @@ def encode(
                 message = f"pattern {plan.pattern.name!r} shares a plan with such as have other limits"
                 raise ValueError(message)
             numbers[plan.place] = number
+        elif isinstance(plan, GraphPlan):
+            patterns.append(None)
+            graph_queries.append({**graph_query_spec(plan, number, unit, projected), "limits": _limits(own)})
         else:
             patterns.append(_spec(plan, unit, places, own, concurrency))
     of_events = [
         {**unit_spec(of, [numbers[place] for place in range(len(of.patterns))], unit, projected), "limits": _limits(common)}
         for of, common, numbers in units.values()
     ]
-    return msgspec.json.encode({"patterns": patterns, "units": of_events})
+    return msgspec.json.encode({"patterns": patterns, "units": of_events, "graph_queries": graph_queries})
 
 
 def encode_one(plan: Plan, unit: TimeUnit, projected: Sequence[str], limits: Limits, concurrency: Concurrency) -> bytes:
@@ -116,6 +122,11 @@ def encode_unit(
 ) -> bytes:
     """Return a unit of event patterns as the native matcher reads it, with the numbers of its patterns if they have some."""
     return msgspec.json.encode({**unit_spec(own, numbers, unit, projected), "limits": _limits(limits)})
+
+
+def encode_graph_query(plan: GraphPlan, unit: TimeUnit, projected: Sequence[str], limits: Limits) -> bytes:
+    """Return one graph query as the native matcher reads it."""
+    return msgspec.json.encode({**graph_query_spec(plan, None, unit, projected), "limits": _limits(limits)})
 
 
 def _places(projected: Sequence[str]) -> dict[str, int]:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.edge import Edge
-    from graphtide_core.plans import Plan
+    from graphtide_core.match import Match
+    from graphtide_core.plans import AnyPlan
     from graphtide_native.spec import Concurrency, Limits
 
     from graphtide_testing.found import Found
@@ -32,7 +33,7 @@ class Feed:
 
     def __init__(
         self,
-        *plans: Plan,
+        *plans: AnyPlan,
         limits: Limits | None = None,
         concurrency: Concurrency | None = None,
         deletions: bool = True,
@@ -63,6 +64,11 @@ class Feed:
         """Take edges as one batch; return what was reported, sorted; a match reported twice stands there twice."""
         batch = self._duplicates.filter(self._decoder.decode(to_json_lines(edges)))
         return keys(found for matches in self.matcher.push(batch) for found in matches)
+
+    def matches(self, *edges: Edge) -> list[Match]:
+        """Take edges as one batch; return what was reported, in its order."""
+        batch = self._duplicates.filter(self._decoder.decode(to_json_lines(edges)))
+        return [found for matches in self.matcher.push(batch) for found in matches]
 
     def pass_time(self, watermark: int) -> list[Found]:
         """Take it that no edge before a time follows; return what was reported, sorted."""

@@ -1,5 +1,6 @@
 """The plan IR: how one pattern is to be matched, by the engines of each family."""
 
+from graphtide_core.plans.algebra import AlgebraPlan, GraphPlan, PathEngine
 from graphtide_core.plans.events import AGGREGATION, AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
@@ -24,6 +25,7 @@ __all__ = [
     "AGGREGATION",
     "MOST_PRIME",
     "AggregationPlan",
+    "AlgebraPlan",
     "AnyPlan",
     "Assigned",
     "AssignedPlan",
@@ -35,9 +37,11 @@ __all__ = [
     "EventRates",
     "EventUnit",
     "FilteringPlan",
+    "GraphPlan",
     "GroupedPlan",
     "Grouping",
     "IsomorphismPlan",
+    "PathEngine",
     "PhysicalPlan",
     "Plan",
     "SearchPlan",

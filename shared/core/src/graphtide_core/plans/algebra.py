@@ -1,4 +1,7 @@
-"""The plan of a streaming graph query: an expression of the algebra for each output, and how its operators are run.
+"""The plan of a streaming graph query: what of the algebra is computed, and by which operators.
+
+Operators are numbered in an order in which each comes after its operands; equal expressions are one operator, so that what
+parts of a query share is computed once.
 
 Reference: paper 001, sections 5.2 and 6.2.
 """
@@ -7,43 +10,133 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graphtide_core.algebra import Algebra, Path, Pattern
+    from graphtide_core.algebra import Algebra
+    from graphtide_core.graph_query import GraphQuery
+    from graphtide_core.ids import VertexId
+    from graphtide_core.predicate import Expression
+    from graphtide_core.stream_window import StreamWindow
 
-ALGEBRA: Final = "algebra"
-"""Name of the engine that runs plans of streaming graph queries."""
+OperatorIndex = int
+"""Position of an operator in `AlgebraPlan.operators`."""
 
 
 class PathEngine(Enum):
     """What runs a PATH."""
 
     S_PATH = "s-path"
-    """The tree of the paths that end last; what has expired is passed over (section 6.2.4)."""
+    """The paths that end last; what has expired is passed over (section 6.2.4)."""
 
     DELTA_TREE = "delta-tree"
     """Trees whose expired edges are taken out as deleted ones are, and derived anew (section 6.2.3)."""
 
 
 @dataclass(frozen=True, slots=True)
-class PathChoice:
-    """What runs a PATH of a plan."""
+class ScanOperator:
+    """The edges of a window that have the labels and fulfil the conditions, over the edge `e`; equal ones are one tuple."""
 
-    path: Path
-    engine: PathEngine
+    window: StreamWindow
+    label: str | None
+    source_label: str | None = None
+    target_label: str | None = None
+    conditions: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class JoinChoice:
-    """How a PATTERN of a plan is joined: a tree of its parts, or all at once.
+class UnionOperator:
+    """The tuples of all operands."""
 
-    `steps` are groups of parts that are joined one after the other, each with what came before: `((0, 1), (2,))` joins the
-    first two parts, and their rows with the third. One group is a delta join, which keeps no rows.
+    operands: tuple[OperatorIndex, ...]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class JoinPart:
+    """An operand of a join, with the variable of each of its columns."""
+
+    operand: OperatorIndex
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinOperator:
+    """The tuples of all parts that agree in their variables, projected to `columns`.
+
+    `constants` are variables that are known vertices; `conditions` read `variable.id` alone.
     """
 
-    pattern: Pattern
-    steps: tuple[tuple[int, ...], ...]
+    parts: tuple[JoinPart, ...]
+    columns: tuple[str, ...]
+    label: str
+    constants: tuple[tuple[str, VertexId], ...] = ()
+    conditions: tuple[Expression, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All variables, each once, in the order of the parts."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.variables))
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """States and transitions of an expression; 0 is the start, which no transition leads to and which does not accept.
+
+    A transition is from a state, by a symbol, to a state. It is deterministic where that has not too many states.
+    """
+
+    states: int
+    transitions: tuple[tuple[int, int, int], ...]
+    accepting: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathOperator:
+    """Pairs of vertices between which a path of the operands' tuples spells a word of the automaton.
+
+    Attributes:
+        symbols: the operand of each symbol, and whether its tuples are walked backwards.
+        automaton: over the symbols.
+        label: of the pairs.
+        engine: what runs it.
+        root: the one vertex at which paths begin, if they begin at one alone.
+        is_reversed: whether paths are walked from their ends: then the root is where they end.
+    """
+
+    symbols: tuple[tuple[OperatorIndex, bool], ...]
+    automaton: Automaton
+    label: str
+    engine: PathEngine = PathEngine.S_PATH
+    root: VertexId | None = None
+    is_reversed: bool = False
+
+
+Operator = ScanOperator | UnionOperator | JoinOperator | PathOperator
+"""What computes an expression of the algebra."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedPath:
+    """Where the path that is told with a result is found.
+
+    Attributes:
+        operator: whose tuple it is; a PATH, or what else gives edges.
+        join: the join whose variables are its ends; None where the ends are the columns of what is reported.
+        ends: names of those.
+    """
+
+    operator: OperatorIndex
+    join: OperatorIndex | None = None
+    ends: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedOperator:
+    """An output of the query: the operator whose tuples are told, and the ways to their paths, if those are told."""
+
+    operator: OperatorIndex
+    paths: tuple[TracedPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +144,38 @@ class AlgebraPlan:
     """How a query is answered.
 
     Attributes:
-        outputs: an expression for each output of the query, in their order; equal parts run once.
-        paths: what runs each PATH; one that is not here is run by `s-path`.
-        joins: how each PATTERN is joined; one that is not here is joined all at once.
+        operators: each after its operands.
+        outputs: what is reported, in the order of the query's outputs.
+        logical: the expression of each output that the operators compute.
+        engine: what runs its PATHs.
         rules: names of the transformation rules that led here from the canonical plan.
     """
 
-    outputs: tuple[Algebra, ...]
-    paths: tuple[PathChoice, ...] = ()
-    joins: tuple[JoinChoice, ...] = ()
+    operators: tuple[Operator, ...]
+    outputs: tuple[ReportedOperator, ...]
+    logical: tuple[Algebra, ...]
+    engine: PathEngine = PathEngine.S_PATH
     rules: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Name of the engine that runs the plan."""
-        return ALGEBRA
+        return self.engine.value
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPlan:
+    """A streaming graph query and how it is answered."""
+
+    query: GraphQuery
+    physical: AlgebraPlan
+
+    @property
+    def pattern(self) -> GraphQuery:
+        """The query."""
+        return self.query
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs the plan."""
+        return self.physical.name

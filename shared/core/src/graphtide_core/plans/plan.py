@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.plans.algebra import GraphPlan
 from graphtide_core.plans.events import EventPlan, Grouping
 from graphtide_core.plans.isomorphism import IsomorphismPlan
 from graphtide_core.plans.simulation import SimulationPlan
@@ -96,5 +97,5 @@ def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Cand
     raise ValueError(message)
 
 
-AnyPlan = Plan | EventPlan
+AnyPlan = Plan | EventPlan | GraphPlan
 """A pattern of any family and how it is matched."""

@@ -97,6 +97,12 @@ impl VertexTable {
         vertex
     }
 
+    /// Counts one more use of a vertex in use.
+    #[inline]
+    pub fn retain(&mut self, vertex: Vertex) {
+        self.slots[vertex.0 as usize].uses += 1;
+    }
+
     /// Counts one use less, and forgets the vertex after its last.
     #[inline]
     pub fn release(&mut self, vertex: Vertex) {

@@ -2,10 +2,11 @@
 //!
 //! Everything is by position: vertices, edges and attribute columns are indexes; names are there for the output alone.
 
+use graphtide_algebra::plan as algebra;
 use graphtide_engine::dispatch::Asked;
 use graphtide_engine::expression::Expression;
 use graphtide_engine::limits::Limits;
-use graphtide_engine::output::{PatternNames, ReturnsSpec};
+use graphtide_engine::output::{IntervalNames, PatternNames, ReturnsSpec};
 use graphtide_engine::pattern::{EdgeSpec, Pattern, VertexSpec};
 use graphtide_events::plan::{self as events, BranchSpec};
 use graphtide_graph::clock::Clock;
@@ -124,7 +125,8 @@ impl PlanSpec {
     }
 }
 
-/// What a matcher matches: by number, patterns of subgraphs, none where one of events has the number; and those in units.
+/// What a matcher matches: by number, patterns of subgraphs, none where another has the number; event patterns in units; graph
+/// queries.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatcherSpec {
@@ -133,6 +135,35 @@ pub struct MatcherSpec {
     /// Units of event patterns.
     #[serde(default)]
     pub units: Vec<EventUnitSpec>,
+    /// Graph queries.
+    #[serde(default)]
+    pub graph_queries: Vec<GraphQuerySpec>,
+}
+
+/// A streaming graph query with its plan.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphQuerySpec {
+    /// Its number; none where the matcher gives it one.
+    #[serde(default)]
+    pub number: Option<u32>,
+    /// Name given by the user.
+    pub name: String,
+    /// Version of the query, part of a result's identity.
+    pub version: u32,
+    /// The plan.
+    pub plan: algebra::PlanSpec,
+    /// Bounds on state and work.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+impl GraphQuerySpec {
+    /// The names under which it tells of results.
+    pub fn names(&self) -> PatternNames {
+        let outputs = self.plan.outputs.iter().map(|each| (each.label.clone(), each.columns.clone(), each.is_appended));
+        PatternNames::of_intervals(&self.name, self.version, IntervalNames::new(outputs, &self.plan.labels))
+    }
 }
 
 /// Event patterns that one plan matches.
@@ -175,7 +206,7 @@ pub struct EventPatternSpec {
 
 impl From<Vec<PatternSpec>> for MatcherSpec {
     fn from(patterns: Vec<PatternSpec>) -> Self {
-        Self { patterns: patterns.into_iter().map(Some).collect(), units: Vec::new() }
+        Self { patterns: patterns.into_iter().map(Some).collect(), ..Self::default() }
     }
 }
 

@@ -9,11 +9,12 @@ use std::time::Duration;
 use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::{Meter, Unhurried};
-use graphtide_engine::output::{ComponentRef, Layout, MatchBatch, OccurrenceRef, PatternNames};
+use graphtide_engine::output::{ComponentRef, IntervalRef, Kind, Layout, MatchBatch, OccurrenceRef, PathStep, PatternNames};
 use graphtide_engine::replay::{Begun, Frontier};
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{SharedSymbols, SymbolTable};
-use graphtide_match::matcher::{EventUnit, Matcher, Options, Past, Progress, Query, Unit};
-use graphtide_match::plan::{EventUnitSpec, InvalidPlan, MatcherSpec, PatternSpec};
+use graphtide_match::matcher::{EventUnit, GraphUnit, Matcher, Options, Past, Progress, Query, Unit};
+use graphtide_match::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -138,6 +139,22 @@ impl PyMatcher {
         };
         self.start(py, None, move |matcher, meter| {
             Answer::Added(matcher.add(&spec, Past { untold: &untold, told: &told, begun }, meter))
+        })
+    }
+
+    fn add_graph(
+        &mut self,
+        py: Python<'_>,
+        query: &[u8],
+        untold: Vec<PyRef<'_, PyEdgeBatch>>,
+        told: Vec<PyRef<'_, PyEdgeBatch>>,
+    ) -> PyResult<bool> {
+        let spec: GraphQuerySpec = serde_json::from_slice(query).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let [untold, told] =
+            [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
+        self.start(py, None, move |matcher, meter| {
+            let past = Past { untold: &untold, told: &told, begun: Begun::Now };
+            Answer::Added(matcher.add_graph(&spec, past, meter))
         })
     }
 
@@ -273,7 +290,8 @@ impl PyMatcher {
         let subgraphs = matcher.queries().map(|(number, query, unit)| Ok((number, describe(py, matcher, query, unit)?)));
         let events =
             matcher.event_queries().map(|(number, query, unit)| Ok((number, describe_events(py, number, query, unit)?)));
-        let mut told: Vec<(PatternId, Bound<'py, PyDict>)> = subgraphs.chain(events).collect::<PyResult<_>>()?;
+        let graphs = matcher.graph_queries().map(|(number, query, unit)| Ok((number, describe_graph(py, query, unit)?)));
+        let mut told: Vec<(PatternId, Bound<'py, PyDict>)> = subgraphs.chain(events).chain(graphs).collect::<PyResult<_>>()?;
         told.sort_by_key(|&(number, _)| number);
         Ok(told.into_iter().map(|(_, dict)| dict).collect())
     }
@@ -285,7 +303,10 @@ impl PyMatcher {
             let dict = match (matcher.query(number), matcher.event_query(number)) {
                 (Some((query, unit)), _) => describe(py, matcher, query, unit),
                 (None, Some((query, unit))) => describe_events(py, number, query, unit),
-                (None, None) => return None,
+                (None, None) => match matcher.graph_query(number) {
+                    Some((query, unit)) => describe_graph(py, query, unit),
+                    None => return None,
+                },
             };
             Some(dict.map(|dict| (number.0, dict)))
         });
@@ -443,6 +464,30 @@ fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit:
     Ok(dict)
 }
 
+/// Describes a graph query; what it holds are tuples of its operators, and chunks of ends of paths.
+fn describe_graph<'py>(py: Python<'py>, query: &Query, unit: &GraphUnit) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &query.names.name)?;
+    for nothing in ["candidates", "discarded", "timeouts", "suppressed"] {
+        dict.set_item(nothing, 0)?;
+    }
+    dict.set_item("hits", Vec::<u64>::new())?;
+    dict.set_item("matches", query.reports.matches)?;
+    dict.set_item("extensions", query.reports.extensions)?;
+    dict.set_item("retractions", query.reports.retractions)?;
+    dict.set_item("limited", unit.limited)?;
+    dict.set_item("limit", unit.limit.as_deref())?;
+    dict.set_item("work", unit.work)?;
+    dict.set_item("paused", unit.is_paused())?;
+    let Usage { live, peak, bytes } = unit.usage();
+    dict.set_item("partial_matches", live)?;
+    dict.set_item("peak_partial_matches", peak)?;
+    dict.set_item("state_bytes", bytes)?;
+    let items = unit.held().into_iter().enumerate().map(|(operator, live)| (format!("o{operator}"), live, live, live, 0));
+    dict.set_item("items", items.collect::<Vec<(String, usize, usize, usize, u64)>>())?;
+    Ok(dict)
+}
+
 /// Matches in order of detection.
 #[pyclass(frozen, name = "MatchBatch", module = "graphtide_native._native")]
 pub(crate) struct PyMatchBatch {
@@ -463,10 +508,17 @@ enum Parts {
     Component(ComponentParts),
     /// Identity; of each event the place of its name, then id and whether it was made; how many matches are counted.
     Occurrence(OccurrenceParts),
+    /// Identity; which output; vertices; from when to when it is valid; the steps of its path.
+    Interval(IntervalParts),
 }
 
 /// A match as it is handed over, with what its pattern returns.
 type Row<'py> = (Head, Parts, Vec<Bound<'py, PyAny>>);
+
+type IntervalParts = (String, u32, Vec<String>, i64, Option<i64>, Option<Vec<StepParts>>);
+
+/// The id of an edge, or the operator that derived it and its ends.
+type StepParts = (Option<String>, Option<(u32, String, String)>);
 
 type OccurrenceParts = (String, Vec<u32>, Vec<(String, bool)>, Option<u64>);
 
@@ -519,6 +571,10 @@ impl PyMatchBatch {
                         let identity = self.names[found.pattern.place()].match_id(&found);
                         Parts::Occurrence(occurrence_parts(occurrence, identity))
                     }
+                    Layout::Interval(interval) => {
+                        let names = &self.names[found.pattern.place()];
+                        Parts::Interval(interval_parts(interval, names, found.kind, names.match_id(&found)))
+                    }
                 };
                 Ok((head, parts, fields::to_python(py, found.fields)?))
             })
@@ -539,6 +595,26 @@ fn component_parts(component: &ComponentRef<'_>, names: &PatternNames, identity:
 fn occurrence_parts(occurrence: &OccurrenceRef<'_>, identity: [u8; 32]) -> OccurrenceParts {
     let (names, ids) = occurrence.events().map(|(name, id)| (u32::from(name), (id.to_string(), id.is_made()))).unzip();
     (identity.map(char::from).iter().collect(), names, ids, occurrence.counted().map(|counted| counted.count))
+}
+
+fn interval_parts(interval: &IntervalRef<'_>, names: &PatternNames, kind: Kind, identity: [u8; 32]) -> IntervalParts {
+    let vertices = interval.vertices().map(|name| name.to_string()).collect();
+    let steps = interval.path().map(|steps| {
+        let step = |step: PathStep<IdRef<'_>, KeyRef<'_>>| match step {
+            PathStep::Edge(id) => (Some(id.to_string()), None),
+            PathStep::Derived { operator, source, target } => (None, Some((operator, source.to_string(), target.to_string()))),
+        };
+        steps.map(step).collect()
+    });
+    let (from, to) = (interval.validity.valid.0, interval.end(&names.intervals, kind));
+    (identity.map(char::from).iter().collect(), interval.output, vertices, from, to, steps)
+}
+
+/// Checks a graph query with its plan, as a matcher does before it takes it.
+#[pyfunction]
+fn check_graph_query(query: &[u8]) -> PyResult<()> {
+    let spec: GraphQuerySpec = serde_json::from_slice(query).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    spec.plan.check().map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Checks a pattern with its plan, as a matcher does before it takes it.
@@ -564,6 +640,7 @@ fn check_unit(unit: &[u8]) -> PyResult<()> {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(check_pattern, m)?)?;
     m.add_function(wrap_pyfunction!(check_unit, m)?)?;
+    m.add_function(wrap_pyfunction!(check_graph_query, m)?)?;
     m.add_class::<PyMatcher>()?;
     m.add_class::<PyMatchBatch>()
 }

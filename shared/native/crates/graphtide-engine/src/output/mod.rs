@@ -2,11 +2,12 @@
 //!
 //! A row is as wide as its pattern, or a [component](component) of any size, and is of a unit. Rows become a [`MatchBatch`], of a
 //! match for each pattern of the unit, before the store lets go of an edge that was alive when they were found. An
-//! [occurrence](occurrence) of an event pattern goes straight to the batch. What a pattern returns beside ids are its
+//! [occurrence](occurrence) of an event pattern and an [interval](interval) of a graph query go straight to the batch. What a pattern returns beside ids are its
 //! [fields](fields).
 
 mod component;
 mod fields;
+mod interval;
 mod occurrence;
 mod returned;
 
@@ -25,6 +26,8 @@ use crate::pattern::Pattern;
 pub use component::{ComponentRef, MOST_PAIRS};
 use component::{ComponentRow, Context, OwnedComponents};
 pub use fields::{FieldRef, Fields, FieldsRef, write_key};
+use interval::OwnedIntervals;
+pub use interval::{IntervalNames, IntervalRef, PathStep, Validity};
 use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
 pub use returned::{FieldSpec, ReturnsSpec};
@@ -231,6 +234,8 @@ enum OwnedLayout {
     Component(usize),
     /// Which occurrence it is.
     Occurrence(usize),
+    /// Which result it is.
+    Interval(usize),
 }
 
 /// Matches that own their texts, in order of detection.
@@ -240,6 +245,7 @@ pub struct MatchBatch {
     keys: Vec<Key>,
     components: OwnedComponents,
     occurrences: OwnedOccurrences,
+    intervals: OwnedIntervals,
     fields: Fields,
     text: TextArena,
 }
@@ -272,6 +278,8 @@ pub enum Layout<'a> {
     Component(ComponentRef<'a>),
     /// An occurrence of an event pattern.
     Occurrence(OccurrenceRef<'a>),
+    /// A result of a graph query.
+    Interval(IntervalRef<'a>),
 }
 
 /// A data edge for each query edge, a data vertex for each query vertex.
@@ -325,6 +333,21 @@ impl MatchBatch {
     ) {
         let number = self.occurrences.push(events, counted, &mut self.text);
         let (layout, fields) = (OwnedLayout::Occurrence(number), self.fields.extend(fields, &mut self.text));
+        self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
+    }
+
+    /// Appends a result of a graph query: which output, its vertices by column, when it is valid, and the steps of its path.
+    pub fn push_interval<'k>(
+        &mut self,
+        (pattern, kind, shed): (PatternId, Kind, bool),
+        detected_at: Time,
+        (output, vertices): (u32, impl Iterator<Item = KeyRef<'k>>),
+        validity: Validity,
+        path: Option<impl Iterator<Item = PathStep<IdRef<'k>, KeyRef<'k>>>>,
+    ) {
+        let number = self.intervals.push(output, vertices, validity, path, &mut self.text);
+        let (layout, fields) = (OwnedLayout::Interval(number), (0, 0));
+        let (first_ts, last_ts) = (validity.since, detected_at);
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
 
@@ -411,6 +434,7 @@ impl MatchBatch {
             }
             OwnedLayout::Component(number) => Layout::Component(self.components.get(number, &self.text)),
             OwnedLayout::Occurrence(number) => Layout::Occurrence(self.occurrences.get(number, &self.text)),
+            OwnedLayout::Interval(number) => Layout::Interval(self.intervals.get(number, &self.text)),
         };
         MatchRef {
             pattern: found.pattern,
@@ -442,10 +466,14 @@ impl MatchBatch {
             + self.keys.len() * size_of::<Key>()
             + self.components.bytes()
             + self.occurrences.bytes()
+            + self.intervals.bytes()
             + self.fields.bytes()
             + self.text.bytes()
     }
 }
+
+/// What an identity is hashed with.
+type Identity = Blake2b<U16>;
 
 /// The names of a pattern and its parts, ready for writing.
 #[derive(Clone, Debug)]
@@ -463,12 +491,14 @@ pub struct PatternNames {
     /// Whether an event is a list of them.
     lists: Vec<bool>,
     sorted_edges: Vec<usize>,
-    identity: Blake2b<U16>,
+    identity: Identity,
     json_name: Vec<u8>,
     json_parts: Vec<Vec<u8>>,
     json_fields: Vec<Vec<u8>>,
     /// What is returned of matches of edges; of those of events their engine has evaluated it.
     returns: ReturnsSpec,
+    /// What a graph query reports.
+    pub intervals: IntervalNames,
 }
 
 impl PatternNames {
@@ -489,10 +519,15 @@ impl PatternNames {
         Self { lists, json_fields, ..Self::of_parts(name, version, events, Vec::new()) }
     }
 
+    /// Takes the names of a graph query.
+    pub fn of_intervals(name: &str, version: u32, intervals: IntervalNames) -> Self {
+        Self { intervals, ..Self::of_parts(name, version, Vec::new(), Vec::new()) }
+    }
+
     fn of_parts(name: &str, version: u32, edges: Vec<String>, vertices: Vec<String>) -> Self {
         let mut sorted_edges: Vec<usize> = (0..edges.len()).collect();
         sorted_edges.sort_by_key(|&edge| &edges[edge]);
-        let mut identity = Blake2b::<U16>::new();
+        let mut identity = Identity::new();
         hash_part(&mut identity, name);
         hash_part(&mut identity, &version.to_string());
         let mut json_name = Vec::new();
@@ -511,6 +546,7 @@ impl PatternNames {
             json_parts,
             json_fields: Vec::new(),
             returns: ReturnsSpec::default(),
+            intervals: IntervalNames::default(),
         }
     }
 
@@ -539,6 +575,11 @@ impl PatternNames {
                 }
                 None => self.identify(found.events()),
             },
+            Layout::Interval(found) => {
+                let mut identity = self.identity.clone();
+                found.identify(&self.intervals, &mut identity);
+                hexadecimal(identity)
+            }
         }
     }
 
@@ -559,7 +600,7 @@ impl PatternNames {
         hexadecimal(identity)
     }
 
-    fn hash_edge(&self, identity: &mut Blake2b<U16>, edge: usize, id: IdRef<'_>) {
+    fn hash_edge(&self, identity: &mut Identity, edge: usize, id: IdRef<'_>) {
         hash_part(identity, &self.edges[edge]);
         hash_id(identity, id);
     }
@@ -598,6 +639,7 @@ impl PatternNames {
             }
             Layout::Component(component) => component.write_json(self, found.kind, out),
             Layout::Occurrence(occurrence) => occurrence.write_json(self, out),
+            Layout::Interval(interval) => interval.write_json(self, found.kind, out),
         }
         if !self.json_fields.is_empty() {
             out.extend_from_slice(b",\"fields\":");
@@ -622,7 +664,7 @@ fn span(store: &EdgeStore, edges: impl Iterator<Item = EdgeRef>) -> (Time, Time)
     times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)))
 }
 
-fn hexadecimal(identity: Blake2b<U16>) -> [u8; 32] {
+fn hexadecimal(identity: Identity) -> [u8; 32] {
     let mut hex = [0; 32];
     for (digits, byte) in hex.chunks_exact_mut(2).zip(identity.finalize()) {
         digits[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
@@ -631,14 +673,14 @@ fn hexadecimal(identity: Blake2b<U16>) -> [u8; 32] {
     hex
 }
 
-fn hash_id(identity: &mut Blake2b<U16>, id: IdRef<'_>) {
+fn hash_id(identity: &mut Identity, id: IdRef<'_>) {
     if matches!(id, IdRef::Given(key) if key.is_number()) {
         hash_part(identity, GIVEN);
     }
     id.with_text(|id| hash_part(identity, id));
 }
 
-fn hash_part(identity: &mut Blake2b<U16>, part: &str) {
+fn hash_part(identity: &mut Identity, part: &str) {
     identity.update((part.len() as u32).to_le_bytes());
     identity.update(part.as_bytes());
 }

@@ -1,5 +1,5 @@
 //! What units may spend: steps of work, granted by the records of the stream and by whoever watches a clock. Those of event
-//! patterns have accounts as engines have.
+//! patterns and graph queries have accounts as engines have.
 //!
 //! Every unit has an account, and the pass one that all share. A record of the stream grants each of them its steps, wanted or
 //! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time grants nothing: whoever
@@ -25,6 +25,8 @@ pub enum Payer {
     Engine(UnitId),
     /// A unit of event patterns.
     Events(u32),
+    /// A graph query.
+    Graph(u32),
 }
 
 impl Payer {
@@ -32,8 +34,9 @@ impl Payer {
     #[inline]
     fn place(self) -> usize {
         match self {
-            Self::Engine(unit) => 2 * unit.place(),
-            Self::Events(unit) => 2 * unit as usize + 1,
+            Self::Engine(unit) => 3 * unit.place(),
+            Self::Events(unit) => 3 * unit as usize + 1,
+            Self::Graph(unit) => 3 * unit as usize + 2,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! What a pattern counts changes where an edge satisfies one of its query edges, or where it holds something, which may expire. So a
 //! look compares the hits of the signatures with those of the last look, and goes to the patterns of those that differ, and to those
 //! that held something then. Where more changed than are asked for, each has its turn, and those at a limit come first.
-//! Event patterns count no hits: each is looked at.
+//! Event patterns and graph queries count no hits: each is looked at.
 //! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns looked at;
 //! nothing while records are taken.
 
@@ -11,7 +11,7 @@ use graphtide_engine::engine::{Engine, Usage};
 use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::lists::Postings;
 
-use super::{EventUnit, Matcher, Query, Unit};
+use super::{EventUnit, GraphUnit, Matcher, Query, Unit};
 
 /// What was said of the patterns at the last look.
 #[derive(Debug, Default)]
@@ -98,6 +98,21 @@ impl Figures {
         }
     }
 
+    fn of_graph(query: &Query, unit: &GraphUnit) -> Self {
+        let Usage { live, .. } = unit.usage();
+        Self {
+            candidates: query.reports.extensions,
+            matches: query.reports.matches,
+            retractions: query.reports.retractions,
+            limited: unit.limited,
+            // Told with the rest, as the bytes are: they change with every edge.
+            work: 0,
+            live,
+            bytes: 0,
+            paused: unit.is_paused(),
+        }
+    }
+
     fn holds(&self) -> bool {
         self.live > 0 || self.bytes > 0
     }
@@ -127,8 +142,9 @@ impl Matcher {
                     .map(|(number, _)| PatternId(number)),
             );
         }
-        let of_events = (0..).map(PatternId).zip(&self.queries).filter(|(_, query)| query.events.is_some());
-        candidates.extend(of_events.map(|(number, _)| number));
+        let without_hits = |query: &Query| query.events.is_some() || query.graph.is_some();
+        let others = (0..).map(PatternId).zip(&self.queries).filter(|(_, query)| without_hits(query));
+        candidates.extend(others.map(|(number, _)| number));
         candidates.sort_unstable();
         candidates.dedup();
         let mut changed: Vec<(bool, PatternId, Figures)> = Vec::new();
@@ -136,10 +152,11 @@ impl Matcher {
         candidates.rotate_left(turn);
         for number in candidates {
             let query = &self.queries[number.place()];
-            let now = match (query.unit, query.events) {
-                (Some(unit), _) => Figures::of(query, &self.units[unit.place()], &self.hits, &self.postings),
-                (None, Some(unit)) => Figures::of_events(number, query, self.events.get(unit)),
-                (None, None) => continue,
+            let now = match (query.unit, query.events, query.graph) {
+                (Some(unit), ..) => Figures::of(query, &self.units[unit.place()], &self.hits, &self.postings),
+                (None, Some(unit), _) => Figures::of_events(number, query, self.events.get(unit)),
+                (None, None, Some(unit)) => Figures::of_graph(query, self.graphs.get(unit)),
+                (None, None, None) => continue,
             };
             let before = figures[number.place()];
             if now != before {
@@ -163,10 +180,11 @@ impl Matcher {
 
     /// The patterns whose matches may be incomplete, in their order.
     pub fn shed(&self) -> Vec<PatternId> {
-        let has_shed = |query: &Query| match (query.unit, query.events) {
-            (Some(unit), _) => query.has_shed(&self.units[unit.place()], &self.postings),
-            (None, Some(unit)) => query.shed || self.events.get(unit).shed,
-            (None, None) => false,
+        let has_shed = |query: &Query| match (query.unit, query.events, query.graph) {
+            (Some(unit), ..) => query.has_shed(&self.units[unit.place()], &self.postings),
+            (None, Some(unit), _) => query.shed || self.events.get(unit).shed,
+            (None, None, Some(unit)) => query.shed || self.graphs.get(unit).shed,
+            (None, None, None) => false,
         };
         (0..).map(PatternId).zip(&self.queries).filter(|(_, query)| has_shed(query)).map(|(number, _)| number).collect()
     }

@@ -44,7 +44,7 @@ use super::unit::{Counts, Unit};
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
 use super::{Matcher, hash, split_predicates};
-use crate::plan::{EventUnitSpec, InvalidPlan, PatternSpec, PlanSpec, TellingSpec};
+use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, PatternSpec, PlanSpec, TellingSpec};
 
 /// What units were made from, and what became free.
 #[derive(Debug, Default)]
@@ -166,6 +166,24 @@ impl Matcher {
         Ok(numbers)
     }
 
+    /// Adds a graph query with its past; returns its number. As [`add`](Self::add) otherwise.
+    pub fn add_graph(
+        &mut self,
+        spec: &GraphQuerySpec,
+        past: Past<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<PatternId, InvalidPlan> {
+        self.check_changeable(&spec.name)?;
+        let number = self.vacant_query();
+        let unit = self.enrol_graph(spec, number, self.allowed);
+        let unit = unit.inspect_err(|_| self.blueprints.vacant_queries.push(number))?;
+        let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
+        self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        self.bring_graph(unit, &batches, meter);
+        self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        Ok(number)
+    }
+
     /// A number that no pattern has.
     fn vacant_query(&mut self) -> PatternId {
         self.blueprints.vacant_queries.pop().unwrap_or_else(|| {
@@ -179,6 +197,14 @@ impl Matcher {
         if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.events) {
             self.check_changeable(&number.0.to_string())?;
             self.events.remove(unit, number);
+            self.queries[number.place()] = Query::vacant();
+            self.told.forget(number);
+            self.blueprints.vacant_queries.push(number);
+            return Ok(());
+        }
+        if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.graph) {
+            self.check_changeable(&number.0.to_string())?;
+            self.graphs.remove(unit);
             self.queries[number.place()] = Query::vacant();
             self.told.forget(number);
             self.blueprints.vacant_queries.push(number);
@@ -213,6 +239,7 @@ impl Matcher {
             names: Arc::new(names),
             unit: Some(unit),
             events: None,
+            graph: None,
             hits_before: of.signatures.iter().map(|&signature| self.hits[signature.place()]).collect(),
             counts_before: of.counts,
             reports: Reports::default(),

@@ -13,6 +13,7 @@ mod changes;
 mod detecting;
 mod engine;
 mod event_units;
+mod graph_queries;
 mod membership;
 mod query;
 mod recovery;
@@ -56,6 +57,8 @@ use changes::Told;
 pub use engine::AnyEngine;
 pub use event_units::EventUnit;
 use event_units::{Allowed, EventUnits};
+pub use graph_queries::GraphUnit;
+use graph_queries::GraphUnits;
 use membership::Blueprints;
 pub use membership::Past;
 pub use query::{Query, Reports};
@@ -141,8 +144,9 @@ pub struct Matcher {
     dispatch: Dispatch,
     units: Vec<Unit>,
     events: EventUnits,
+    graphs: GraphUnits,
     allowed: Allowed,
-    /// What units of event patterns told since the chunk began.
+    /// What units of event patterns and graph queries told since the chunk began.
     occurrences: usize,
     queries: Vec<Query>,
     names: Arc<[Arc<PatternNames>]>,
@@ -194,7 +198,7 @@ impl Matcher {
     /// Makes a matcher of checked patterns.
     pub fn new(spec: MatcherSpec, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
         let Options { deletions, adaptive, traced, work } = options;
-        let MatcherSpec { patterns: specs, units } = spec;
+        let MatcherSpec { patterns: specs, units, graph_queries } = spec;
         specs.iter().flatten().try_for_each(PatternSpec::check)?;
         units.iter().try_for_each(EventUnitSpec::check)?;
         let works: Vec<Option<u64>> = specs.iter().flatten().map(|spec| spec.limits.work).collect();
@@ -207,6 +211,7 @@ impl Matcher {
             dispatch: Dispatch::default(),
             units: Vec::with_capacity(specs.len()),
             events: EventUnits::default(),
+            graphs: GraphUnits::default(),
             allowed: Allowed { deletions },
             occurrences: 0,
             queries: Vec::with_capacity(specs.len()),
@@ -263,6 +268,12 @@ impl Matcher {
         }
         for unit in &units {
             matcher.add_events(unit, matcher.allowed)?;
+        }
+        for spec in &graph_queries {
+            let number =
+                spec.number.map(PatternId).filter(|number| matcher.queries.get(number.place()).is_some_and(Query::is_vacant));
+            let refused = || InvalidPlan { pattern: spec.name.clone(), reason: "it has no number, or that of another".into() };
+            matcher.enrol_graph(spec, number.ok_or_else(refused)?, matcher.allowed)?;
         }
         matcher.postings.begin();
         matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
@@ -328,8 +339,9 @@ impl Matcher {
             self.symbols.lock().copy_new_names(labels);
         }
         self.events.learn_names();
+        self.graphs.learn_names();
         // Streams of edges are asked once a batch, not with each record.
-        let has_events = batch.has_events() || !self.events.is_empty();
+        let has_events = batch.has_events() || !self.events.is_empty() || !self.graphs.is_empty();
         let mut progress = Progress::default();
         let mut row = from;
         while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
@@ -402,12 +414,22 @@ impl Matcher {
         self.insert::<TRACED, BOUNDED, COUNTED>(batch, row, class, &satisfied, meter)
     }
 
-    /// Lets event patterns have a record, and takes a deletion for all; none if it is an edge, which others are to have, too.
+    /// Lets event patterns and graph queries have a record, and takes a deletion for all; none if it is an edge, which others are to
+    /// have, too.
     fn take_as_event(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> Option<Next> {
         let mut is_held = false;
         if !self.events.is_empty() {
             match self.detect(batch, row, out, meter) {
                 Ok(is_kept) => is_held = is_kept,
+                Err(limit) => {
+                    self.limit = Some(limit);
+                    return Some(Next::Limit);
+                }
+            }
+        }
+        if !self.graphs.is_empty() {
+            match self.answer(batch, row, out, meter) {
+                Ok(is_kept) => is_held |= is_kept,
                 Err(limit) => {
                     self.limit = Some(limit);
                     return Some(Next::Limit);
@@ -424,7 +446,7 @@ impl Matcher {
         })
     }
 
-    /// Takes a deletion; `is_held` says whether event patterns held what it deletes.
+    /// Takes a deletion; `is_held` says whether others than engines held what it deletes.
     fn take_deletion(&mut self, batch: &EdgeBatch, row: usize, is_held: bool, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         self.edgeless += 1;
         self.select(row);
@@ -734,7 +756,9 @@ impl Matcher {
             self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
             let postings = &self.postings;
             outcome = self.units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, meter));
-            outcome = outcome.and(self.events.check_bytes());
+            outcome = outcome.and(self.events.check_bytes()).and(self.graphs.check_bytes());
+            let held = (self.live + self.events.peak() + self.graphs.peak()) as u64;
+            self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(held);
         }
         loop {
             meter.tick(1);
@@ -781,7 +805,10 @@ impl Matcher {
     pub fn state_bytes(&self) -> usize {
         let engines: usize = self.units.iter().map(|unit| unit.engine.usage().bytes).sum();
         let postings = self.postings.total_bytes();
-        let reported = self.reported.as_ref().map_or(0, Reported::bytes) + self.events.bytes() + self.telling_bytes();
+        let reported = self.reported.as_ref().map_or(0, Reported::bytes)
+            + self.events.bytes()
+            + self.graphs.bytes()
+            + self.telling_bytes();
         engines + postings + reported + self.store.bytes() + self.vertices.bytes()
     }
 

@@ -41,10 +41,12 @@ impl Reports {
 pub struct Query {
     /// Names for the output.
     pub names: Arc<PatternNames>,
-    /// Who matches it; none if it was removed, or is a pattern of events.
+    /// Who matches it; none if it was removed, or is a pattern of events or a graph query.
     pub unit: Option<UnitId>,
     /// The unit of event patterns that it is of.
     pub events: Option<u32>,
+    /// What answers it, if it is a graph query.
+    pub graph: Option<u32>,
     /// How many records satisfied the signature of each of its edges before it was added.
     pub hits_before: Vec<u64>,
     /// What its unit had counted before it was added; if it comes from another, less what that one counted for it.
@@ -64,6 +66,7 @@ impl Query {
             names: Arc::new(PatternNames::of_events("", 0, std::iter::empty(), &[])),
             unit: None,
             events: None,
+            graph: None,
             hits_before: Vec::new(),
             counts_before: Counts::default(),
             reports: Reports::default(),
@@ -74,7 +77,7 @@ impl Query {
 
     /// Whether no pattern has its number.
     pub fn is_vacant(&self) -> bool {
-        self.unit.is_none() && self.events.is_none()
+        self.unit.is_none() && self.events.is_none() && self.graph.is_none()
     }
 
     /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.

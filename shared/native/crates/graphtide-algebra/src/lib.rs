@@ -1,0 +1,25 @@
+//! The algebra family: streaming graph queries over windows, by operators that keep validity intervals [PACACI22].
+//!
+//! A [plan](plan) is a list of operators, each after its operands: edges of a window ([`scan`]), unions, joins ([`join`]) and
+//! regular paths ([`path`]). An operator keeps its tuples in a [`relation`](relation), with the instant at which each ends. A
+//! [`Query`] takes records in the order of the stream, lets each pass through the operators, and tells the [`answers`].
+//!
+//! Invariant: at the instant of the last record, the tuples of an operator that end later are those that the one-time query gives
+//! on the edges valid then, and each ends when the last of its derivations does. All derivations that are alive are valid now, so
+//! their union is one interval, and its end is all that has to be kept of it.
+
+pub mod answers;
+pub mod grid;
+pub mod join;
+pub mod lane;
+pub mod operator;
+pub mod path;
+pub mod plan;
+pub mod query;
+pub mod relation;
+pub mod scan;
+mod wheel;
+
+pub use answers::{Answer, Answers};
+pub use plan::{InvalidPlan, PlanSpec};
+pub use query::{Options, Query, Taken};

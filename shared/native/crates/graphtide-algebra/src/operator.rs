@@ -1,0 +1,197 @@
+//! An operator of a plan, whichever it is, and what it sees of those before it.
+
+use std::sync::LazyLock;
+
+use graphtide_engine::meter::Meter;
+use graphtide_graph::Time;
+use graphtide_graph::vertex::{Vertex, VertexTable};
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
+use crate::join::Join;
+use crate::path::AnyPath;
+use crate::relation::{ENDED, Relation, Tuple};
+use crate::scan::Scan;
+
+/// A UNION with its results.
+#[derive(Debug)]
+pub struct Union {
+    /// Numbers of its operands.
+    pub operands: Vec<usize>,
+    /// What it gives.
+    pub relation: Relation,
+}
+
+/// An operator.
+#[derive(Debug)]
+pub enum Operator {
+    /// Edges of an input.
+    Scan(Scan),
+    /// What some operand has.
+    Union(Union),
+    /// Tuples that agree.
+    Join(Join),
+    /// Pairs with a path between them.
+    Path(Box<AnyPath>),
+}
+
+/// What a record does: either tuples end later by it, or earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// An edge came.
+    Rise,
+    /// An edge was deleted.
+    Fall,
+}
+
+/// The operators before one.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands<'a> {
+    operators: &'a [Operator],
+}
+
+static NOTHING: LazyLock<Relation> = LazyLock::new(|| Relation::new(2, false));
+
+impl<'a> Operands<'a> {
+    /// Sees these.
+    pub fn new(operators: &'a [Operator]) -> Self {
+        Self { operators }
+    }
+
+    /// What an operator gives.
+    #[inline]
+    pub fn get(self, number: usize) -> &'a Relation {
+        self.operators[number].relation().unwrap_or(&NOTHING)
+    }
+}
+
+impl Operator {
+    /// What it gives; none of a path that no operator reads.
+    #[inline]
+    pub fn relation(&self) -> Option<&Relation> {
+        match self {
+            Self::Scan(scan) => Some(&scan.relation),
+            Self::Union(union) => Some(&union.relation),
+            Self::Join(join) => Some(&join.relation),
+            Self::Path(path) => path.relation(),
+        }
+    }
+
+    /// As [`relation`](Self::relation).
+    pub fn relation_mut(&mut self) -> Option<&mut Relation> {
+        match self {
+            Self::Scan(scan) => Some(&mut scan.relation),
+            Self::Union(union) => Some(&mut union.relation),
+            Self::Join(join) => Some(&mut join.relation),
+            Self::Path(path) => path.relation_mut(),
+        }
+    }
+
+    /// Numbers of its operands.
+    pub fn operands(&self) -> Vec<usize> {
+        match self {
+            Self::Scan(_) => Vec::new(),
+            Self::Union(union) => union.operands.clone(),
+            Self::Join(join) => join.operands().collect(),
+            Self::Path(path) => path.operands(),
+        }
+    }
+
+    /// Takes what a record did to its operands.
+    pub fn follow(
+        &mut self,
+        direction: Direction,
+        operands: Operands<'_>,
+        names: &VertexTable,
+        now: Time,
+        meter: &mut Meter<'_>,
+    ) {
+        match (self, direction) {
+            (Self::Scan(_), _) => {}
+            (Self::Union(union), Direction::Rise) => union.rise(operands, now, meter),
+            (Self::Union(union), Direction::Fall) => union.fall(operands, now, meter),
+            (Self::Join(join), Direction::Rise) => join.rise(operands, names, now, meter),
+            (Self::Join(join), Direction::Fall) => join.fall(operands, names, now, meter),
+            (Self::Path(path), Direction::Rise) => path.rise(operands, names, now, meter),
+            (Self::Path(path), Direction::Fall) => path.fall(operands, now, meter),
+        }
+    }
+
+    /// Begins a record.
+    pub fn begin(&mut self) {
+        if let Self::Path(path) = self {
+            path.begin();
+        }
+        if let Some(relation) = self.relation_mut() {
+            relation.begin();
+        }
+    }
+
+    /// Gives up what ended before an instant; calls `f` with the vertices of each of its tuples.
+    pub fn expire(&mut self, now: Time, names: &mut VertexTable, mut f: impl FnMut(&[Vertex])) {
+        match self {
+            Self::Scan(scan) => scan.expire(now, names, f),
+            Self::Union(_) | Self::Join(_) | Self::Path(_) => {
+                if let Some(relation) = self.relation_mut() {
+                    relation.expire(now, |_, values| f(values));
+                }
+            }
+        }
+    }
+
+    /// What it holds: tuples, and chunks of ends of paths.
+    pub fn len(&self) -> usize {
+        let chunks = if let Self::Path(path) = self { path.len() } else { 0 };
+        chunks + self.relation().map_or(0, Relation::len)
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Scan(scan) => scan.bytes(),
+            Self::Union(union) => union.relation.bytes(),
+            Self::Join(join) => join.bytes(),
+            Self::Path(path) => path.bytes(),
+        }
+    }
+}
+
+impl Union {
+    fn rise(&mut self, operands: Operands<'_>, now: Time, meter: &mut Meter<'_>) {
+        for &operand in &self.operands {
+            let operand = operands.get(operand);
+            for &tuple in operand.changed() {
+                meter.tick(1);
+                self.relation.raise(operand.get(tuple), operand.end(tuple), now);
+            }
+        }
+    }
+
+    fn fall(&mut self, operands: Operands<'_>, now: Time, meter: &mut Meter<'_>) {
+        let mut doubtful: HashSet<Tuple, FxBuildHasher> = HashSet::default();
+        for &operand in &self.operands {
+            let operand = operands.get(operand);
+            let known = operand.changed().iter().filter_map(|&tuple| self.relation.find(operand.get(tuple)));
+            doubtful.extend(known);
+        }
+        let mut doubtful: Vec<Tuple> = doubtful.into_iter().collect();
+        doubtful.sort_unstable();
+        for tuple in doubtful {
+            meter.tick(1);
+            let values = self.relation.get(tuple);
+            let ends = self.operands.iter().filter_map(|&operand| {
+                let operand = operands.get(operand);
+                Some(operand.end(operand.find(values)?))
+            });
+            let end = ends.max().filter(|&end| end > now).unwrap_or(ENDED);
+            if self.relation.end(tuple) > now && end < self.relation.end(tuple) {
+                self.relation.lower(tuple, end, now);
+            }
+        }
+    }
+}

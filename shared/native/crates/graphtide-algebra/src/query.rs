@@ -1,0 +1,441 @@
+//! A streaming graph query over records in order: its operators, the edges that they know, and what it tells.
+//!
+//! An edge goes to the scans that ask for its label, and from there through the operators, each after its operands. Whatever it
+//! changes is told with it. What has ended is given up when time is past it.
+//! Cost: a look-up of the label a record that nobody asks for.
+
+use std::hash::BuildHasher;
+
+use graphtide_engine::dispatch::Record;
+use graphtide_engine::engine::Usage;
+use graphtide_engine::meter::{Meter, Refusal};
+use graphtide_graph::Time;
+use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::key::{IdRef, KeyRef};
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::vertex::{Vertex, VertexTable};
+use hashbrown::{HashMap, HashTable};
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+use crate::answers::{Answers, Changed};
+use crate::grid::Grid;
+use crate::join::Join;
+use crate::operator::{Direction, Operands, Operator, Union};
+use crate::path::{AnyPath, Keeps, Walked};
+use crate::plan::{InvalidPlan, OperatorSpec, OutputSpec, PlanSpec};
+use crate::relation::Relation;
+use crate::scan::{Scan, Window};
+
+/// What a query is to be ready for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Edges may be deleted.
+    pub deletions: bool,
+    /// Tuples and chunks of paths that it may hold; an edge that comes beyond is not taken.
+    pub most: Option<usize>,
+}
+
+/// What came of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Whether what follows may depend on it.
+    pub is_kept: bool,
+    /// Why its work was cut, so that results may lack.
+    pub refusal: Option<Refusal>,
+    /// Whether it was not taken, since the query holds as much as it may.
+    pub is_limited: bool,
+}
+
+/// An edge as its scans know it: their numbers.
+type Class = SmallVec<[u32; 2]>;
+
+/// A query.
+#[derive(Debug)]
+pub struct Query {
+    windows: Vec<Window>,
+    operators: Vec<Operator>,
+    outputs: Vec<OutputSpec>,
+    labels: Vec<String>,
+    options: Options,
+    symbols: SharedSymbols,
+    texts: Vec<Box<str>>,
+    names: VertexTable,
+    /// By label: the scans that ask for it.
+    by_label: Vec<Class>,
+    /// The scans that ask for every label.
+    of_any_label: Class,
+    /// Operators whose tuples are symbols of paths, with those paths.
+    walked: Vec<Vec<usize>>,
+    /// Edges that are alive, where they may be deleted or told; the class of each is the scans that have it.
+    store: Option<EdgeStore>,
+    classes: Vec<Class>,
+    by_class: HashMap<Class, u32, FxBuildHasher>,
+    by_id: HashTable<EdgeRef>,
+    longest: i64,
+    now: Time,
+    peak: usize,
+    /// Operators that the last record changed.
+    touched: Vec<usize>,
+}
+
+impl Query {
+    /// Makes a query ready.
+    pub fn new(plan: &PlanSpec, symbols: &SharedSymbols, options: Options) -> Result<Self, InvalidPlan> {
+        plan.check()?;
+        let windows: Vec<Window> = plan.inputs.iter().map(|input| Window::new(input, symbols)).collect();
+        let grid = Grid::new(plan.inputs.iter().map(|input| (input.length, input.slide)));
+        let longest = plan.inputs.iter().map(|input| input.length).max().unwrap_or(1);
+        let tells_paths = plan.outputs.iter().any(|output| !output.paths.is_empty());
+        let keeps_edges = options.deletions || tells_paths;
+        let told = |number: usize| plan.outputs.iter().any(|output| output.operator == number);
+        let mut walked: Vec<Vec<usize>> = vec![Vec::new(); plan.operators.len()];
+        let mut operators: Vec<Operator> = Vec::with_capacity(plan.operators.len());
+        for (number, spec) in plan.operators.iter().enumerate() {
+            let operator = match spec {
+                OperatorSpec::Scan { input } => Operator::Scan(Scan::new(*input, keeps_edges, told(number))),
+                OperatorSpec::Union { operands } => {
+                    let arity = operands.first().and_then(|&first| operators[first].relation()).map_or(2, Relation::arity);
+                    Operator::Union(Union { operands: operands.clone(), relation: Relation::new(arity, told(number)) })
+                }
+                OperatorSpec::Join(join) => Operator::Join(Join::new(join, told(number), |operand, columns| {
+                    operators[operand].relation_mut().map_or(0, |relation| relation.index_on(columns))
+                })),
+                OperatorSpec::Path(path) => {
+                    let is_read = plan.operators[number + 1..].iter().any(|other| reads(other, number));
+                    let keeps = Keeps { sinces: true, parents: tells_paths };
+                    path.symbols.iter().for_each(|&(operand, _)| walked[operand].push(number));
+                    Operator::Path(Box::new(AnyPath::new(path, (grid, longest), keeps, is_read)))
+                }
+            };
+            operators.push(operator);
+        }
+        walked.iter_mut().for_each(Vec::dedup);
+        let mut query = Self {
+            windows,
+            operators,
+            outputs: plan.outputs.clone(),
+            labels: plan.labels.clone(),
+            options,
+            symbols: symbols.clone(),
+            texts: Vec::new(),
+            names: VertexTable::default(),
+            by_label: Vec::new(),
+            of_any_label: Class::new(),
+            walked,
+            store: keeps_edges.then(|| EdgeStore::new(0)),
+            classes: Vec::new(),
+            by_class: HashMap::default(),
+            by_id: HashTable::new(),
+            longest,
+            now: Time::MIN,
+            peak: 0,
+            touched: Vec::new(),
+        };
+        query.subscribe();
+        query.learn_names();
+        Ok(query)
+    }
+
+    /// Learns the labels that came since the last time; before records that have them.
+    pub fn learn_names(&mut self) {
+        self.symbols.lock().copy_new_names(&mut self.texts);
+    }
+
+    /// Labels that it asks for, by number; none if edges of every label.
+    pub fn asks(&self) -> Option<impl Iterator<Item = u32>> {
+        let labels = (0..).zip(&self.by_label).filter(|(_, scans)| !scans.is_empty()).map(|(label, _)| label);
+        self.of_any_label.is_empty().then_some(labels)
+    }
+
+    /// Takes one record of a batch, which may take so many steps of work. What it brings about is added to `out`.
+    pub fn push_row(
+        &mut self,
+        batch: &EdgeBatch,
+        row: usize,
+        allowance: u64,
+        out: &mut Answers,
+        meter: &mut Meter<'_>,
+    ) -> Taken {
+        meter.begin(allowance);
+        self.advance(batch.ts()[row]);
+        self.begin();
+        let (mut is_kept, mut is_limited) = (false, false);
+        if batch.operations()[row] == Operation::Delete {
+            is_kept = self.delete(batch.id(row));
+            self.follow(Direction::Fall, meter);
+        } else if batch.is_edge(row) {
+            is_limited = self.options.most.is_some_and(|most| self.live() >= most);
+            is_kept = !is_limited && self.insert(batch, row);
+            self.follow(Direction::Rise, meter);
+        }
+        self.tell(out);
+        Taken { is_kept, refusal: meter.end(), is_limited }
+    }
+
+    /// Lets time pass without a record: nothing is told, and what ended is given up.
+    pub fn advance(&mut self, now: Time) {
+        if now <= self.now {
+            return;
+        }
+        self.now = now;
+        // What the last record changed is history, before numbers are given up.
+        self.begin();
+        for number in 0..self.operators.len() {
+            let walked = &self.walked[number];
+            let mut gone: SmallVec<[[Vertex; 2]; 4]> = SmallVec::new();
+            self.operators[number].expire(now, &mut self.names, |values| {
+                if let (false, &[source, target]) = (walked.is_empty(), values) {
+                    gone.push([source, target]);
+                }
+            });
+            for place in 0..if gone.is_empty() { 0 } else { walked.len() } {
+                if let Operator::Path(path) = &mut self.operators[self.walked[number][place]] {
+                    gone.iter().for_each(|values| path.forget(number, values));
+                }
+            }
+        }
+        let from = now.saturating_sub(self.longest);
+        while let Some(store) = &self.store
+            && let Some((edge, stored)) = store.oldest()
+            && stored.ts < from
+        {
+            let (ends, class) = ((stored.source, stored.target), stored.class);
+            self.forget(edge, ends, class);
+        }
+    }
+
+    /// The time up to which records came.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What it reports, by number.
+    pub fn outputs(&self) -> &[OutputSpec] {
+        &self.outputs
+    }
+
+    /// Name of a vertex of an answer; until the next record.
+    pub fn name(&self, vertex: Vertex) -> KeyRef<'_> {
+        self.names.name(vertex)
+    }
+
+    /// The edge that a step of a path is; none if it is a derived one, which [`label`](Self::label) names. Until the next record.
+    pub fn edge(&self, step: &Walked) -> Option<IdRef<'_>> {
+        match (&self.operators[step.operand], &self.store) {
+            (Operator::Scan(scan), Some(store)) => scan.edge(step.source, step.target).map(|edge| store.id(edge)),
+            _ => None,
+        }
+    }
+
+    /// What the tuples of an operator are called.
+    pub fn label(&self, operator: usize) -> &str {
+        &self.labels[operator]
+    }
+
+    /// What it holds and held.
+    pub fn usage(&self) -> Usage {
+        let operators: usize = self.operators.iter().map(Operator::bytes).sum();
+        let store = self.store.as_ref().map_or(0, EdgeStore::bytes) + self.by_id.capacity() * 5;
+        Usage { live: self.live(), peak: self.peak, bytes: operators + store + self.names.bytes() }
+    }
+
+    /// By operator: what it holds.
+    pub fn held(&self) -> impl Iterator<Item = usize> {
+        self.operators.iter().map(Operator::len)
+    }
+
+    fn live(&self) -> usize {
+        self.operators.iter().map(Operator::len).sum()
+    }
+
+    fn subscribe(&mut self) {
+        for (number, operator) in (0..).zip(&self.operators) {
+            let Operator::Scan(scan) = operator else { continue };
+            match self.windows[scan.input].label {
+                None => self.of_any_label.push(number),
+                Some(label) => {
+                    let label = label.0 as usize;
+                    self.by_label.resize_with(self.by_label.len().max(label + 1), SmallVec::new);
+                    self.by_label[label].push(number);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        for number in self.touched.drain(..) {
+            self.operators[number].begin();
+        }
+    }
+
+    /// Lets scans have an edge; says whether some took it.
+    fn insert(&mut self, batch: &EdgeBatch, row: usize) -> bool {
+        let label = batch.labels()[row][1].0 as usize;
+        let record = Record { batch, row, labels: &self.texts };
+        let asked = self.by_label.get(label).into_iter().flatten().chain(&self.of_any_label);
+        let (operators, windows) = (&self.operators, &self.windows);
+        let class: Class = asked
+            .copied()
+            .filter(|&number| match &operators[number as usize] {
+                Operator::Scan(scan) => windows[scan.input].takes(&record),
+                _ => false,
+            })
+            .collect();
+        if class.is_empty() {
+            return false;
+        }
+        let ends = (self.names.acquire(batch.source(row)), self.names.acquire(batch.target(row)));
+        let edge = self.keep(batch, row, ends, &class);
+        let ts = batch.ts()[row];
+        for &number in &class {
+            if let Operator::Scan(scan) = &mut self.operators[number as usize] {
+                let end = self.windows[scan.input].end(ts);
+                scan.insert(ends, edge, (end, self.now), &mut self.names);
+                self.touched.push(number as usize);
+            }
+        }
+        if edge.is_none() {
+            self.names.release(ends.0);
+            self.names.release(ends.1);
+        }
+        true
+    }
+
+    /// Keeps an edge, if edges are kept; then it has a use of its ends.
+    fn keep(&mut self, batch: &EdgeBatch, row: usize, ends: (Vertex, Vertex), class: &Class) -> Option<EdgeRef> {
+        let store = self.store.as_mut()?;
+        let classes = &mut self.classes;
+        let class = *self.by_class.entry(class.clone()).or_insert_with_key(|class| {
+            classes.push(class.clone());
+            classes.len() as u32 - 1
+        });
+        let id = batch.id(row);
+        let edge = store.push((batch.ts()[row], class), ends, id, std::iter::empty());
+        if self.options.deletions && !id.is_made() {
+            let store = &*store;
+            match self.by_id.find_mut(hash(id), |&other| store.id(other) == id) {
+                Some(known) => *known = edge,
+                None => drop(self.by_id.insert_unique(hash(id), edge, |&other| hash(store.id(other)))),
+            }
+        }
+        Some(edge)
+    }
+
+    /// Takes an edge from its scans; says whether it was alive.
+    fn delete(&mut self, id: IdRef<'_>) -> bool {
+        let Some(store) = &mut self.store else { return false };
+        let Ok(entry) = self.by_id.find_entry(hash(id), |&edge| store.id(edge) == id) else { return false };
+        let (edge, _) = entry.remove();
+        let stored = *store.get(edge);
+        store.delete(edge);
+        for &number in &self.classes[stored.class as usize] {
+            if let Operator::Scan(scan) = &mut self.operators[number as usize] {
+                let window = &self.windows[scan.input];
+                let store = &*store;
+                scan.delete((stored.source, stored.target), edge, self.now, |other| window.end(store.get(other).ts));
+                self.touched.push(number as usize);
+            }
+        }
+        true
+    }
+
+    fn forget(&mut self, edge: EdgeRef, (source, target): (Vertex, Vertex), class: u32) {
+        let Some(store) = &mut self.store else { return };
+        if let Ok(entry) = self.by_id.find_entry(hash(store.id(edge)), |&other| other == edge) {
+            entry.remove();
+        }
+        for &number in &self.classes[class as usize] {
+            if let Operator::Scan(scan) = &mut self.operators[number as usize] {
+                scan.forget((source, target), edge);
+            }
+        }
+        store.pop_oldest();
+        self.names.release(source);
+        self.names.release(target);
+    }
+
+    /// Lets operators take what the record changed.
+    fn follow(&mut self, direction: Direction, meter: &mut Meter<'_>) {
+        if self.touched.is_empty() {
+            return;
+        }
+        for number in 0..self.operators.len() {
+            let (before, rest) = self.operators.split_at_mut(number);
+            let Some(operator) = rest.first_mut() else { break };
+            let operands = Operands::new(before);
+            let is_changed = |operand: usize| !operands.get(operand).changed().is_empty();
+            if operator.operands().into_iter().any(is_changed) {
+                operator.follow(direction, operands, &self.names, self.now, meter);
+                self.touched.push(number);
+            }
+        }
+        self.peak = self.peak.max(self.live());
+    }
+
+    /// Tells what the record changed about outputs.
+    fn tell(&self, out: &mut Answers) {
+        if self.touched.is_empty() {
+            return;
+        }
+        for (output, spec) in (0..).zip(&self.outputs) {
+            let path = |values: &[Vertex], end: Time| self.walk(spec, values, end);
+            match &self.operators[spec.operator] {
+                Operator::Path(own) if own.relation().is_none() => {
+                    for change in own.changes() {
+                        let values = [change.source, change.target];
+                        let (before, after, since) = (change.before, change.after, change.since);
+                        let changed = Changed { output, values: &values, before, after, since };
+                        out.push(changed, self.now, spec.is_appended, || path(&values, after));
+                    }
+                }
+                operator => {
+                    let Some(relation) = operator.relation() else { continue };
+                    for &tuple in relation.changed() {
+                        let values = relation.get(tuple);
+                        let (before, after) = (relation.before(tuple), relation.end(tuple));
+                        if before == after {
+                            continue;
+                        }
+                        let changed = Changed { output, values, before, after, since: relation.since(tuple) };
+                        out.push(changed, self.now, spec.is_appended, || path(values, after));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The path that is told with a result: one that lasts as long as that does.
+    fn walk(&self, output: &OutputSpec, values: &[Vertex], end: Time) -> Option<Vec<Walked>> {
+        output.paths.iter().find_map(|path| {
+            let ends = [path.ends.0, path.ends.1].map(usize::from);
+            let [source, target] = match path.join {
+                None => ends.map(|column| values[column]),
+                Some(join) => {
+                    let Operator::Join(own) = &self.operators[join] else { return None };
+                    let operands = Operands::new(&self.operators[..join]);
+                    let bound = own.witness(operands, &self.names, self.now, values, end)?;
+                    ends.map(|slot| bound[slot])
+                }
+            };
+            match &self.operators[path.operator] {
+                Operator::Path(own) => own.walk(source, target),
+                _ => Some(vec![Walked { operand: path.operator, source, target }]),
+            }
+        })
+    }
+}
+
+fn reads(operator: &OperatorSpec, number: usize) -> bool {
+    match operator {
+        OperatorSpec::Scan { .. } => false,
+        OperatorSpec::Union { operands } => operands.contains(&number),
+        OperatorSpec::Join(join) => join.parts.iter().any(|part| part.operand == number),
+        OperatorSpec::Path(path) => path.symbols.iter().any(|&(operand, _)| operand == number),
+    }
+}
+
+fn hash(id: IdRef<'_>) -> u64 {
+    FxBuildHasher.hash_one(id)
+}

@@ -1,0 +1,144 @@
+"""The automaton of a path expression: positions as states, made deterministic and small.
+
+No transition leads to the start, so that a path which comes back to its root is one like any other; for that the start is never
+made one with another state. Where the deterministic automaton has too many states, the one of positions serves as it is.
+
+Reference: Glushkov, "The abstract theory of automata" (1961); Moore's refinement of partitions. The engines ask for a start
+without a way back, which the algorithms of paper 001, section 6.2.4, take for granted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.path_expression import (
+    Alternation,
+    Concatenation,
+    Maybe,
+    PathExpression,
+    Plus,
+    Star,
+    Symbol,
+)
+from graphtide_core.plans.algebra import Automaton
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+MOST_STATES: Final = 1024
+"""States that a deterministic automaton may have."""
+
+_Positions = frozenset[int]
+
+
+def automaton_of(expression: PathExpression, numbers: Mapping[Symbol, int]) -> Automaton:
+    """Return the automaton of an expression without its empty word; `numbers` has its symbols.
+
+    Complexity: quadratic in the expression; of what is made deterministic, linear in its states times symbols, of which it has
+    `MOST_STATES` at most, and as often again as partitions are refined.
+    """
+    positions = _Glushkov(expression, numbers)
+    deterministic = _determined(positions)
+    if deterministic is None:
+        return positions.automaton()
+    return _minimal(*deterministic)
+
+
+class _Glushkov:
+    """Positions of an expression: which may come first, last, and after each other; 0 is before all."""
+
+    def __init__(self, expression: PathExpression, numbers: Mapping[Symbol, int]) -> None:
+        self._numbers = numbers
+        self.symbols: list[int] = [-1]
+        self.following: list[set[int]] = [set()]
+        first, last, _ = self._visit(expression)
+        self.following[0] = set(first)
+        self.last = frozenset(last)
+
+    def _visit(self, expression: PathExpression) -> tuple[_Positions, _Positions, bool]:
+        """Return what may come first and last, and whether nothing may come."""
+        match expression:
+            case Symbol():
+                self.symbols.append(self._numbers[expression])
+                self.following.append(set())
+                here = frozenset((len(self.symbols) - 1,))
+                return here, here, False
+            case Alternation(options):
+                visited = [self._visit(option) for option in options]
+                firsts, lasts, nullable = zip(*visited, strict=True)
+                return frozenset().union(*firsts), frozenset().union(*lasts), any(nullable)
+            case Concatenation(parts):
+                first, last, is_nullable = self._visit(parts[0])
+                for part in parts[1:]:
+                    next_first, next_last, is_next_nullable = self._visit(part)
+                    self._follow(last, next_first)
+                    first = first | next_first if is_nullable else first
+                    last = last | next_last if is_next_nullable else next_last
+                    is_nullable = is_nullable and is_next_nullable
+                return first, last, is_nullable
+            case Maybe(operand):
+                first, last, _ = self._visit(operand)
+                return first, last, True
+            case Star(operand) | Plus(operand):  # pragma: no branch - mypy knows that no case is left
+                first, last, is_nullable = self._visit(operand)
+                self._follow(last, first)
+                return first, last, is_nullable or isinstance(expression, Star)
+
+    def _follow(self, before: Iterable[int], after: Iterable[int]) -> None:
+        for position in before:
+            self.following[position].update(after)
+
+    def automaton(self) -> Automaton:
+        """Return the automaton whose states are the positions."""
+        transitions = [(state, self.symbols[to], to) for state, after in enumerate(self.following) for to in sorted(after)]
+        return Automaton(len(self.symbols), tuple(transitions), tuple(sorted(self.last)))
+
+
+_Table = list[dict[int, int]]
+"""By state: the next one, by symbol."""
+
+
+def _determined(positions: _Glushkov) -> tuple[_Table, frozenset[int]] | None:
+    """Return the transitions of sets of positions, and which of them accept; None if they are too many."""
+    start: _Positions = frozenset((0,))
+    numbers = {start: 0}
+    waiting = [start]
+    table: _Table = []
+    for states in waiting:
+        reached: dict[int, set[int]] = {}
+        for state in states:
+            for to in positions.following[state]:
+                reached.setdefault(positions.symbols[to], set()).add(to)
+        row: dict[int, int] = {}
+        for symbol in sorted(reached):
+            after = frozenset(reached[symbol])
+            if after not in numbers:
+                numbers[after] = len(numbers)
+                waiting.append(after)
+            row[symbol] = numbers[after]
+        table.append(row)
+        if len(numbers) > MOST_STATES:
+            return None
+    return table, frozenset(number for states, number in numbers.items() if number and states & positions.last)
+
+
+def _minimal(table: Sequence[Mapping[int, int]], accepting: frozenset[int]) -> Automaton:
+    """Return the automaton whose states are those that nothing tells apart; the start is apart from all."""
+    block = [0 if state == 0 else 2 if state in accepting else 1 for state in range(len(table))]
+    while True:
+        signatures: dict[object, int] = {}
+        refined = [
+            signatures.setdefault((block[state], tuple((symbol, block[to]) for symbol, to in row.items())), len(signatures))
+            for state, row in enumerate(table)
+        ]
+        if len(set(refined)) == len(set(block)):
+            break
+        block = refined
+    # Numbered in the order in which they are found, the start first.
+    order = list(dict.fromkeys(block))
+    number = {old: new for new, old in enumerate(order)}
+    transitions = {
+        (number[block[state]], symbol, number[block[to]]) for state, row in enumerate(table) for symbol, to in row.items()
+    }
+    ends = {number[block[state]] for state in accepting}
+    return Automaton(len(order), tuple(sorted(transitions)), tuple(sorted(ends)))

@@ -1,0 +1,202 @@
+"""Expressions of the algebra as operators that run.
+
+Equal expressions become one operator. A PATTERN is one join of all its parts, which keeps no rows between, or, where steps are
+given, a join after the other; a PATH becomes an automaton over its operands, walked from the end that is known.
+
+Reference: paper 001, section 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphtide_core.algebra import Algebra, Filter, Path, Pattern, Union, WScan
+from graphtide_core.path_expression import reversed_expression, symbols
+from graphtide_core.plans.algebra import (
+    AlgebraPlan,
+    JoinOperator,
+    JoinPart,
+    PathEngine,
+    PathOperator,
+    ReportedOperator,
+    ScanOperator,
+    TracedPath,
+    UnionOperator,
+)
+from graphtide_core.predicate import attributes
+from graphtide_core.regular_rule import Constant, Variable
+from graphtide_query.families.algebra.automaton import automaton_of
+from graphtide_query.families.algebra.translation import atom_expression, derived_predicates, rule_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from graphtide_core.graph_query import GraphQuery, Output
+    from graphtide_core.ids import VertexId
+    from graphtide_core.plans.algebra import Operator, OperatorIndex
+    from graphtide_core.regular_rule import Term
+
+Steps = tuple[tuple[int, ...], ...]
+"""How the parts of a PATTERN are joined: groups of them, each with what came before."""
+
+
+def compiled(
+    query: GraphQuery,
+    logical: Sequence[Algebra],
+    engine: PathEngine = PathEngine.S_PATH,
+    steps: Mapping[Pattern, Steps] | None = None,
+    rules: tuple[str, ...] = (),
+) -> AlgebraPlan:
+    """Return the plan that computes the expression of each output of a query.
+
+    Args:
+        query: whose outputs.
+        logical: an expression for each of them.
+        engine: what runs PATHs.
+        steps: how PATTERNs are joined; all parts at once where nothing is said.
+        rules: names of those that led to the expressions.
+    """
+    known = derived_predicates(query)
+    told = {output.head for output in query.outputs if output.path is not None}
+    # The joins whose rows lead to paths keep all of their variables.
+    traced = {rule_expression(rule, known) for rule in query.rules if rule.head in told}
+    compiler = _Compiler(engine, {pattern: order for pattern, order in (steps or {}).items() if pattern not in traced})
+    outputs = [compiler.operator(expression) for expression in logical]
+    reported = [
+        ReportedOperator(operator, tuple(_paths(query, output, known, compiler)))
+        for operator, output in zip(outputs, query.outputs, strict=True)
+    ]
+    return AlgebraPlan(tuple(compiler.operators), tuple(reported), tuple(logical), engine, rules)
+
+
+@dataclass(slots=True)
+class _Compiler:
+    engine: PathEngine
+    steps: Mapping[Pattern, Steps]
+    operators: list[Operator] = field(default_factory=list)
+    numbers: dict[Algebra, OperatorIndex] = field(default_factory=dict)
+    made: dict[Operator, OperatorIndex] = field(default_factory=dict)
+
+    def operator(self, expression: Algebra) -> OperatorIndex:
+        """Return the number of the operator that computes an expression."""
+        known = self.numbers.get(expression)
+        if known is None:
+            known = self.numbers[expression] = self._compiled(expression)
+        return known
+
+    def _compiled(self, expression: Algebra) -> OperatorIndex:
+        match expression:
+            case WScan(window, label):
+                return self._put(ScanOperator(window, label))
+            case Filter(WScan(window, label), conditions, source_label, target_label):
+                return self._put(ScanOperator(window, label, source_label, target_label, conditions))
+            case Filter(operand, conditions):
+                part = JoinPart(self.operator(operand), ("source", "target"))
+                return self._put(JoinOperator((part,), part.variables, label_of(operand), conditions=conditions))
+            case Union(operands, label):
+                return self._put(UnionOperator(tuple(map(self.operator, operands)), label))
+            case Pattern():
+                return self._joined(expression)
+            case Path():  # pragma: no branch - mypy knows that no case is left
+                return self._walked(expression)
+
+    def _put(self, operator: Operator) -> OperatorIndex:
+        known = self.made.get(operator)
+        if known is None:
+            known = self.made[operator] = len(self.operators)
+            self.operators.append(operator)
+        return known
+
+    def _joined(self, pattern: Pattern) -> OperatorIndex:
+        names = _Names()
+        parts = [
+            JoinPart(self.operator(part.operand), (names.of(part.source), names.of(part.target))) for part in pattern.parts
+        ]
+        constants = tuple(names.constants.items())
+        groups = self.steps.get(pattern, (tuple(range(len(parts))),))
+        waiting = list(pattern.conditions)
+        rows: JoinPart | None = None
+        for place, group in enumerate(groups):
+            joined = [*([] if rows is None else [rows]), *(parts[number] for number in group)]
+            bound = {name for part in joined for name in part.variables}
+            ready = tuple(each for each in waiting if {read.variable for read in attributes(each)} <= bound)
+            waiting = [each for each in waiting if each not in ready]
+            known = tuple(each for each in constants if each[0] in bound)
+            later = {name for group in groups[place + 1 :] for number in group for name in parts[number].variables}
+            later |= {read.variable for each in waiting for read in attributes(each)}
+            is_last = place == len(groups) - 1
+            columns = pattern.columns if is_last else tuple(sorted(bound & (later | set(pattern.columns))))
+            label = pattern.label if is_last else f"{pattern.label}/{place + 1}"
+            rows = JoinPart(self._put(JoinOperator(tuple(joined), columns, label, known, ready)), columns)
+        if rows is None:  # pragma: no cover - a pattern has a part, and steps name it
+            message = "a pattern has no part"
+            raise ValueError(message)
+        return rows.operand
+
+    def _walked(self, path: Path) -> OperatorIndex:
+        operands = {binding.symbol: self.operator(binding.operand) for binding in path.bindings}
+        # From the end that is known, if there is one: then there is one root.
+        is_reversed = path.source is None and path.target is not None
+        expression = reversed_expression(path.expression) if is_reversed else path.expression
+        found = list(dict.fromkeys(symbols(expression)))
+        order = {symbol: number for number, symbol in enumerate(found)}
+        walked = PathOperator(
+            symbols=tuple((operands[symbol.predicate], symbol.is_inverse) for symbol in found),
+            automaton=automaton_of(expression, order),
+            label=path.label,
+            engine=self.engine,
+            root=path.target if is_reversed else path.source,
+            is_reversed=is_reversed,
+        )
+        number = self._put(walked)
+        if path.source is None or path.target is None:
+            return number
+        # Both ends are known: of the paths from the one, those to the other.
+        part = JoinPart(number, ("source", "target"))
+        return self._put(JoinOperator((part,), part.variables, path.label, (("target", path.target),)))
+
+
+@dataclass(slots=True)
+class _Names:
+    """Variables of a join; each constant is one."""
+
+    constants: dict[str, VertexId] = field(default_factory=dict)
+
+    def of(self, term: Term) -> str:
+        """Return the variable of an end."""
+        match term:
+            case Variable(name):
+                return name
+            case Constant(key):  # pragma: no branch - mypy knows that no case is left
+                name = f"={key}"
+                self.constants[name] = key
+                return name
+
+
+def label_of(expression: Algebra) -> str:
+    """Return what the tuples of an expression are called."""
+    match expression:
+        case WScan(_, label):
+            return label or "any"
+        case Filter(operand):
+            return label_of(operand)
+        case Union(_, label) | Pattern(_, _, label) | Path(_, _, label):  # pragma: no branch - mypy knows that no case is left
+            return label
+
+
+def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], compiler: _Compiler) -> Iterator[TracedPath]:
+    """Yield where the paths of an output are found: one way for each rule of its head."""
+    if output.path is None:
+        return
+    for rule in query.rules:
+        if rule.head != output.head:
+            continue
+        atom = next(atom for atom in rule.body if atom.name == output.path)
+        walked = compiler.operator(atom_expression(atom, known))
+        expression = rule_expression(rule, known)
+        if not isinstance(expression, Pattern) or expression == atom_expression(atom, known):
+            yield TracedPath(walked, None, (rule.columns[0], rule.columns[1]))
+        else:
+            names = _Names()
+            yield TracedPath(walked, compiler.operator(expression), (names.of(atom.source), names.of(atom.target)))

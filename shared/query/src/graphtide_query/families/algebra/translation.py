@@ -1,0 +1,138 @@
+"""Regular Queries as expressions of the algebra: the canonical plan.
+
+Each input becomes a WSCAN, with a FILTER over it if it asks for more than a label; each rule a PATTERN, rules of one head a
+UNION; each closure a PATH of one symbol. Longer path expressions are taken apart first: concatenation into a PATTERN, and
+alternation into a UNION; what may be empty is left out where it is, since the whole never is.
+
+Deviates from Algorithm SGQParser in that a rule which only gives another predicate a new name adds no operator, as in the
+paper's Example 8.
+Reference: paper 001, section 5.2, Algorithm SGQParser.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.algebra import Algebra, Binding, Filter, Part, Path, Pattern, Union, WScan
+from graphtide_core.path_expression import (
+    Alternation,
+    Concatenation,
+    Maybe,
+    Plus,
+    Star,
+    Symbol,
+    is_nullable,
+    spelled,
+)
+from graphtide_core.regular_rule import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from graphtide_core.graph_query import GraphQuery, Input
+    from graphtide_core.path_expression import PathExpression
+    from graphtide_core.regular_rule import Atom, Rule
+
+
+def canonical(query: GraphQuery) -> tuple[Algebra, ...]:
+    """Return the canonical expression of each output of a query.
+
+    Complexity: linear in the query, where no concatenation has parts that may be empty; each of those doubles what follows it.
+    """
+    derived = derived_predicates(query)
+    return tuple(derived[output.head] for output in query.outputs)
+
+
+def derived_predicates(query: GraphQuery) -> dict[str, Algebra]:
+    """Return the expression of each predicate of a query: of inputs, and of the heads of rules."""
+    known: dict[str, Algebra] = {each.name: _scan(each) for each in query.inputs}
+    for rule in query.rules:
+        found = rule_expression(rule, known)
+        before = known.get(rule.head)
+        known[rule.head] = found if before is None else _united((before, found), rule.head)
+    return known
+
+
+def rule_expression(rule: Rule, known: Mapping[str, Algebra]) -> Algebra:
+    """Return the expression of one rule over predicates that are known."""
+    parts = tuple(Part(atom_expression(atom, known), atom.source, atom.target) for atom in rule.body)
+    if len(parts) == 1 and not rule.conditions and _is_plain(parts[0], rule.columns):
+        return parts[0].operand
+    return Pattern(parts, rule.columns, rule.head, rule.conditions)
+
+
+def atom_expression(atom: Atom, known: Mapping[str, Algebra]) -> Algebra:
+    """Return the expression of an atom over predicates that are known."""
+    match atom.expression:
+        case Symbol(predicate, False):
+            return known[predicate]
+        case expression:
+            return path_in_parts(expression, known, atom.name)
+
+
+def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], label: str | None = None) -> Algebra:
+    """Return the expression of the words of a path expression, but for the empty one, taken apart into operators.
+
+    `label` is what the tuples are called; where there is none, as the expression is written.
+    """
+    own = label or spelled(expression)
+    match expression:
+        case Symbol(predicate, is_inverse):
+            return turned(known[predicate], own) if is_inverse else known[predicate]
+        case Alternation(options):
+            return _united((path_in_parts(option, known) for option in options), own)
+        case Concatenation(parts):
+            return _in_a_row(parts, known, own)
+        case Star(operand) | Plus(operand):
+            symbol = spelled(operand)
+            return Path(Plus(Symbol(symbol)), (Binding(symbol, path_in_parts(operand, known)),), own)
+        case Maybe(operand):  # pragma: no branch - mypy knows that no case is left
+            return path_in_parts(operand, known, label)
+
+
+def turned(operand: Algebra, label: str) -> Algebra:
+    """Return the tuples of an expression with their columns exchanged."""
+    return Pattern((Part(operand, Variable("x"), Variable("y")),), ("y", "x"), label)
+
+
+def in_a_row(operands: tuple[Algebra, ...], label: str) -> Algebra:
+    """Return the PATTERN in which each operand begins where the one before it ends."""
+    ends = [Variable(f"x{place}") for place in range(len(operands) + 1)]
+    parts = tuple(Part(operand, ends[place], ends[place + 1]) for place, operand in enumerate(operands))
+    return Pattern(parts, (ends[0].name, ends[-1].name), label)
+
+
+def _in_a_row(parts: tuple[PathExpression, ...], known: Mapping[str, Algebra], label: str) -> Algebra:
+    """Return the words of a concatenation: with every part, and without those that may be empty."""
+    optional = next((place for place, part in enumerate(parts) if is_nullable(part)), None)
+    if optional is None:
+        return in_a_row(tuple(path_in_parts(part, known) for part in parts), label)
+    filled = path_in_parts(parts[optional], known)
+    left = (*parts[:optional], *parts[optional + 1 :])
+    without = path_in_parts(left[0] if len(left) == 1 else Concatenation(left), known, label)
+    # The part is there now: it stands under a name of its own, so that it is not taken for one that may be empty.
+    name = f"{spelled(parts[optional])} as is"
+    beside = {**known, name: filled}
+    there = path_in_parts(Concatenation((*parts[:optional], Symbol(name), *parts[optional + 1 :])), beside, label)
+    return _united((there, without), label)
+
+
+def _united(operands: Iterable[Algebra], label: str) -> Algebra:
+    """Return the union of expressions, each once; unions below are taken apart."""
+    flat: list[Algebra] = []
+    for operand in operands:
+        flat += operand.operands if isinstance(operand, Union) else (operand,)
+    distinct = tuple(dict.fromkeys(flat))
+    return distinct[0] if len(distinct) == 1 else Union(distinct, label)
+
+
+def _scan(each: Input) -> Algebra:
+    scan = WScan(each.window, each.label)
+    if each.conditions or each.source_label is not None or each.target_label is not None:
+        return Filter(scan, each.conditions, each.source_label, each.target_label)
+    return scan
+
+
+def _is_plain(part: Part, columns: tuple[str, ...]) -> bool:
+    ends = (part.source, part.target)
+    return part.source != part.target and ends == tuple(Variable(column) for column in columns)
