@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.suggestion import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-AnyPattern = SubgraphPattern | EventPattern
+AnyPattern = SubgraphPattern | EventPattern | GraphQuery
 """A pattern of any family."""
 
 
