@@ -20,14 +20,14 @@ from graphtide_core.regular_rule import Atom, Constant, Rule, Variable
 from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast, graph_ast
-from graphtide_query.language.clauses import clause, placed, require_text
+from graphtide_query.language.clauses import placed, require_text
 from graphtide_query.language.datalog_names import VertexNames
 from graphtide_query.language.datalog_order import in_order, refuse_recursion
 from graphtide_query.language.expressions import bind_constant, bind_expression
 from graphtide_query.language.gcore_results import ANSWER, returned_name
 from graphtide_query.language.gcore_scope import Block, Scope
 from graphtide_query.language.graph import equalities
-from graphtide_query.language.graph_inputs import bind_window
+from graphtide_query.language.graph_inputs import bind_window, only_on
 from graphtide_query.language.graph_names import query_name
 from graphtide_query.language.path_binder import bind_path
 from graphtide_query.language.spelling import listed
@@ -81,7 +81,7 @@ class _Inputs:
     """The inputs of a query: those that are declared, and those that its rules turn out to read."""
 
     def __init__(self, program: graph_ast.Program, heads: dict[str, graph_ast.Rule]) -> None:
-        on = clause((each for each in program.clauses if isinstance(each, graph_ast.StreamOn)), graph_ast.StreamOn, "ON")
+        on = only_on(program.clauses)
         self._window = None if on is None else bind_window(on)
         self._found: dict[str, Input] = {}
         for declared in program.inputs:
@@ -133,13 +133,13 @@ class _Inputs:
 
 def _declared(declared: graph_ast.Input) -> Input:
     path = declared.path
-    if len(path.steps) != 1 or isinstance(path.steps[0][0], ast.PathEdge):
+    edge = path.steps[0][0] if len(path.steps) == 1 else None
+    if not isinstance(edge, ast.Edge):
         message = "an INPUT is one kind of edges"
-        raise InvalidPatternError(message, path.start.location, hint=f"INPUT {declared.name.text} = ()-[e:label]->() ON stream WINDOW(24h)")
-    edge, right = path.steps[0]
-    assert isinstance(edge, ast.Edge)  # noqa: S101 - seen above
-    ons = [each for each in declared.options if isinstance(each, graph_ast.StreamOn)]
-    on = clause(ons, graph_ast.StreamOn, "ON")
+        hint = f"INPUT {declared.name.text} = ()-[e:label]->() ON stream WINDOW(24h)"
+        raise InvalidPatternError(message, path.start.location, hint=hint)
+    right = path.steps[0][1]
+    on = only_on(declared.options)
     if on is None:
         message = f"the INPUT {show(declared.name.text)} has no ON clause"
         raise InvalidPatternError(message, declared.name.location, hint="name the stream and its window: ON stream WINDOW(24h)")
@@ -155,14 +155,15 @@ def _declared(declared: graph_ast.Input) -> Input:
         if isinstance(where, ast.Where):
             bound = conjuncts(bind_expression(where.condition, scope))
             conditions += (renamed(each, {called: EDGE}) for each in bound)
-    labels = (None if each.label is None else each.label.text for each in (source, target))
-    return Input(declared.name.text, window, None if edge.label is None else edge.label.text, *labels, tuple(conditions))
+    label, source_label, target_label = (None if each is None else each.text for each in (edge.label, source.label, target.label))
+    return Input(declared.name.text, window, label, source_label, target_label, tuple(conditions))
 
 
 def _refuse_vertex(vertex: ast.Vertex) -> None:
     if vertex.name is not None or vertex.properties:
         message = "of the ends of an INPUT, labels alone are said"
-        raise InvalidPatternError(message, vertex.location, hint="vertices are named by the rules that read it; ids are e.src, e.dst")
+        hint = "vertices are named by the rules that read it; ids are e.src, e.dst"
+        raise InvalidPatternError(message, vertex.location, hint=hint)
 
 
 def _bind_rule(rule: graph_ast.Rule, heads: dict[str, graph_ast.Rule], inputs: _Inputs) -> Rule:
@@ -208,7 +209,9 @@ def _term(end: graph_ast.End, made: Iterator[str]) -> Term:
 def _column(end: graph_ast.End, bound: set[str]) -> str:
     if end.variable is None:
         message = "the columns of a head are variables"
-        hint = "a constant stands in the body: RL(x, y) <- follows(x, y), likes(x, \"m1\")."
+        hint = "a constant stands in the body: RL(x, y) <- follows(x, y), likes(x, 'm1')."
+        if end.constant is None:
+            hint = "every column has a name; _ stands for a vertex of the body that is not told"
         raise InvalidPatternError(message, end.location, hint=hint)
     name = end.variable.text
     if name not in bound:

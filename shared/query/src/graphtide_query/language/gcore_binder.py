@@ -20,7 +20,7 @@ from graphtide_query.language.gcore_branches import bind_branch
 from graphtide_query.language.gcore_conditions import bind_conditions
 from graphtide_query.language.gcore_results import Result, bind_result, refuse_wrong_path, returned_path
 from graphtide_query.language.gcore_scope import Block, Scope
-from graphtide_query.language.graph_inputs import Inputs, bind_window
+from graphtide_query.language.graph_inputs import Inputs, bind_window, only_on
 from graphtide_query.language.graph_names import query_name
 from graphtide_query.language.path_binder import steps
 from graphtide_query.language.spelling import listed
@@ -65,8 +65,8 @@ def bind_query(
         hint = "what all branches share stands behind MATCH, before the first OPTIONAL"
         raise InvalidPatternError(message, query.result.location, hint=hint)
     _refuse_lonely(scope, answered)
-    if returning is not None and path is not None:
-        refuse_wrong_path(returning, path, answered)
+    if path is not None:
+        refuse_wrong_path(path, answered)
     outputs, derived = _outputs(result, answered, inputs, None if path is None else path.text)
     with placed(query.result.location):
         bound = GraphQuery(PatternName(name.text), inputs.all, (*rules, *derived), outputs, is_view=view is not None)
@@ -198,12 +198,8 @@ class _Paths:
                 message = f"PATH {name.text} begins with a vertex that has no edge"
                 hint = f"it leads from the first vertex of its first chain to the last: PATH {name.text} = (u)-[:label]->(v)"
                 raise InvalidPatternError(message, clause.paths[0].start.location, hint=hint)
-            ons = [each for each in clause.options if isinstance(each, graph_ast.StreamOn)]
-            if len(ons) > 1:
-                message = "the PATH has a second ON clause"
-                raise InvalidPatternError(message, ons[1].location, hint="keep one")
-            if ons:
-                self._windows[name.text] = bind_window(ons[0])
+            if (on := only_on(clause.options)) is not None:
+                self._windows[name.text] = bind_window(on)
             self.clauses[name.text] = clause
 
     def rules(self, blocks: Sequence[Block], inputs: Inputs) -> Iterator[Rule]:
@@ -252,8 +248,7 @@ class _Paths:
         for step in _derived(paths):
             self._refuse_unknown(step)
             name = step.name.text
-            own = any(isinstance(each, graph_ast.StreamOn) for each in self.clauses[name].options)
-            if not own and self._windows.setdefault(name, window) != window:
+            if only_on(self.clauses[name].options) is None and self._windows.setdefault(name, window) != window:
                 message = f"the path {show(name)} is used over two windows, and says none of its own"
                 hint = f"give it one: PATH {name} = … ON stream WINDOW(24h)"
                 raise InvalidPatternError(message, step.location, hint=hint)

@@ -128,8 +128,8 @@ def _sorted(condition: predicate.Expression, scope: Scope) -> Condition:
     if len(read) == 1:
         return OnEdge(edges[0], predicate.renamed(condition, {edges[0]: EDGE}))
     first, second = sorted(read)[:2] if len(edges) > 1 else (edges[0], min(read - scope.edges.keys()))
-    kind = "an edge" if second in scope.edges else "a vertex"
-    message = f"a condition relates the edge {show(first)} to {show(second)}, which is {kind}"
+    kind = "edge" if second in scope.edges else "vertex"
+    message = f"a condition relates the edge {show(first)} to the {kind} {show(second)}"
     place = next((each.location for each in predicate.attributes(condition) if each.variable == second), None)
     hint = "a condition reads one edge, or ids of vertices: equal edges are one tuple, whatever their attributes"
     raise InvalidPatternError(message, place, hint=hint)

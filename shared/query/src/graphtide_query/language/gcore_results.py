@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 ANSWER = "Answer"
 """The predicate of what is SELECTed, and of rules that say which is the answer (Definition 13 of paper 001)."""
 
-_RETURN = "RETURN names one path of MATCH, which is told with each result: MATCH (u)-/p<:label+>/->(v) … RETURN p"
+_RETURN = "RETURN names one path, told with each result: -/p<:label+>/->, or in a rule follows+(x, y) AS p"
+_COLUMNS = f"{_RETURN}; columns are those of SELECT, or of a head"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +123,10 @@ def returned_name(returning: ast.Returning) -> ast.Name:
     first = returning.items[0]
     if len(returning.items) > 1 or isinstance(first, ast.Everything):
         message = "RETURN names more than one path"
-        raise InvalidPatternError(message, returning.location, hint=f"{_RETURN}; columns are SELECTed: SELECT u, v")
+        raise InvalidPatternError(message, returning.location, hint=_COLUMNS)
     if first.name is not None or not isinstance(first.value, ast.BareName):
         message = "RETURN names a path, and this is a value"
-        raise InvalidPatternError(message, first_place(first.value), hint=f"{_RETURN}; columns are SELECTed: SELECT u, v")
+        raise InvalidPatternError(message, first_place(first.value), hint=_COLUMNS)
     return first.value.name
 
 
@@ -147,7 +148,7 @@ def returned_path(returning: ast.Returning, scope: Scope) -> ast.Name:
     raise InvalidPatternError(message, name.location, hint=hint)
 
 
-def refuse_wrong_path(returning: ast.Returning, path: ast.Name, branches: Sequence[Branch]) -> None:
+def refuse_wrong_path(path: ast.Name, branches: Sequence[Branch]) -> None:
     """Refuse a path that a branch lacks.
 
     Raises:
@@ -155,4 +156,4 @@ def refuse_wrong_path(returning: ast.Returning, path: ast.Name, branches: Sequen
     """
     if any(path.text not in {atom.name for atom in branch.body} for branch in branches):
         message = f"a branch of the query has no path {show(path.text)} to return"
-        raise InvalidPatternError(message, path.location or returning.location, hint="name a path that stands behind MATCH itself")
+        raise InvalidPatternError(message, path.location, hint="name a path that stands behind MATCH itself")

@@ -141,11 +141,11 @@ class Scope:
                 message = f"{show(name)} already names an edge or path"
                 raise InvalidPatternError(message, vertex.name.location, hint="give the vertex another name")
         key: VertexId | None = None
-        for number, each in enumerate(vertex.properties):
-            key = vertex_key(each)
+        for number, stated in enumerate(vertex.properties):
+            key = vertex_key(stated)
             if number > 0:
                 message = "'id' is stated twice"
-                raise InvalidPatternError(message, each.name.location)
+                raise InvalidPatternError(message, stated.name.location)
         self.vertices.setdefault(name, vertex.location)
         self.mentions.append(Mention(name, vertex.label, key, vertex.location, option))
         return name

@@ -11,6 +11,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.stream_window import StreamWindow, WindowKind
 from graphtide_core.time import Duration
 
+from graphtide_query.language import graph_ast
 from graphtide_query.language.clauses import bind_spelled_time, require_text
 
 if TYPE_CHECKING:
@@ -18,10 +19,21 @@ if TYPE_CHECKING:
 
     from graphtide_core.predicate import Expression
 
-    from graphtide_query.language import graph_ast
-
 UNLABELLED = "edges"
 """What an input of edges of every label is called."""
+
+
+def only_on(clauses: Iterable[object]) -> graph_ast.StreamOn | None:
+    """Return the ON among clauses, if there is one.
+
+    Raises:
+        InvalidPatternError: there are two; at the second.
+    """
+    found = [each for each in clauses if isinstance(each, graph_ast.StreamOn)]
+    if len(found) > 1:
+        message = "there is a second ON clause"
+        raise InvalidPatternError(message, found[1].location, hint="keep one")
+    return found[0] if found else None
 
 
 def bind_window(on: graph_ast.StreamOn) -> StreamWindow:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from graphtide_core.errors import Location
     from graphtide_core.path_expression import PathExpression
 
-_TIMES = {"*": Star, "+": Plus, "?": Maybe}
-
 
 def bind_path(node: graph_ast.PathNode, predicate: Callable[[graph_ast.Step], str]) -> PathExpression:
     """Return the expression, as one that is matched as a whole: `a*` is `a+`.
@@ -74,7 +72,17 @@ def _bind(node: graph_ast.PathNode, predicate: Callable[[graph_ast.Step], str]) 
         case graph_ast.Choice(options):
             return alternated(_bind(option, predicate) for option in options)
         case graph_ast.Repeated(operand, times):  # pragma: no branch - mypy knows that no case is left
-            return _TIMES[times](_bind(operand, predicate))
+            return _repeated(_bind(operand, predicate), times)
+
+
+def _repeated(operand: PathExpression, times: str) -> PathExpression:
+    match times:
+        case "*":
+            return Star(operand)
+        case "+":
+            return Plus(operand)
+        case _:
+            return Maybe(operand)
 
 
 def _refuse_large(node: graph_ast.PathNode) -> None:
