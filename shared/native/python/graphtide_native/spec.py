@@ -30,7 +30,7 @@ from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, Exp
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AnyPlan, EventUnit, Plan
     from graphtide_core.returns import Field
@@ -66,7 +66,7 @@ class Concurrency:
     locking: str = "fine"
 
 
-def columns(patterns: Iterable[AnyPattern]) -> tuple[str, ...]:
+def columns(patterns: Iterable[MatchedPattern]) -> tuple[str, ...]:
     """Return the attributes the patterns read, sorted: what a decoder has to project."""
     names: set[str] = set()
     for pattern in patterns:

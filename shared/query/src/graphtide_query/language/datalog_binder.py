@@ -155,7 +155,9 @@ def _declared(declared: graph_ast.Input) -> Input:
         if isinstance(where, ast.Where):
             bound = conjuncts(bind_expression(where.condition, scope))
             conditions += (renamed(each, {called: EDGE}) for each in bound)
-    label, source_label, target_label = (None if each is None else each.text for each in (edge.label, source.label, target.label))
+    label, source_label, target_label = (
+        None if each is None else each.text for each in (edge.label, source.label, target.label)
+    )
     return Input(declared.name.text, window, label, source_label, target_label, tuple(conditions))
 
 
@@ -262,7 +264,9 @@ def _distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
 def _output(head: ast.Name, names: tuple[ast.Name, ...], label: ast.Name | None, heads: dict[str, graph_ast.Rule]) -> Output:
     if head.text not in heads:
         message = f"no rule gives {show(head.text)}"
-        raise InvalidPatternError(message, head.location, hint=did_you_mean(head.text, heads) or f"the heads are {listed(heads)}")
+        raise InvalidPatternError(
+            message, head.location, hint=did_you_mean(head.text, heads) or f"the heads are {listed(heads)}"
+        )
     for each in (*names, *(() if label is None else (label,))):
         require_text(each)
     expected = len(heads[head.text].columns)

@@ -39,9 +39,7 @@ def refuse_recursion(rules: Sequence[graph_ast.Rule]) -> None:
         _walk(rule.head.text, {}, read, settled)
 
 
-def _walk(
-    head: str, way: Mapping[str, None], read: Mapping[str, Mapping[str, graph_ast.Step]], settled: set[str]
-) -> None:
+def _walk(head: str, way: Mapping[str, None], read: Mapping[str, Mapping[str, graph_ast.Step]], settled: set[str]) -> None:
     if head in settled:
         return
     way = {**way, head: None}

@@ -35,14 +35,12 @@ if TYPE_CHECKING:
     from graphtide_query.language.gcore_branches import Branch
 
 
-def bind_query(
-    stated: ast.Name | None, view: graph_ast.View | None, query: graph_ast.Query
-) -> tuple[ast.Name, GraphQuery]:
+def bind_query(stated: ast.Name | None, view: graph_ast.View | None, query: graph_ast.Query) -> tuple[ast.Name, GraphQuery]:
     """Return the query that the nodes mean, and its name.
 
     Raises:
-        InvalidPatternError: a name is unknown or stated twice, a clause is missing or stated twice, or as `GraphQuery`; with its
-            place.
+        InvalidPatternError: a name is unknown or stated twice, a clause is missing or stated twice, or as `GraphQuery`; with
+            its place.
     Complexity: linear in the nodes for each branch.
     """
     result = bind_result(query.result)
@@ -216,7 +214,9 @@ class _Paths:
             clause = self.clauses[name]
             if name not in self._windows:
                 message = f"nothing uses the path {show(name)}"
-                raise InvalidPatternError(message, clause.name.location, hint=f"-/<~{name}+>/-> uses it, in MATCH or another PATH")
+                raise InvalidPatternError(
+                    message, clause.name.location, hint=f"-/<~{name}+>/-> uses it, in MATCH or another PATH"
+                )
             self._hand_down(clause.paths, self._windows[name])
         for name in order:
             yield self._rule(self.clauses[name], self._windows[name], inputs)

@@ -116,9 +116,10 @@ def _sorted(condition: predicate.Expression, scope: Scope) -> Condition:
             predicate.Comparison.EQUAL, predicate.Attribute(one, "id", place), predicate.Attribute(other, "id")
         ) if place is not None and one in scope.vertices and other in scope.vertices:
             return Same(one, other, place)
-        case (
-            predicate.Compare(predicate.Comparison.EQUAL, predicate.Attribute(vertex, "id", place), predicate.Literal(str(key)))
-            | predicate.Compare(predicate.Comparison.EQUAL, predicate.Literal(str(key)), predicate.Attribute(vertex, "id", place))
+        case predicate.Compare(
+            predicate.Comparison.EQUAL, predicate.Attribute(vertex, "id", place), predicate.Literal(str(key))
+        ) | predicate.Compare(
+            predicate.Comparison.EQUAL, predicate.Literal(str(key)), predicate.Attribute(vertex, "id", place)
         ) if place is not None and vertex in scope.vertices:
             return Fixed(vertex, VertexId(key), place)
     read = predicate.variables(condition)

@@ -186,7 +186,9 @@ class Scope:
             message = f"{show(name.text)} is an edge, not a value"
             return InvalidPatternError(message, name.location, hint=f"write {spelled}.bytes, or another of its attributes")
         if name.text in self.paths:
-            return InvalidPatternError(f"{show(name.text)} is a path, not a value", name.location, hint=f"RETURN {spelled} tells it")
+            return InvalidPatternError(
+                f"{show(name.text)} is a path, not a value", name.location, hint=f"RETURN {spelled} tells it"
+            )
         message = f"{show(name.text)} is not a value: an attribute is read from an edge or a vertex"
         hint = self._known(name.text) + ", or put quotes around a string"
         return InvalidPatternError(message, name.location, hint=hint)

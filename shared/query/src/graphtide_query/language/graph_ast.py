@@ -173,7 +173,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`head(columns) <- body WHERE condition.`"""
+    """`head(columns) <- body WHERE condition`, and a dot."""
 
     head: ast.Name
     columns: tuple[End, ...]

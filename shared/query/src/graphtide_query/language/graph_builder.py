@@ -96,9 +96,7 @@ class GraphRules(EventRules):
         slide = next((each for each in more if isinstance(each, ast.Time)), None)
         is_internal = any(isinstance(each, Token) and each.type == "INTERNAL" for each in more)
         place = span(locate(keyword), locate(stream))
-        return graph_ast.StreamOn(
-            name_of(stream), length if isinstance(length, ast.Time) else None, slide, is_internal, place
-        )
+        return graph_ast.StreamOn(name_of(stream), length if isinstance(length, ast.Time) else None, slide, is_internal, place)
 
     # ---- rules
 
@@ -124,7 +122,7 @@ class GraphRules(EventRules):
         body: tuple[graph_ast.Atom, ...],
         where: ast.Where | None,
     ) -> graph_ast.Rule:
-        """`head <- body WHERE condition.`"""
+        """`head <- body WHERE condition`, and a dot."""
         return graph_ast.Rule(*head, body, where)
 
     def head(self, predicate: Token, _bracket: Token, *ends: graph_ast.End) -> tuple[ast.Name, tuple[graph_ast.End, ...]]:

@@ -67,7 +67,7 @@ class Inputs:
         """All that were asked for."""
         return tuple(self._found.values())
 
-    def name_of(  # noqa: PLR0913 - the fields of an input
+    def name_of(
         self,
         window: StreamWindow,
         label: str | None,

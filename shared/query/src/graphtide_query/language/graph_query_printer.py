@@ -76,7 +76,9 @@ def _is_plain(each: Input, window: StreamWindow) -> bool:
 
 
 def _input(each: Input) -> str:
-    source, target = (f"({'' if label is None else ':' + write_name(label)})" for label in (each.source_label, each.target_label))
+    source, target = (
+        f"({'' if label is None else ':' + write_name(label)})" for label in (each.source_label, each.target_label)
+    )
     label = "" if each.label is None else f":{write_name(each.label)}"
     edge = f"-[{'e' if each.conditions else ''}{label}]->"
     where = f" WHERE {write_conditions(each.conditions)}" if each.conditions else ""
