@@ -177,8 +177,8 @@ def refuse_loose_parts(rule: Rule) -> None:
             names = ", ".join(map(show, apart)) or "constants"
             message = f"the atoms of {show(rule.head)} fall apart: {names} share no atom with the others"
             raise InvalidPatternError(message, hint="join the parts by an edge or a path, or write two queries")
-        joined = joined.union(*near)
         waiting = [each for each in waiting if not each & joined]
+        joined = joined.union(*near)
 
 
 def _refuse_aggregates(condition: Expression) -> None:

@@ -49,7 +49,7 @@ class Builder(GraphRules):
     def start(self, earlier: list[_Named], last: _Named) -> tuple[AnyPattern, ...]:
         """File."""
         named = [*earlier, last]
-        refuse_duplicates(name for name, _ in named)
+        refuse_duplicates(named)
         patterns = tuple(pattern for _, pattern in named)
         refuse_view_cycles(patterns)
         return patterns

@@ -44,7 +44,7 @@ class GraphQueryShape:
     labels: tuple[str, ...] = ("a", "b", "c")
     vertices: tuple[str, ...] = ("v0", "v1", "v2")
     streams: tuple[str, ...] = ("generated",)
-    attributes: tuple[tuple[str, tuple[int | str, ...]], ...] = (("n", (0, 1, 2, 3)),)
+    attributes: tuple[tuple[str, tuple[int | str, ...]], ...] = (("n", (0, 1, 2)),)
     vertex_labels: tuple[str, ...] = ("A", "B")
     max_window: int = 8
     max_slide: int = 4
