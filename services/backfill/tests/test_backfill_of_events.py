@@ -19,7 +19,7 @@ from graphtide_backfill.application.backfill import Asked, Backfill
 from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
-from graphtide_query import parse
+from graphtide_query import parse_matched
 from graphtide_testing.strategies.event_streams import EventStreamShape, random_event_stream
 from pyarrow import csv
 
@@ -77,7 +77,7 @@ def matched(text: str, history: Path, folder: Path) -> list[bytes]:
 def backfilled(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[Totals, ResultFolder]:
     results = ResultFolder(run)
     made = Backfill(
-        Task(parse(text)), Files(str(history), format), OneProcess(Machine(2, 2 << 30)), results, asked,
+        Task(parse_matched(text)), Files(str(history), format), OneProcess(Machine(2, 2 << 30)), results, asked,
         on_progress=lambda _: None, is_wanted=lambda: True,
     )  # fmt: skip
     return made.run(made.prepare()), results
@@ -158,4 +158,4 @@ def test_an_engine_of_subgraph_patterns_is_refused_for_events() -> None:
     with pytest.raises(
         InvalidQueryError, match="the engine timing is not for event patterns, as 'p' is; one of auto, aggregation"
     ):
-        Task(parse("PATTERN p SEQ(a:A, b:A) ON s WITHIN 5"), "timing")
+        Task(parse_matched("PATTERN p SEQ(a:A, b:A) ON s WITHIN 5"), "timing")

@@ -21,7 +21,7 @@ from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
-from graphtide_query import parse, parse_subgraphs
+from graphtide_query import parse_matched, parse_subgraphs
 from graphtide_testing.found import keys_in_json_lines
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def test_spark_finds_of_events_what_one_pass_finds(spark: SparkCluster, tmp_path
     run("generate", "logins", "--output", str(history), "--records", "20000", "--planted", "20")
     run("match", str(patterns), str(history), "--output", str(output))
     results = ResultFolder(tmp_path / "run")
-    task = Task(parse(LOGINS))
+    task = Task(parse_matched(LOGINS))
     made = Backfill(
         task, Files(str(history), "parquet"), spark, results, Asked(), on_progress=lambda _: None, is_wanted=lambda: True
     )

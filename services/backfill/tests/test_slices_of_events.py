@@ -21,7 +21,7 @@ from graphtide_core.ids import EdgeId
 from graphtide_core.pattern import Report
 from graphtide_core.time import EventTime
 from graphtide_native.records import JsonLinesDecoder, Symbols
-from graphtide_query import parse
+from graphtide_query import parse_matched
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.records import events_to_json_lines
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
@@ -144,7 +144,7 @@ def test_a_slice_of_one_tick_knows_all_that_has_a_say(
     text: str, records: list[tuple[int, str]], wanted: set[tuple[str, int]]
 ) -> None:
     body, _, clauses = text.partition(") ")
-    (pattern,) = parse(f"PATTERN p {body}{')' if clauses else ''} ON s WITHIN 10ms {clauses}")
+    (pattern,) = parse_matched(f"PATTERN p {body}{')' if clauses else ''} ON s WITHIN 10ms {clauses}")
     events = stream(*records)
     task = Task((pattern,))
     slices = slices_at(range(events[0].ts, events[-1].ts + 12))

@@ -15,7 +15,7 @@ from graphtide_core.plans import EventPlan, EventUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
-from graphtide_query import parse
+from graphtide_query import parse_matched
 from graphtide_query.families.events.builders import aggregate
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.records import events_to_json_lines
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.event import Event
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch
@@ -40,7 +40,7 @@ STREAM = EventStreamShape(duplicates=False, negative_ts=False, max_records=20)
 PATTERNS = EventPatternShape(stream=STREAM, distinct=False, max_events=3)
 
 
-def unit_of(patterns: Sequence[AnyPattern], builder: str = "none") -> EventUnit:
+def unit_of(patterns: Sequence[MatchedPattern], builder: str = "none") -> EventUnit:
     of_events = tuple(pattern for pattern in patterns if isinstance(pattern, EventPattern))
     return EventUnit(of_events, aggregate(of_events, builder))
 
@@ -177,7 +177,7 @@ def test_units_that_become_one_neither_lose_nor_repeat_a_match(
 
 
 def test_a_count_that_nobody_was_told_of_is_not_retracted() -> None:
-    (pattern,) = parse("PATTERN p SEQ(a:A, b:B) REPORT EXISTS ON s WITHIN 9ms")
+    (pattern,) = parse_matched("PATTERN p SEQ(a:A, b:B) REPORT EXISTS ON s WITHIN 9ms")
     symbols = Symbols()
     matcher = Matcher([], symbols, adaptive=True, deletions=True)
     decode = JsonLinesDecoder(symbols, [], {}).decode
@@ -189,7 +189,7 @@ def test_a_count_that_nobody_was_told_of_is_not_retracted() -> None:
 
 
 def test_a_pattern_that_begins_again_tells_of_nothing_from_before() -> None:
-    (pattern,) = parse("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 7ms")
+    (pattern,) = parse_matched("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 7ms")
     symbols = Symbols()
     matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, adaptive=True)
     decode = JsonLinesDecoder(symbols, [], {}).decode
@@ -205,7 +205,7 @@ def test_a_pattern_that_begins_again_tells_of_nothing_from_before() -> None:
 def test_what_was_pending_is_told_by_the_new_unit_if_it_was_to_be(is_told: bool) -> None:
     patterns = [
         pattern
-        for pattern in parse("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 5ms PATTERN q SEQ(a:A, b:B) ON s WITHIN 9ms")
+        for pattern in parse_matched("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 5ms PATTERN q SEQ(a:A, b:B) ON s WITHIN 9ms")
         if isinstance(pattern, EventPattern)
     ]
     symbols = Symbols()
@@ -224,7 +224,7 @@ def test_what_was_pending_is_told_by_the_new_unit_if_it_was_to_be(is_told: bool)
 
 def test_a_plan_that_reaches_a_limit_on_the_way_is_refused() -> None:
     texts = "PATTERN p SEQ(a:A, b:B, c:C) ON s WITHIN 99ms PATTERN q SEQ(a:A, b:B, d:D) ON s WITHIN 99ms"
-    patterns = parse(texts)
+    patterns = parse_matched(texts)
     symbols = Symbols()
     units = [EventPlan(unit_of([pattern]), 0) for pattern in patterns]
     matcher = Matcher(units, symbols, adaptive=True, limits=Limits(partial_matches=20, policy="shed"))
@@ -238,7 +238,7 @@ def test_a_plan_that_reaches_a_limit_on_the_way_is_refused() -> None:
 
 
 def test_units_are_replaced_whole() -> None:
-    patterns = parse("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms PATTERN q SEQ(a:A, c:C) ON s WITHIN 9ms")
+    patterns = parse_matched("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms PATTERN q SEQ(a:A, c:C) ON s WITHIN 9ms")
     unit = unit_of(patterns)
     matcher = Matcher([EventPlan(unit, 0), EventPlan(unit, 1)], Symbols(), adaptive=True)
     with pytest.raises(ValueError, match="not all of some units"):
@@ -249,7 +249,7 @@ def test_units_are_replaced_whole() -> None:
 
 def test_a_number_is_given_again_and_reports_are_of_who_has_it() -> None:
     one, other = (
-        pattern for pattern in parse("PATTERN one SEQ(a:A, b:B) ON s WITHIN 9ms PATTERN other SEQ(c:A) ON s WITHIN 9ms")
+        pattern for pattern in parse_matched("PATTERN one SEQ(a:A, b:B) ON s WITHIN 9ms PATTERN other SEQ(c:A) ON s WITHIN 9ms")
     )
     matcher = Matcher([], Symbols(), adaptive=True)
     (number,) = matcher.add_unit(unit_of([one]), Limits(), untold=[], told=[])
@@ -260,7 +260,7 @@ def test_a_number_is_given_again_and_reports_are_of_who_has_it() -> None:
 
 
 def test_what_changed_is_told_of_event_patterns_too() -> None:
-    (pattern,) = parse("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
+    (pattern,) = parse_matched("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
     symbols = Symbols()
     matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, adaptive=True)
     decode = JsonLinesDecoder(symbols, [], {}).decode
@@ -272,7 +272,7 @@ def test_what_changed_is_told_of_event_patterns_too() -> None:
 
 
 def test_records_that_nobody_asks_for_are_not_selected() -> None:
-    (pattern,) = parse("PATTERN p SEQ(a:A, NOT x:X, b:B) WHERE x.n = 1 ON s WITHIN 9ms")
+    (pattern,) = parse_matched("PATTERN p SEQ(a:A, NOT x:X, b:B) WHERE x.n = 1 ON s WITHIN 9ms")
     symbols = Symbols()
     matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, columns([pattern]), adaptive=True, deletions=True)
     lines = [
@@ -288,13 +288,13 @@ def test_records_that_nobody_asks_for_are_not_selected() -> None:
 
 
 def test_patterns_that_are_traced_take_no_newcomers() -> None:
-    (pattern,) = parse("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
+    (pattern,) = parse_matched("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
     with pytest.raises(ValueError, match="keeps no edges"):
         Matcher([], Symbols()).add_unit(unit_of([pattern]), Limits(), untold=[], told=[])
 
 
 def test_a_count_that_was_found_before_a_pattern_began_is_not_retracted() -> None:
-    (pattern,) = parse("PATTERN p OR(a:A, b:B) REPORT EXISTS ON s WITHIN 9ms")
+    (pattern,) = parse_matched("PATTERN p OR(a:A, b:B) REPORT EXISTS ON s WITHIN 9ms")
     symbols = Symbols()
     matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, adaptive=True, deletions=True)
     decode = JsonLinesDecoder(symbols, [], {}).decode

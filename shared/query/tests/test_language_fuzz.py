@@ -19,6 +19,7 @@ VALID = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).par
 WORDS = (
     "PATTERN MATCH WHERE ORDER UNDER EDGE ISOMORPHISM ON WINDOW OR AND NOT IN STARTS WITH IS NULL TRUE FALSE DUAL SEQ "
     "WITHIN PARTITION BY SKIP TILL NEXT ANY RETURN AS REPORT DISTINCT EXISTS ONE PER EVERY TIMEOUT count first {2,5} "
+    "QUERY GRAPH VIEW PATH CONSTRUCT SELECT OPTIONAL SLIDE NOW INTERNAL INPUT OUTPUT -/ /-> <-/ /- :- ~ ^ ^* ? a(x,y) r(x,y) :a ~r "
     "( ) [ ] { } , : . < <= > >= = <> != + - * / % -> <- --> <-- -[ ]-> <-[ ]- ; | & ! ` `` 'x' \"y\" ' \" \\ // # /* */ "
     "p a b v w id 0 7 1.5 1e9 1e999 10m 99999999999999999999 \\u0041 é \x00 \ufeff \ud800 \u2028 \n"
 )
@@ -94,6 +95,24 @@ def test_random_expressions(tokens: list[str]) -> None:
 @given(st.lists(st.sampled_from(TOKENS), max_size=30))
 def test_random_parts_of_events(tokens: list[str]) -> None:
     parse_anyhow(f"PATTERN p SEQ(a:A+, b: {' '.join(tokens)} ) ON s WITHIN 1")
+
+
+@fuzzed
+@given(st.lists(st.sampled_from(TOKENS), max_size=30))
+def test_random_path_expressions(tokens: list[str]) -> None:
+    parse_anyhow(f"SELECT v, w MATCH (v:V)-/ {' '.join(tokens)} /->(w:W) ON s WINDOW(1)")
+
+
+@fuzzed
+@given(st.lists(st.sampled_from(TOKENS), max_size=30), st.lists(st.sampled_from(TOKENS), max_size=10))
+def test_random_rules(tokens: list[str], clauses: list[str]) -> None:
+    parse_anyhow(f"r(x, y) <- a(x, y), {' '.join(tokens)} . ON s WINDOW(1) {' '.join(clauses)}")
+
+
+@fuzzed
+@given(st.lists(st.sampled_from(TOKENS), max_size=30), st.lists(st.sampled_from(TOKENS), max_size=10))
+def test_random_clauses_of_graph_queries(tokens: list[str], clauses: list[str]) -> None:
+    parse_anyhow(f"CONSTRUCT (v)-[:r]->(w) MATCH (v)-[a:a]->(w) {' '.join(tokens)} ON s WINDOW(1) {' '.join(clauses)}")
 
 
 @st.composite

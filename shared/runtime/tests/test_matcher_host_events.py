@@ -17,7 +17,7 @@ from graphtide_core.event import Event
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.time import EventTime
-from graphtide_query import parse, print_pattern
+from graphtide_query import parse_matched, print_pattern
 from graphtide_query.families.events.regrouping import regrouped
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.matcher_host import grouping, host, joining, regrouping
@@ -38,7 +38,7 @@ STREAM = EventStreamShape(duplicates=False, negative_ts=False, max_records=30)
 
 def is_in_the_language(pattern: EventPattern) -> bool:
     try:
-        parse(print_pattern(pattern))
+        parse_matched(print_pattern(pattern))
     except InvalidPatternError:
         return False
     return True
@@ -135,7 +135,7 @@ def event(number: int, kind: str, **attributes: Any) -> Event:
 
 
 def absent() -> EventPattern:
-    (pattern,) = parse("PATTERN one SEQ(a:A, b:B, NOT c:C) ON s WITHIN 10ms")
+    (pattern,) = parse_matched("PATTERN one SEQ(a:A, b:B, NOT c:C) ON s WITHIN 10ms")
     assert isinstance(pattern, EventPattern)
     return pattern
 
@@ -161,7 +161,7 @@ def test_what_must_not_come_is_settled_by_a_heartbeat_and_told_once(*, loses_che
 
 
 def test_a_host_that_comes_back_knows_what_came_before_a_match_that_waits() -> None:
-    (pattern,) = parse("PATTERN one SEQ(NOT a:A, b:B, NOT c:C) ON s WITHIN 10ms")
+    (pattern,) = parse_matched("PATTERN one SEQ(NOT a:A, b:B, NOT c:C) ON s WITHIN 10ms")
     world = world_of_events()
     world.plan(pattern, "aggregation", service=SERVICE, start=0)
     for number, kind in ((1, "A"), (10, "B"), (12, "B"), (19, "X")):
@@ -199,7 +199,7 @@ EVENTS = "PATTERN one SEQ(a:A, b:B) ON s WITHIN 10ms"
 
 @pytest.mark.parametrize(("text", "other", "engine"), [(EVENTS, EDGES, "timing"), (EDGES, EVENTS, "aggregation")])
 def test_a_plan_for_another_family_is_refused_and_the_reason_told(text: str, other: str, engine: str) -> None:
-    (pattern,), (of_other_family,) = parse(text), parse(other)
+    (pattern,), (of_other_family,) = parse_matched(text), parse_matched(other)
     world = world_of_events()
     world.plan(pattern, engine, service=SERVICE, start=0, plan=form_of(planned(of_other_family, engine)))
     world.settle()
@@ -211,7 +211,7 @@ def test_a_plan_for_another_family_is_refused_and_the_reason_told(text: str, oth
 def test_patterns_that_came_one_by_one_get_a_plan_in_common_while_the_host_goes_on() -> None:
     world = world_of_events()
     texts = [f"PATTERN p{place} SEQ(a:A, b:B, c:C{place}) ON s WITHIN 50ms" for place in range(6)]
-    patterns = [pattern for text in texts for pattern in parse(text)]
+    patterns = [pattern for text in texts for pattern in parse_matched(text)]
     with (
         patch.multiple(regrouping, FIRST_SECONDS=0, PAUSE=0),
         patch.object(grouping, "regrouped", partial(regrouped, margin=math.inf)),

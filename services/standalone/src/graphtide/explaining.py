@@ -27,7 +27,7 @@ from graphtide.wording import refuse_unless_one_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
@@ -135,7 +135,7 @@ def _completed(run: Run) -> Explanations:
     return explained(run)
 
 
-def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
+def refuse_vain_questions(patterns: Sequence[MatchedPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
     """Check that it can be said why edges are in no match, or events no match, if that is asked.
 
     Raises:
@@ -162,7 +162,7 @@ def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | Non
     raise ValueError(message)
 
 
-def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanations:
+def planned(patterns: Sequence[MatchedPattern], options: MatchOptions) -> Explanations:
     """Say how the patterns would be matched."""
     crowd = Crowd.of(len(patterns))
     plans = plan_all(patterns, options.wish, unit=options.time_unit, statistics=options.statistics, crowd=crowd)
@@ -189,7 +189,7 @@ def _units(
 
 
 def analyzed(
-    patterns: Sequence[AnyPattern],
+    patterns: Sequence[MatchedPattern],
     records: Records,
     options: MatchOptions,
     near_misses: int,

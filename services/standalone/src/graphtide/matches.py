@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.returns import FieldValue
 
 _ROWS: Final = 16_384
@@ -44,7 +44,7 @@ class MatchList(list[Match]):
     def __init__(
         self,
         matches: Iterable[Match] = (),
-        patterns: Sequence[AnyPattern] | None = None,
+        patterns: Sequence[MatchedPattern] | None = None,
         time_unit: TimeUnit | str = TimeUnit.MILLISECOND,
     ) -> None:
         """Take the matches.
@@ -106,7 +106,7 @@ class Columns:
     fields: tuple[str, ...] = ()
 
 
-def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
+def columns_of_patterns(patterns: Iterable[MatchedPattern]) -> Columns:
     """Return the columns of what patterns match; a name that any of them has lists of has lists."""
     edges, vertices, events = dict[str, bool](), dict[str, bool](), dict[str, bool]()
     changes = counts = False

@@ -31,7 +31,7 @@ from graphtide.event_watch import EventWatch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AnyPlan, Plan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
@@ -77,7 +77,7 @@ class Pipeline:
 
     def __init__(
         self,
-        patterns: Sequence[AnyPattern],
+        patterns: Sequence[MatchedPattern],
         options: MatchOptions,
         *,
         traced: int | None = None,
@@ -309,7 +309,7 @@ class Pipeline:
         )
 
 
-def _extent(pattern: AnyPattern, unit: TimeUnit) -> Extent:
+def _extent(pattern: MatchedPattern, unit: TimeUnit) -> Extent:
     """Return how far apart records can lie that a match, or its end, depends on."""
     return pattern.reach(unit) if isinstance(pattern, EventPattern) else pattern.extent(unit)
 

@@ -6,24 +6,46 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.suggestion import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-AnyPattern = SubgraphPattern | EventPattern
+MatchedPattern = SubgraphPattern | EventPattern
+"""A pattern whose matches are found record by record."""
+
+AnyPattern = MatchedPattern | GraphQuery
 """A pattern of any family."""
+
+
+def without_graph_queries(patterns: Iterable[AnyPattern]) -> tuple[MatchedPattern, ...]:
+    """Return the patterns, for what streaming graph queries are not answered by.
+
+    Raises:
+        InvalidPatternError: one is a streaming graph query; with its place, if that is known.
+    """
+    found: list[MatchedPattern] = []
+    for pattern in patterns:
+        if isinstance(pattern, GraphQuery):
+            message = (
+                f"{show(pattern.name)} is a streaming graph query: it can be checked and printed, but nothing answers it here"
+            )
+            hint = "write a pattern of edges, PATTERN name MATCH (a)-[e]->(b), or of events, PATTERN name SEQ(a:A, b:B)"
+            raise InvalidPatternError(message, pattern.inputs[0].window.location, hint=hint)
+        found.append(pattern)
+    return tuple(found)
 
 
 def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ...]:
     """Return the patterns, for what works on subgraphs alone.
 
     Raises:
-        InvalidPatternError: one is an event pattern; with its place, if that is known.
+        InvalidPatternError: one is an event pattern or a streaming graph query; with its place, if that is known.
     """
     found: list[SubgraphPattern] = []
-    for pattern in patterns:
+    for pattern in without_graph_queries(patterns):
         if isinstance(pattern, EventPattern):
             message = f"{show(pattern.name)} is an event pattern: it can be checked and printed, but nothing matches it here"
             place = next((event.location for event in pattern.events), None)

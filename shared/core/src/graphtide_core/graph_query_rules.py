@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.path_expression import symbols
+from graphtide_core.path_expression import MAX_NESTING, is_nested_too_deep, symbols
 from graphtide_core.predicate import aggregates, attributes
 from graphtide_core.regular_rule import Variable
 from graphtide_core.stream_window import WindowKind
@@ -45,6 +45,8 @@ def refuse_unanswerable(query: GraphQuery) -> None:
     known = _refuse_inputs(query)
     arities: dict[str, int] = {}
     finished: set[str] = set()
+    for atom in chain.from_iterable(rule.body for rule in query.rules):
+        _refuse_nesting(atom)
     for place, rule in enumerate(query.rules):
         _refuse_rule(rule, known | finished)
         if arities.setdefault(rule.head, len(rule.columns)) != len(rule.columns):
@@ -52,9 +54,6 @@ def refuse_unanswerable(query: GraphQuery) -> None:
             raise InvalidPatternError(message)
         if rule.head in known:
             message = f"{show(rule.head)} is the name of edges that are read, and of a rule"
-            raise InvalidPatternError(message)
-        if rule.head in finished:
-            message = f"{show(rule.head)} is read before its last rule"
             raise InvalidPatternError(message)
         read = {each.predicate for later in query.rules[place + 1 :] for each in _symbols(later.body)}
         if rule.head in read and len(rule.columns) != _BINARY:
@@ -90,21 +89,22 @@ def _refuse_window(each: Input, *, is_now: bool) -> None:
     window = each.window
     if window.length.amount == 0:
         message = "the window is empty: it must be longer than 0"
-        raise InvalidPatternError(message, hint="for example WINDOW(10m)")
+        raise InvalidPatternError(message, window.location, hint="for example WINDOW(10m)")
     if window.slide is None:
         return
     if is_now:
         message = "NOW has no slide: an edge is valid in its own instant alone"
-        raise InvalidPatternError(message)
+        raise InvalidPatternError(message, window.location)
     if window.slide.amount == 0:
         message = "the slide must be longer than 0"
-        raise InvalidPatternError(message, hint="leave SLIDE out for a window that slides with every tick")
+        raise InvalidPatternError(message, window.location, hint="leave SLIDE out for a window that slides with every tick")
     both = {window.slide.unit, window.length.unit}
     # Ticks of a stream whose unit is not known yet compare with ticks alone.
     is_known = None not in both or both == {None}
     if is_known and window.slide.ticks(TimeUnit.NANOSECOND) > window.length.ticks(TimeUnit.NANOSECOND):
         message = f"the slide, {window.slide}, is longer than its window, {window.length}: edges would end before they begin"
-        raise InvalidPatternError(message, hint=f"SLIDE is how far the window moves at a time: at most {window.length}")
+        hint = f"SLIDE is how far the window moves at a time: at most {window.length}"
+        raise InvalidPatternError(message, window.location, hint=hint)
 
 
 def _refuse_rule(rule: Rule, known: set[str]) -> None:
@@ -115,8 +115,7 @@ def _refuse_rule(rule: Rule, known: set[str]) -> None:
         message = f"a rule may have {MAX_ATOMS} atoms, this one has {len(rule.body)}"
         raise InvalidPatternError(message)
     _refuse_symbols(rule, known)
-    ends = [{term.name for term in (atom.source, atom.target) if isinstance(term, Variable)} for atom in rule.body]
-    bound = set().union(*ends)
+    bound = {term.name for atom in rule.body for term in (atom.source, atom.target) if isinstance(term, Variable)}
     if not rule.columns:
         message = f"a rule of {show(rule.head)} has no column"
         raise InvalidPatternError(message)
@@ -124,13 +123,19 @@ def _refuse_rule(rule: Rule, known: set[str]) -> None:
         if column not in bound:
             message = f"{show(column)} stands in the head of a rule and in no atom of its body"
             raise InvalidPatternError(message, hint="every variable of a head must be an end of an atom")
-    _refuse_parts(rule, ends)
+    refuse_loose_parts(rule)
     _refuse_conditions(rule, bound)
     names = [atom.name for atom in rule.body if atom.name is not None]
     for name in names:
         if names.count(name) > 1:
             message = f"{show(name)} names two paths of a rule"
             raise InvalidPatternError(message)
+
+
+def _refuse_nesting(atom: Atom) -> None:
+    if is_nested_too_deep(atom.expression):
+        message = f"a path expression is nested more than {MAX_NESTING} levels deep"
+        raise InvalidPatternError(message, hint="remove parentheses and repetitions that change nothing")
 
 
 def _refuse_symbols(rule: Rule, known: set[str]) -> None:
@@ -157,8 +162,13 @@ def _refuse_conditions(rule: Rule, bound: set[str]) -> None:
                 raise InvalidPatternError(message, attribute.location, hint=f"{attribute.variable}.id")
 
 
-def _refuse_parts(rule: Rule, ends: list[set[str]]) -> None:
-    """Refuse a body that falls apart; an atom between constants hangs on nothing."""
+def refuse_loose_parts(rule: Rule) -> None:
+    """Refuse a body that falls apart; an atom between constants hangs on nothing.
+
+    Raises:
+        InvalidPatternError: the body does.
+    """
+    ends = [{term.name for term in (atom.source, atom.target) if isinstance(term, Variable)} for atom in rule.body]
     joined, waiting = set(ends[0]), ends[1:]
     while waiting:
         near = [each for each in waiting if each & joined]
@@ -167,8 +177,8 @@ def _refuse_parts(rule: Rule, ends: list[set[str]]) -> None:
             names = ", ".join(map(show, apart)) or "constants"
             message = f"the atoms of {show(rule.head)} fall apart: {names} share no atom with the others"
             raise InvalidPatternError(message, hint="join the parts by an edge or a path, or write two queries")
-        joined = joined.union(*near)
         waiting = [each for each in waiting if not each & joined]
+        joined = joined.union(*near)
 
 
 def _refuse_aggregates(condition: Expression) -> None:

@@ -9,10 +9,10 @@ Reference: paper 001, Definitions 13 and 20, and Table 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,32 @@ class Maybe:
     operand: PathExpression
 
 
+MAX_NESTING: Final = 100
+"""Levels of an expression: what walks over one may do so recursively."""
+
 PathExpression = Symbol | Concatenation | Alternation | Star | Plus | Maybe
 """A regular expression over predicates."""
+
+
+def operands(expression: PathExpression) -> tuple[PathExpression, ...]:
+    """Return the direct operands."""
+    match expression:
+        case Symbol():
+            return ()
+        case Concatenation(several) | Alternation(several):
+            return several
+        case Star(operand) | Plus(operand) | Maybe(operand):  # pragma: no branch - mypy knows that no case is left
+            return (operand,)
+
+
+def is_nested_too_deep(expression: PathExpression) -> bool:
+    """Return whether the expression has more than `MAX_NESTING` levels."""
+    level: list[PathExpression] = [expression]
+    for _ in range(MAX_NESTING):
+        level = [operand for each in level for operand in operands(each)]
+        if not level:
+            return False
+    return True
 
 
 def symbols(expression: PathExpression) -> Iterator[Symbol]:
@@ -72,6 +96,59 @@ def symbols(expression: PathExpression) -> Iterator[Symbol]:
                 yield from symbols(operand)
         case Star(operand) | Plus(operand) | Maybe(operand):  # pragma: no branch - mypy knows that no case is left
             yield from symbols(operand)
+
+
+def concatenated(parts: Iterable[PathExpression]) -> PathExpression:
+    """Return the concatenation of the parts, of which there is one at least: a part that is one gives its own parts."""
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, Concatenation) else (part,))]
+    return flat[0] if len(flat) == 1 else Concatenation(tuple(flat))
+
+
+def alternated(options: Iterable[PathExpression]) -> PathExpression:
+    """Return the alternation of the options, of which there is one at least: each once, and those of alternations in it."""
+    flat = [inner for option in options for inner in (option.options if isinstance(option, Alternation) else (option,))]
+    once = tuple(dict.fromkeys(flat))
+    return once[0] if len(once) == 1 else Alternation(once)
+
+
+def without_empty(expression: PathExpression) -> PathExpression:
+    """Return an expression of the same words but for the empty one, if dropping outer stars and `?` is enough to lose that.
+
+    What is left nullable is a concatenation of nullable parts, and has to be matched without its empty word.
+    """
+    match expression:
+        case Symbol() | Concatenation():
+            return expression
+        case Alternation(options):
+            return alternated(map(without_empty, options))
+        case Star(operand) | Plus(operand):
+            inner = without_empty(operand)
+            return inner if isinstance(inner, Plus) else Plus(inner)
+        case Maybe(operand):  # pragma: no branch - mypy knows that no case is left
+            return without_empty(operand)
+
+
+def from_start(expression: PathExpression, mark: Callable[[Symbol], Symbol]) -> PathExpression:
+    """Return the expression of its words but the empty one, each with its first symbol as `mark` gives it.
+
+    Complexity: linear in the expression, but quadratic in the parts of a concatenation that may be empty.
+    """
+    match expression:
+        case Symbol():
+            return mark(expression)
+        case Concatenation(parts):
+            options: list[PathExpression] = []
+            for place, part in enumerate(parts):
+                options.append(concatenated((from_start(part, mark), *parts[place + 1 :])))
+                if not is_nullable(part):
+                    break
+            return alternated(options)
+        case Alternation(several):
+            return alternated(from_start(option, mark) for option in several)
+        case Star(operand) | Plus(operand):
+            return concatenated((from_start(operand, mark), Star(operand)))
+        case Maybe(operand):  # pragma: no branch - mypy knows that no case is left
+            return from_start(operand, mark)
 
 
 def is_nullable(expression: PathExpression) -> bool:

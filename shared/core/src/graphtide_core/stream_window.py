@@ -5,11 +5,12 @@ Reference: paper 001, Definition 16, and section 6.2.2 for windows whose results
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from graphtide_core.errors import Location
     from graphtide_core.ids import StreamName
     from graphtide_core.time import Duration, TimeUnit
 
@@ -31,13 +32,14 @@ class WindowKind(Enum):
 class StreamWindow:
     """A window over a stream: an edge at t is valid in [t, floor(t / slide) * slide + length).
 
-    `slide` None is one tick. Of a NOW window the length is one tick and there is no slide.
+    `slide` None is one tick. Of a NOW window the length is one tick and there is no slide. `location` is where a text says it.
     """
 
     stream: StreamName
     length: Duration
     slide: Duration | None = None
     kind: WindowKind = WindowKind.EXTERNAL
+    location: Location | None = field(default=None, compare=False, repr=False)
 
     def reach(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge of the window is valid at most."""

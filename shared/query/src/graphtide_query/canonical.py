@@ -21,7 +21,7 @@ from graphtide_query.language import print_pattern
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
 
 
 def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
@@ -35,7 +35,7 @@ def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
     return frozenset(_canonical(pattern, edge, spoken) for edge in pattern.edges)
 
 
-def canonical_parts(pattern: AnyPattern) -> frozenset[str]:
+def canonical_parts(pattern: MatchedPattern) -> frozenset[str]:
     """Return canonical forms that say what records a pattern's state follows from: of an event pattern the one of its whole."""
     if isinstance(pattern, EventPattern):
         return frozenset({print_pattern(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})

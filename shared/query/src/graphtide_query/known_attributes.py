@@ -19,7 +19,7 @@ from graphtide_core.event_pattern import EventPattern, positive_events
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
 
     Outcomes = frozenset[bool | None]
     """What an expression may be; None is unknown, or missing."""
@@ -28,7 +28,7 @@ _ANY: Final[Outcomes] = frozenset({True, False, None})
 _MISSING: Final[Outcomes] = frozenset({None})
 
 
-def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[str]) -> None:
+def refuse_unknown_attributes(patterns: Iterable[MatchedPattern], known: Sequence[str]) -> None:
     """Refuse patterns with a condition that cannot be true, or a field that is always missing, where records have these alone.
 
     Raises:
@@ -46,19 +46,19 @@ def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[st
                 raise _unknown(pattern, missing[0], known)
 
 
-def _missing(pattern: AnyPattern, expression: p.Expression, columns: Container[str]) -> list[p.Attribute]:
+def _missing(pattern: MatchedPattern, expression: p.Expression, columns: Container[str]) -> list[p.Attribute]:
     parts = _readable(pattern)
     return [each for each in p.attributes(expression) if each.variable in parts and each.name not in columns]
 
 
-def _unknown(pattern: AnyPattern, attribute: p.Attribute, known: Sequence[str]) -> InvalidPatternError:
+def _unknown(pattern: MatchedPattern, attribute: p.Attribute, known: Sequence[str]) -> InvalidPatternError:
     close = difflib.get_close_matches(attribute.name, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
     message = f"pattern {pattern.name!r}: the stream has no attribute {attribute.name!r}"
     return InvalidPatternError(message, attribute.location, hint=hint)
 
 
-def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
+def attributes_but_texts(patterns: Iterable[MatchedPattern]) -> frozenset[str]:
     """Return the attributes of edges and events that are taken for numbers or truth values, which a text is never."""
     return frozenset(
         attribute.name
@@ -69,7 +69,7 @@ def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
     )
 
 
-def _readable(pattern: AnyPattern) -> frozenset[str]:
+def _readable(pattern: MatchedPattern) -> frozenset[str]:
     """Return the names of what has attributes: edges, or events that are to come."""
     parts = positive_events(pattern.root) if isinstance(pattern, EventPattern) else pattern.edges
     return frozenset(part.name for part in parts)

@@ -14,7 +14,7 @@ from graphtide_core.suggestion import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.statistics import StatisticsSnapshot
 
 
@@ -27,7 +27,7 @@ class AskedNames:
     attributes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, pattern: AnyPattern) -> AskedNames:
+    def of(cls, pattern: MatchedPattern) -> AskedNames:
         """Return those of a pattern; types of events are labels of edges."""
         if isinstance(pattern, EventPattern):
             return cls(_named(event.type for event in pattern.events), attributes=pattern.attributes)

@@ -18,7 +18,7 @@ from graphtide_query.families.events.planning import plan_events
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AnyPlan
 
@@ -60,7 +60,7 @@ def plan(
 
 
 def plan_all(
-    patterns: Sequence[AnyPattern],
+    patterns: Sequence[MatchedPattern],
     wish: Wish,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,

@@ -13,11 +13,11 @@ from graphtide_core.reads import Reach, Reads
 from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.time import TimeUnit
 
 
-def hindsight(pattern: AnyPattern, unit: TimeUnit) -> int:
+def hindsight(pattern: MatchedPattern, unit: TimeUnit) -> int:
     """Return how many ticks before a report a record can have a say in it: while ts > detected_at - hindsight.
 
     Of an event pattern that may be more than its reach, as of one that tells a match for each key; 0 where edges are counted.
@@ -26,7 +26,7 @@ def hindsight(pattern: AnyPattern, unit: TimeUnit) -> int:
     return with_past(pattern.one_per, of_match, unit)
 
 
-def reads_of(pattern: AnyPattern) -> Reads:
+def reads_of(pattern: MatchedPattern) -> Reads:
     """Return what a pattern reads; its reach is its window. One that counts edges reads those that it cannot use, too.
 
     The labels of an event pattern are the types of its events; its reach is its time, twice where it looks beyond it.

@@ -37,7 +37,7 @@ from graphtide_testing.records import events_to_json_lines, to_json_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.ids import StreamName
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AssignedPlan
@@ -131,7 +131,7 @@ class World:
             beginning = (topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)
             self.writer.write([ordered.encode_beginning(*beginning, number=self.number)])
 
-    def plan(self, pattern: AnyPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
+    def plan(self, pattern: MatchedPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
         """Write a plan as the planner would."""
         self.epoch += 1
         given = {"desired": "running"} | more
@@ -149,7 +149,7 @@ class World:
         )
         self.writer.write([Message(TOPICS.plans, pattern.name.encode(), control.encode_plan(record))])
 
-    def forget(self, pattern: AnyPattern) -> None:
+    def forget(self, pattern: MatchedPattern) -> None:
         """Delete a plan."""
         self.writer.write([Message(TOPICS.plans, pattern.name.encode(), None)])
 
@@ -186,7 +186,7 @@ class World:
         others = [line for line in lines if b'"events":' not in line]
         return sorted([*map(_comparable, keys_in_json_lines(b"\n".join(others))), *map(_occurrence, of_events)])
 
-    def expected(self, pattern: AnyPattern, start: int, end: int | None = None) -> list[str]:
+    def expected(self, pattern: MatchedPattern, start: int, end: int | None = None) -> list[str]:
         """Return what is to be reported of a pattern that runs from an offset on, up to another."""
         if isinstance(pattern, EventPattern):
             return self._expected_occurrences(pattern, start, end)
@@ -285,7 +285,7 @@ def _line(record: Edge | Event) -> bytes:
     return events_to_json_lines([record]) if isinstance(record, Event) else to_json_lines([record])
 
 
-def planned(pattern: AnyPattern, engine: str) -> AssignedPlan:
+def planned(pattern: MatchedPattern, engine: str) -> AssignedPlan:
     """Return how an engine matches a pattern, as the planner would say."""
     if isinstance(pattern, EventPattern):
         return grouped(pattern, Wish(engine)).physical

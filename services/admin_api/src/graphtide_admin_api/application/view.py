@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
-from graphtide_query import parse
+from graphtide_query import parse_matched
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
@@ -43,7 +43,7 @@ _MOST_TEXTS: Final = 10_000
 def asked_names(text: str) -> AskedNames:
     """Return what a registered text names; nothing of one that somebody else wrote and nobody can read."""
     try:
-        (pattern,) = parse(text)
+        (pattern,) = parse_matched(text)
     except (InvalidPatternError, ValueError):
         return AskedNames()
     return AskedNames.of(pattern)
@@ -53,7 +53,7 @@ def asked_names(text: str) -> AskedNames:
 def stream_of(text: str) -> str | None:
     """Return the stream that a registered text is on; None of one that nobody can read."""
     try:
-        (pattern,) = parse(text)
+        (pattern,) = parse_matched(text)
     except (InvalidPatternError, ValueError):
         return None
     return pattern.stream

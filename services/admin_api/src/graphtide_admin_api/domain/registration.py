@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
-from graphtide_query import parse
+from graphtide_query import parse_matched
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.reads import reads_of
 from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
@@ -25,7 +25,7 @@ from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
 
 MOST_TEXT = 100_000
 """Characters of a pattern's text."""
@@ -56,7 +56,7 @@ class Moment:
     ends: dict[str, int]
 
 
-def read(text: str) -> AnyPattern:
+def read(text: str) -> MatchedPattern:
     """Return the one pattern of a text.
 
     Raises:
@@ -82,7 +82,7 @@ def read(text: str) -> AnyPattern:
     return pattern
 
 
-def read_all(text: str) -> tuple[AnyPattern, ...]:
+def read_all(text: str) -> tuple[MatchedPattern, ...]:
     """Return the patterns of a text.
 
     Raises:
@@ -91,12 +91,12 @@ def read_all(text: str) -> tuple[AnyPattern, ...]:
     if len(text) > MOST_TEXT:
         raise ProblemError(422, "invalid-pattern", f"the text has {len(text)} characters, it may have {MOST_TEXT}")
     try:
-        return parse(text)
+        return parse_matched(text)
     except InvalidPatternError as error:
         raise invalid_pattern(error) from error
 
 
-def check_engine(name: str, pattern: AnyPattern) -> None:
+def check_engine(name: str, pattern: MatchedPattern) -> None:
     """Do nothing if a pattern may be matched by an engine.
 
     Raises:

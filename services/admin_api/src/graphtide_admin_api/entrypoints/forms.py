@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from fastapi import Path, Query
-from graphtide_core.any_pattern import AnyPattern
+from graphtide_core.any_pattern import MatchedPattern
 from graphtide_core.event_pattern import EventPattern
 from graphtide_query import print_pattern
 from graphtide_query.families import AUTO, VARIANTS
@@ -279,7 +279,7 @@ class PatternSummary(BaseModel):
     canonical: str
 
     @classmethod
-    def of(cls, pattern: AnyPattern) -> Self:
+    def of(cls, pattern: MatchedPattern) -> Self:
         """Return the summary of a pattern; the window of an event pattern is its time."""
         canonical = print_pattern(pattern)
         if isinstance(pattern, EventPattern):

@@ -18,7 +18,7 @@ from graphtide_query.reads import hindsight
 from graphtide_backfill.domain.slices import LONGEST
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.pattern import SubgraphPattern
 
 
@@ -33,7 +33,7 @@ class Task:
         limits: bounds on each pattern's state in a slice.
     """
 
-    patterns: tuple[AnyPattern, ...]
+    patterns: tuple[MatchedPattern, ...]
     engine: str = "auto"
     unit: TimeUnit = TimeUnit.MILLISECOND
     limits: Limits = field(default_factory=Limits)

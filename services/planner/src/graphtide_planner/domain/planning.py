@@ -28,7 +28,7 @@ from graphtide_planner.domain.texts import pattern_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import Assigned, Candidate
     from graphtide_core.statistics import StatisticsSnapshot
@@ -98,7 +98,7 @@ class PlanningPolicy:
         )
 
 
-def pattern_of(record: PatternRecord) -> AnyPattern:
+def pattern_of(record: PatternRecord) -> MatchedPattern:
     """Return the pattern that was registered.
 
     Raises:

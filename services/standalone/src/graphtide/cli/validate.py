@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from graphtide_core.any_pattern import without_graph_queries
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import print_pattern
 
-from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_patterns, time_unit, with_source
+from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_any_patterns, time_unit, with_source
 from graphtide.cli.status import say
 from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, of_stream, reading_of
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import AnyPattern, MatchedPattern
 
     from graphtide.options import MatchOptions
     from graphtide.readers import ReaderOptions
@@ -46,7 +49,7 @@ def validate(
 
     With --stream, which is read as `match` reads it, also that the stream's first records have what the patterns read.
     """
-    patterns = read_patterns(pattern_file)
+    patterns = read_any_patterns(pattern_file)
     said = (unit, lateness, delimiter) != _AS_THEY_ARE or any(
         each not in (None, []) for each in (max_ahead, column, format, type, schema)
     )
@@ -64,20 +67,26 @@ def validate(
 
 
 def _with_family(pattern: AnyPattern) -> str:
-    """Return the name of a pattern, and that it is one of events if it is."""
-    return f"{pattern.name} (event pattern)" if isinstance(pattern, EventPattern) else pattern.name
+    """Return the name of a pattern, and of which family it is if that is not subgraphs."""
+    match pattern:
+        case EventPattern():
+            return f"{pattern.name} (event pattern)"
+        case GraphQuery():
+            return f"{pattern.name} (streaming graph query)"
+        case SubgraphPattern():  # pragma: no branch - mypy knows that no case is left
+            return pattern.name
 
 
 def _check(
     patterns: Sequence[AnyPattern], pattern_file: Path, stream: str, options: MatchOptions, reading: ReaderOptions
 ) -> None:
     try:
-        _refuse_unfit(patterns, stream, options, reading)
+        _refuse_unfit(without_graph_queries(patterns), stream, options, reading)
     except InvalidPatternError as error:
         raise with_source(error, pattern_file) from error
 
 
-def _refuse_unfit(patterns: Sequence[AnyPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
+def _refuse_unfit(patterns: Sequence[MatchedPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
     """Refuse patterns that read what the stream does not have; say what of its first records could not be used.
 
     Raises:

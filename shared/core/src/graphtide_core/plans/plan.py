@@ -12,7 +12,7 @@ from graphtide_core.plans.isomorphism import IsomorphismPlan
 from graphtide_core.plans.simulation import SimulationPlan
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.pattern import SubgraphPattern
 
 PhysicalPlan = IsomorphismPlan | SimulationPlan
@@ -80,10 +80,10 @@ def assigned(pattern: EventPattern, physical: AssignedPlan, considered: tuple[Ca
 
 
 @overload
-def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned: ...
+def assigned(pattern: MatchedPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned: ...
 
 
-def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned:
+def assigned(pattern: MatchedPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned:
     """Return a pattern with how it is to be matched.
 
     Raises:

@@ -15,7 +15,7 @@ from graphtide_query.families.simulation import SIMULATION
 from graphtide_query.families.wish import AUTO, Wish
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.pattern import SubgraphPattern
 
     from graphtide_query.families.family import Family
@@ -46,7 +46,7 @@ def engine_of(physical: P) -> Engine[P]:
     return engine_among(ENGINES.values(), physical)
 
 
-def refuse_other_family(pattern: AnyPattern, engine: str) -> None:
+def refuse_other_family(pattern: MatchedPattern, engine: str) -> None:
     """Check that an engine is of a pattern's family.
 
     Raises:

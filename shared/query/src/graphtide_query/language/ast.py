@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import Morphism, Report
     from graphtide_core.predicate import Arithmetic, Comparison
 
+    from graphtide_query.language.graph_ast import PathNode
+
 
 @dataclass(frozen=True, slots=True)
 class Name:
@@ -65,11 +67,21 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
+class PathEdge:
+    """Paths of a regular expression in the place of an edge, of streaming graph queries alone."""
+
+    name: Name | None
+    expression: PathNode
+    forward: bool
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class Path:
     """A vertex, and steps over an edge to the next vertex; without steps, a vertex alone."""
 
     start: Vertex
-    steps: tuple[tuple[Edge, Vertex], ...]
+    steps: tuple[tuple[Edge | PathEdge, Vertex], ...]
 
 
 @dataclass(frozen=True, slots=True)

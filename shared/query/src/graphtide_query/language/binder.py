@@ -10,6 +10,7 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, Report, SubgraphPattern
@@ -29,21 +30,25 @@ from graphtide_query.language.spelling import listed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.errors import Location
     from graphtide_core.window import Window
 
 
-def refuse_duplicates(names: Iterable[ast.Name]) -> None:
+def refuse_duplicates(patterns: Iterable[tuple[ast.Name, AnyPattern]]) -> None:
     """Check the names of a file's patterns.
 
     Raises:
         InvalidPatternError: two patterns have one name; at the second.
     """
     seen: set[str] = set()
-    for name in names:
+    for name, pattern in patterns:
         if name.text in seen:
             message = f"the text has two patterns named {show(name.text)}"
-            raise InvalidPatternError(message, name.location, hint="give each pattern a name of its own")
+            hint = "give each pattern a name of its own"
+            if isinstance(pattern, GraphQuery):
+                hint += ": QUERY name stands before a streaming graph query, which else is called as its results are"
+            raise InvalidPatternError(message, name.location, hint=hint)
         seen.add(name.text)
 
 

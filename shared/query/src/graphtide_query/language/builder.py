@@ -14,10 +14,11 @@ from lark import Token, v_args
 
 from graphtide_query.language import ast
 from graphtide_query.language.binder import bind_pattern, refuse_duplicates
-from graphtide_query.language.event_builder import EventRules
+from graphtide_query.language.graph_builder import GraphRules
 from graphtide_query.language.reporting import reporting
 from graphtide_query.language.spelling import read_string
 from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
+from graphtide_query.views import refuse_view_cycles
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
@@ -31,6 +32,9 @@ _Properties = tuple[ast.Property, ...] | None
 _Times = ast.Constant | None
 
 
+_Named = tuple[ast.Name, "AnyPattern"]
+
+
 def _edge(
     ends: tuple[Token, Token], name: _Token, label: _Token, times: _Times, properties: _Properties, *, forward: bool
 ) -> ast.Edge:
@@ -39,13 +43,25 @@ def _edge(
 
 
 @v_args(inline=True)
-class Builder(EventRules):
+class Builder(GraphRules):
     """Makes nodes, and a pattern of the nodes of one as soon as it is complete; holds no state."""
 
-    def start(self, *named: tuple[ast.Name, AnyPattern]) -> tuple[AnyPattern, ...]:
+    def start(self, earlier: list[_Named], last: _Named) -> tuple[AnyPattern, ...]:
         """File."""
-        refuse_duplicates(name for name, _ in named)
-        return tuple(pattern for _, pattern in named)
+        named = [*earlier, last]
+        refuse_duplicates(named)
+        patterns = tuple(pattern for _, pattern in named)
+        refuse_view_cycles(patterns)
+        return patterns
+
+    def no_pattern(self) -> list[_Named]:
+        """Start of a file."""
+        return []
+
+    def more_patterns(self, earlier: list[_Named], pattern: _Named) -> list[_Named]:
+        """One pattern after others."""
+        earlier.append(pattern)
+        return earlier
 
     def subgraph_pattern(
         self, token: Token, paths: tuple[ast.Path, ...], *clauses: ast.Clause
@@ -60,12 +76,12 @@ class Builder(EventRules):
         """Paths behind MATCH."""
         return paths
 
-    def path(self, start: ast.Vertex, *steps: tuple[ast.Edge, ast.Vertex]) -> ast.Path:
+    def path(self, start: ast.Vertex, *steps: tuple[ast.Edge | ast.PathEdge, ast.Vertex]) -> ast.Path:
         """Chain of vertices and edges."""
         return ast.Path(start, steps)
 
-    def step(self, edge: ast.Edge, vertex: ast.Vertex) -> tuple[ast.Edge, ast.Vertex]:
-        """Edge and the vertex it leads to."""
+    def step(self, edge: ast.Edge | ast.PathEdge, vertex: ast.Vertex) -> tuple[ast.Edge | ast.PathEdge, ast.Vertex]:
+        """Edge or path, and the vertex it leads to."""
         return edge, vertex
 
     def vertex(self, bracket: Token, name: _Token, label: _Token, properties: _Properties) -> ast.Vertex:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.suggestion import show
@@ -13,7 +13,7 @@ from graphtide_query.language import ast, event_ast
 from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from graphtide_core.errors import Location
 
@@ -69,6 +69,33 @@ def placed(place: Location) -> Iterator[None]:
         if error.location is not None:
             raise
         raise InvalidPatternError(error.reason, place, hint=error.hint) from None
+
+
+SPELLED_OUT: Final[Mapping[str, str]] = {
+    "second": "s",
+    "minute": "m",
+    "hour": "h",
+    "day": "d",
+    "week": "w",
+    "millisecond": "ms",
+    "microsecond": "us",
+    "nanosecond": "ns",
+}
+"""Units as streaming graph queries may spell them, with or without an `s` behind."""
+
+
+def bind_spelled_time(time: ast.Time, what: str) -> Duration:
+    """Return a time whose unit may be spelled out: `24 hours`.
+
+    Raises:
+        InvalidPatternError: as `bind_time`.
+    """
+    unit = time.unit
+    if unit is not None:
+        word = unit.text.lower()
+        short = SPELLED_OUT.get(word) or SPELLED_OUT.get(word.removesuffix("s"))
+        unit = unit if short is None else ast.Name(short, unit.location)
+    return bind_time(time.amount, unit, what, ", or spelled out, as hours")
 
 
 def bind_time(amount: ast.Constant, unit: ast.Name | None, what: str, others: str = "") -> Duration:

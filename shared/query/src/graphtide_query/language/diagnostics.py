@@ -12,6 +12,7 @@ from graphtide_core.suggestion import did_you_mean, show
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from graphtide_query.language.event_hints import event_hint
+from graphtide_query.language.graph_hints import RULE_ENDS, WINDOW_NEEDED, graph_hint
 from graphtide_query.language.spelling import KEYWORDS, write_name
 
 if TYPE_CHECKING:
@@ -29,10 +30,27 @@ _REPEATED = "a repetition (+ {3} {2,5} {2,})"
 _EVERYTHING = "'*'"
 _COMPARISON = "a comparison (= <> < <= > >=)"
 _OPERATOR = "an operator (+ - * / %)"
+_PATH = "a path such as -/:label+/->"
+_STEP = "a label (:a ^:a ~derived)"
+_TIMES_OF = "a repetition (* + ?)"
 _CLAUSE = "a clause (WHERE, ORDER, UNDER, REPORT, RETURN, ON, WINDOW)"
 _EVENT_CLAUSE = "a clause (WHERE, PARTITION BY, SKIP TILL, REPORT, RETURN, ON, WITHIN)"
+_GCORE_CLAUSE = "a clause (MATCH, OPTIONAL, ON, WHERE, RETURN)"
+_OPTIONS = "a clause (ON, WHERE)"
+_RULES_CLAUSE = "a clause (ON, OUTPUT, RETURN)"
 
 _WORDS = {
+    "_VIEW": "VIEW",
+    "PATH": "PATH",
+    "CONSTRUCT": "CONSTRUCT",
+    "SELECT": "SELECT",
+    "INPUT": "INPUT",
+    "HEAD": "a rule",
+    "RULE": "'<-'",
+    "EQUALS": "'='",
+    "NOW": "NOW",
+    "SLIDE": "SLIDE",
+    "INTERNAL": "INTERNAL",
     "_MATCH": "MATCH",
     "SEQ": "SEQ",
     "NAME": "a name",
@@ -49,6 +67,11 @@ _WORDS = {
     "BACKWARD": _EDGE,
     "BACKWARD_OPEN": _EDGE,
     "BACKWARD_CLOSE": "']-'",
+    "PATH_CLOSE": "'/->'",
+    "BACK_PATH_CLOSE": "'/-'",
+    "MORE": "'>'",
+    "BAR": "'|'",
+    "_RULE_END": "'.'",
     "DOT": "'.' and an attribute",
     "COMMA": "','",
     "INTEGER": "a number",
@@ -100,12 +123,20 @@ _WORDS = {
     "SKIP": _EVENT_CLAUSE,
     "RETURN": _CLAUSE,
     "WITHIN": _EVENT_CLAUSE,
+    "OPTIONAL": _GCORE_CLAUSE,
+    "OUTPUT": _RULES_CLAUSE,
+    "_GRAPH": "GRAPH VIEW",
     "_PATTERN": "PATTERN",
+    "_QUERY": "QUERY",
     "$END": "the end of the text",
 }
 """What to call each terminal, in the order of the answer."""
 
 _CONSTANTS = frozenset({"INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"})
+
+_BEGINNINGS = frozenset({"PATH", "CONSTRUCT", "SELECT", "INPUT", "_GRAPH"})
+_STEPS = frozenset({"COLON", "TILDE", "CARET"})
+_REPETITIONS = frozenset({"STAR", "PLUS", "MAYBE", "POWER"})
 
 _OF_EVENTS = frozenset({"PARTITION", "SKIP", "WITHIN", "EXISTS", "DISTINCT", "ONE"})
 _OF_EDGES = {
@@ -139,8 +170,11 @@ def explain(error: UnexpectedInput, accepted: Collection[str], last: Token | Non
         hint = "names are quoted by backticks" if found == "`" else "a string ends on its line; write \\n for a line break"
         return InvalidPatternError(message, location, hint=hint)
     kind = error.token.type if isinstance(error, UnexpectedToken) else ""
+    # Whether a name has a bracket behind it matters at the head of a rule alone.
+    kind = "NAME" if kind == "HEAD" else kind
     hint = (
         _hint_by_text(text, start)
+        or graph_hint(kind, found, accepted, last)
         or _hint_by_kind(kind, found, accepted, last)
         or event_hint(kind, found, accepted, last)
         or _hint_by_sign(found, start, accepted, last)
@@ -151,19 +185,23 @@ def explain(error: UnexpectedInput, accepted: Collection[str], last: Token | Non
 
 def _ended(accepted: Collection[str], text: str) -> InvalidPatternError:
     """Word the error of a text that ends too early; its place is the last character that says something."""
-    if set(accepted) == {"_PATTERN"}:
+    if "_PATTERN" in accepted:
         message = "the text holds no pattern"
         return InvalidPatternError(message, Location(1, 1), hint=f"write {EXAMPLE}")
     said = text.rstrip()
     location = Location(said.count("\n") + 1, len(said) - 1 - said.rfind("\n"))
     message = "the text ends too early"
-    return InvalidPatternError(message, location, expected=_expected(accepted))
+    hint = RULE_ENDS if "_RULE_END" in accepted else WINDOW_NEEDED if set(accepted) == {"WINDOW"} else ""
+    return InvalidPatternError(message, location, expected=_expected(accepted), hint=hint)
 
 
 def _expected(accepted: Collection[str]) -> tuple[str, ...]:
     """Name the terminals, each thing once, values and operators as one."""
     names = set(accepted)
     words: list[str] = []
+    if names == {"WINDOW"}:
+        return ("WINDOW(24h)",)
+    words += _of_graph_queries(names)
     if {"NAME", *_CONSTANTS} <= names:
         words.append(_VALUE)
         names -= {"NAME", "MINUS", *_CONSTANTS}
@@ -183,9 +221,39 @@ def _expected(accepted: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
+def _of_graph_queries(names: set[str]) -> list[str]:
+    """Name what only streaming graph queries have, and take it from the names."""
+    words: list[str] = []
+    if "OPTIONAL" in names:
+        words += [_PATH] if "PATH_OPEN" in names else []
+        names -= {"_MATCH", "ON", "WHERE", "RETURN"}
+    if "OUTPUT" in names:
+        names -= {"ON", "RETURN"}
+    if "ON" in names and not names & {"WINDOW", "WITHIN"}:
+        words.append(_OPTIONS)
+        names -= {"ON", "WHERE"}
+    if "_RULE_END" in names and "WHERE" in names:
+        words.append("WHERE")
+        names.discard("WHERE")
+    names -= {"PATH_OPEN", "BACK_PATH_OPEN"}
+    if "_PATTERN" in names:
+        names -= _BEGINNINGS if "OUTPUT" in names else {*_BEGINNINGS, "HEAD"}
+    if "SLASH" in names and "PERCENT" not in names:
+        words += ["'/'"]
+        names.discard("SLASH")
+    if "TILDE" in names:
+        words.append(_STEP)
+        names -= {*_STEPS, "LPAR"}
+    if "MAYBE" in names:
+        words.append(_TIMES_OF)
+    if words and "PERCENT" not in names and "COMPARISON" not in names:
+        names -= {*_REPETITIONS, "MINUS"} if names & {"MAYBE", "MORE", "PATH_CLOSE", "BACK_PATH_CLOSE"} else set()
+    return words
+
+
 def _is_behind_an_event(accepted: Collection[str]) -> bool:
     """Whether what may follow is how often an event comes."""
-    return "PLUS" in accepted and "MINUS" not in accepted
+    return "PLUS" in accepted and "MINUS" not in accepted and "MAYBE" not in accepted
 
 
 def _hint_by_text(text: str, start: int) -> str:
@@ -210,8 +278,6 @@ def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token 
         return f"{last} is a keyword here; as a name it is written {write_name(last)}"
     if kind == "NAME":
         return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & KEYWORDS))
-    if last is not None and last.type == "STAR" and "FORWARD_CLOSE" not in accepted and set(accepted) == {"INTEGER"}:
-        return "-[e *4]-> is four edges between the same two vertices; a path of any length is not in the language"
     return _hint_by_family(found.upper(), accepted)
 
 

@@ -43,7 +43,7 @@ def event_hint(kind: str, found: str, accepted: Collection[str], last: Token | N
         return "count(a) counts the events of the iteration a"
     if names == {"NAME"} and found == "*" and before == "DOT":
         return "RETURN * tells all that the records state; attributes of one event are named one by one"
-    if "PLUS" in names and "MINUS" not in names:
+    if "PLUS" in names and not names & {"MINUS", "MAYBE"}:
         return _behind_an_event(kind, found, may_have_type="COLON" in names)
     if {"SEQ", "NOT", "COLON"} <= names:
         return _AT_A_PART.get(found, "")

@@ -72,7 +72,7 @@ def bind_graph(pattern: ast.Pattern) -> Graph:
         InvalidPatternError: a name twice, mentions that disagree, properties that mean nothing, no edge or too many,
             or parts that are not connected.
     """
-    work = _Work(used=_names_given(pattern.paths))
+    work = _Work(used=names_given(pattern.paths))
     for path in pattern.paths:
         _bind_path(path, work)
     _refuse_loose_parts(pattern, work)
@@ -96,7 +96,8 @@ class _Work:
     vertex_numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
 
-def _names_given(paths: tuple[ast.Path, ...]) -> frozenset[str]:
+def names_given(paths: Iterable[ast.Path]) -> frozenset[str]:
+    """Return the names that a text gives to vertices, edges and paths."""
     parts = [part for path in paths for part in (path.start, *(part for step in path.steps for part in step))]
     return frozenset(part.name.text for part in parts if part.name is not None)
 
@@ -108,6 +109,10 @@ def _fresh(prefix: str, numbers: Iterator[int], used: frozenset[str]) -> str:
 def _bind_path(path: ast.Path, work: _Work) -> None:
     left = _bind_vertex(path.start, work)
     for edge, vertex in path.steps:
+        if isinstance(edge, ast.PathEdge):
+            message = "a pattern of edges has no paths"
+            hint = "paths are of streaming graph queries: CONSTRUCT (a)-[:near]->(b) MATCH (a)-/:x+/->(b) ON stream WINDOW(10m)"
+            raise InvalidPatternError(message, edge.location, hint=hint)
         names = _bind_edge_names(edge, work)
         right = _bind_vertex(vertex, work)
         source, target = (left, right) if edge.forward else (right, left)
@@ -175,7 +180,7 @@ def _bind_vertex(vertex: ast.Vertex, work: _Work) -> str:
         message = f"vertex {show(name)} has the label {show(work.labels[name])} already"
         raise InvalidPatternError(message, vertex.label.location, hint="state the label once, or the same one")
     for number, each in enumerate(vertex.properties):
-        key = _vertex_key(each)
+        key = vertex_key(each)
         if number > 0:
             message = "'id' is stated twice"
             raise InvalidPatternError(message, each.name.location)
@@ -185,7 +190,12 @@ def _bind_vertex(vertex: ast.Vertex, work: _Work) -> str:
     return name
 
 
-def _vertex_key(stated: ast.Property) -> VertexId:
+def vertex_key(stated: ast.Property) -> VertexId:
+    """Return the vertex that the braces of a vertex name.
+
+    Raises:
+        InvalidPatternError: they state something else than an id, or one that is no text or integer.
+    """
     if stated.name.text != "id":
         message = f"a vertex has no attribute {show(stated.name.text)}"
         raise InvalidPatternError(message, stated.name.location, hint="a vertex has only `id`; attributes are of edges")

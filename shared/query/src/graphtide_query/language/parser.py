@@ -30,6 +30,9 @@ MAX_BYTES = 64 * 2**20
 MAX_TOKENS = 80_000
 """Words and signs of one pattern: a condition of 13,000 comparisons, or a list of 40,000 constants. They take some 0.8 s."""
 
+_AT_FIRST = 2
+"""Symbols open behind the first word of a pattern: that, and the patterns before."""
+
 _WITH_EXPRESSIONS = frozenset({"WHERE", "REPORT", "RETURN"})
 
 MAX_OPEN = 4_000
@@ -52,7 +55,7 @@ def parse_text(text: str) -> tuple[AnyPattern, ...]:
     try:
         for token in session.iter_parse():
             last = token
-            tokens = 0 if token.type == "_PATTERN" else tokens + 1
+            tokens = 1 if len(open_symbols) == _AT_FIRST else tokens + 1
             # What is opened behind the first SEQ, AND or OR is a part, until a clause begins that has expressions.
             in_parts = tokens == 2 or (in_parts and token.type not in _WITH_EXPRESSIONS)
             if tokens > MAX_TOKENS:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import EventPattern
-from graphtide_core.pattern import Morphism
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.pattern import Morphism, SubgraphPattern
 
 from graphtide_query.language.event_printer import print_event_pattern
 from graphtide_query.language.expression_printer import write_conditions
+from graphtide_query.language.graph_query_printer import print_graph_query
 from graphtide_query.language.reporting import write_report
 from graphtide_query.language.returning import write_returns
 from graphtide_query.language.spelling import write_constant, write_name
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
+    from graphtide_core.pattern import QueryEdge, QueryVertex
 
 
 def print_pattern(pattern: AnyPattern) -> str:
@@ -29,7 +31,13 @@ def print_pattern(pattern: AnyPattern) -> str:
         InvalidPatternError: a predicate holds an infinity or NaN.
     Complexity: linear in vertices, edges, events and predicates; cubic in the edges that ORDER names.
     """
-    return print_event_pattern(pattern) if isinstance(pattern, EventPattern) else _print_subgraph_pattern(pattern)
+    match pattern:
+        case EventPattern():
+            return print_event_pattern(pattern)
+        case GraphQuery():
+            return print_graph_query(pattern)
+        case SubgraphPattern():  # pragma: no branch - mypy knows that no case is left
+            return _print_subgraph_pattern(pattern)
 
 
 def _print_subgraph_pattern(pattern: SubgraphPattern) -> str:

@@ -16,7 +16,7 @@ from graphtide_query.language.tokens import locate, span
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.any_pattern import MatchedPattern
     from lark import Token
 
     from graphtide_query.language.expressions import Names
@@ -45,12 +45,12 @@ def bind_one_per(reporting: ast.Reporting, names: Names) -> OnePer | None:
     return OnePer(keys, bind_time(reporting.one_per.every.amount, reporting.one_per.every.unit, "the time of EVERY"))
 
 
-def write_report(pattern: AnyPattern, *, usual: Report) -> str:
+def write_report(pattern: MatchedPattern, *, usual: Report) -> str:
     """Spell the clause, without its keyword; nothing where it says no more than what is `usual`."""
     return " ".join(_said(pattern, usual))
 
 
-def _said(pattern: AnyPattern, usual: Report) -> Iterator[str]:
+def _said(pattern: MatchedPattern, usual: Report) -> Iterator[str]:
     if pattern.is_distinct:
         yield "DISTINCT"
     if pattern.report is not usual:

@@ -21,6 +21,7 @@ KEYWORDS = frozenset(
     {"PATTERN", "MATCH", "WHERE", "ORDER", "UNDER", "EDGE", "ISOMORPHISM", "DUAL", "SIMULATION", "ON", "WINDOW"}
     | {"SEQ", "WITHIN", "PARTITION", "BY", "SKIP", "TILL", "NEXT", "ANY", "RETURN", "AS", "TIMEOUT"}
     | {"REPORT", "ALL", "MAXIMAL", "INSTANCES", "CHANGES", "EXISTS", "DISTINCT", "ONE", "PER", "EVERY"}
+    | {"QUERY", "GRAPH", "VIEW", "PATH", "CONSTRUCT", "SELECT", "OPTIONAL", "SLIDE", "NOW", "INTERNAL", "INPUT", "OUTPUT"}
     | {"OR", "AND", "NOT", "IN", "STARTS", "WITH", "IS", "NULL", "TRUE", "FALSE"}
 )
 """Words of the language; as names they are written in backticks, though most places do without."""

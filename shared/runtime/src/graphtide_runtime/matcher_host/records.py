@@ -14,7 +14,7 @@ from graphtide_core.ports.log import Message
 from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
-from graphtide_query import parse
+from graphtide_query import parse_matched
 from graphtide_query.canonical import canonical_parts
 from graphtide_query.reads import hindsight, reads_of
 from graphtide_wire import control, dead_letters, headers
@@ -102,7 +102,7 @@ class HostRecords:
             reason = f"the plan has format {plan.format}, this host knows {control.PLAN_FORMAT}: bring the host up to date"
             raise PoisonRecordError(reason, record.value)
         try:
-            (pattern,) = parse(plan.pattern.text)
+            (pattern,) = parse_matched(plan.pattern.text)
             check_stream(pattern.stream)
         except (InvalidQueryError, ValueError) as error:
             reason = f"the plan's pattern: {error}"

@@ -1,0 +1,292 @@
+"""Rules of Datalog to streaming graph queries.
+
+Predicates that head no rule are inputs: those that INPUT declares, else the edges of that label in the window behind the rules.
+
+Reference: paper 001, Definition 13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
+from graphtide_core.graph_query_rules import MAX_ATOMS, refuse_loose_parts
+from graphtide_core.ids import PatternName, VertexId
+from graphtide_core.predicate import conjuncts, renamed
+from graphtide_core.regular_rule import Atom, Constant, Rule, Variable
+from graphtide_core.suggestion import did_you_mean, show
+
+from graphtide_query.language import ast, graph_ast
+from graphtide_query.language.clauses import placed, require_text
+from graphtide_query.language.datalog_names import VertexNames
+from graphtide_query.language.datalog_order import in_order, refuse_recursion
+from graphtide_query.language.expressions import bind_constant, bind_expression
+from graphtide_query.language.gcore_results import ANSWER, returned_name
+from graphtide_query.language.gcore_scope import Block, Scope
+from graphtide_query.language.graph import equalities
+from graphtide_query.language.graph_inputs import bind_window, only_on
+from graphtide_query.language.graph_names import query_name
+from graphtide_query.language.path_binder import bind_path
+from graphtide_query.language.spelling import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_core.regular_rule import Term
+
+_BINARY = 2
+
+
+def bind_program(
+    stated: ast.Name | None, view: graph_ast.View | None, program: graph_ast.Program
+) -> tuple[ast.Name, GraphQuery]:
+    """Return the query that the nodes mean, and its name.
+
+    Raises:
+        InvalidPatternError: a rule is unsafe or recursive, a predicate is read that has not two columns, a clause is missing or
+            stated twice, or as `GraphQuery`; with its place.
+    Complexity: linear in the nodes, quadratic in heads, which are bounded.
+    """
+    if len(program.rules) > MAX_ATOMS:
+        message = f"a query may have {MAX_ATOMS} rules; this is one more"
+        raise InvalidPatternError(message, program.rules[MAX_ATOMS].head.location)
+    heads = _heads(program)
+    refuse_recursion(program.rules)
+    inputs = _Inputs(program, heads)
+    rules = tuple(_bind_rule(rule, heads, inputs) for rule in program.rules)
+    outputs = tuple(_outputs(program, heads, rules))
+    label = next((each.label for each in program.clauses if isinstance(each, graph_ast.Output) and each.label), None)
+    name = query_name(stated, view, label or heads[outputs[0].head].head)
+    with placed(heads[outputs[0].head].head.location):
+        bound = GraphQuery(PatternName(name.text), inputs.all, in_order(rules), outputs, is_view=view is not None)
+    return name, bound
+
+
+def _heads(program: graph_ast.Program) -> dict[str, graph_ast.Rule]:
+    """Return the first rule of each head."""
+    heads: dict[str, graph_ast.Rule] = {}
+    for rule in program.rules:
+        require_text(rule.head)
+        first = heads.setdefault(rule.head.text, rule)
+        if len(first.columns) != len(rule.columns):
+            message = f"{show(rule.head.text)} has {len(first.columns)} columns in one rule and {len(rule.columns)} here"
+            raise InvalidPatternError(message, rule.head.location, hint="rules of one head are united: give the other a name")
+    return heads
+
+
+class _Inputs:
+    """The inputs of a query: those that are declared, and those that its rules turn out to read."""
+
+    def __init__(self, program: graph_ast.Program, heads: dict[str, graph_ast.Rule]) -> None:
+        on = only_on(program.clauses)
+        self._window = None if on is None else bind_window(on)
+        self._found: dict[str, Input] = {}
+        for declared in program.inputs:
+            name = declared.name
+            require_text(name)
+            if name.text in self._found or name.text in heads:
+                message = f"{show(name.text)} is the name of " + ("two inputs" if name.text in self._found else "a rule, too")
+                raise InvalidPatternError(message, name.location, hint="give one of them another name")
+            if len(self._found) == MAX_ATOMS:
+                message = f"a query may have {MAX_ATOMS} inputs; this is one more"
+                raise InvalidPatternError(message, name.location)
+            self._found[name.text] = _declared(declared)
+        # What the paths of rules are called is no predicate.
+        self._paths = {atom.name.text for rule in program.rules for atom in rule.body if atom.name is not None} - heads.keys()
+
+    @property
+    def all(self) -> tuple[Input, ...]:
+        return tuple(self._found.values())
+
+    def read(self, step: graph_ast.Step, heads: dict[str, graph_ast.Rule]) -> str:
+        """Return the predicate of a step; it becomes an input if it is none yet."""
+        name = step.name.text
+        require_text(step.name)
+        if name in heads:
+            columns = len(heads[name].columns)
+            if columns != _BINARY:
+                message = f"{show(name)} has {columns} columns, and what a rule reads has two"
+                hint = "edges and paths are between two vertices; only the answer may have other columns"
+                raise InvalidPatternError(message, step.location, hint=hint)
+        elif step.sign == "~":
+            message = f"no rule derives ~{name}"
+            hint = did_you_mean(name, heads) or f"a label of edges is written :{name}"
+            raise InvalidPatternError(message, step.location, hint=hint)
+        elif name not in self._found:
+            if name in self._paths:
+                message = f"{show(name)} is the name of a path of a rule, which other rules cannot read"
+                hint = f"give it a rule of its own: {name}(x, y) <- …"
+                raise InvalidPatternError(message, step.location, hint=hint)
+            if len(self._found) == MAX_ATOMS:
+                message = f"a query may have {MAX_ATOMS} inputs; this is one more"
+                raise InvalidPatternError(message, step.location)
+            if self._window is None:
+                message = f"there is no ON clause that says which stream {show(name)} is read from"
+                hint = "behind the rules, name the stream and how long its edges are valid: ON stream WINDOW(24h)"
+                raise InvalidPatternError(message, step.location, hint=hint)
+            self._found[name] = Input(name, self._window, name)
+        return name
+
+
+def _declared(declared: graph_ast.Input) -> Input:
+    path = declared.path
+    edge = path.steps[0][0] if len(path.steps) == 1 else None
+    if not isinstance(edge, ast.Edge):
+        message = "an INPUT is one kind of edges"
+        hint = f"INPUT {declared.name.text} = ()-[e:label]->() ON stream WINDOW(24h)"
+        raise InvalidPatternError(message, path.start.location, hint=hint)
+    right = path.steps[0][1]
+    on = only_on(declared.options)
+    if on is None:
+        message = f"the INPUT {show(declared.name.text)} has no ON clause"
+        raise InvalidPatternError(message, declared.name.location, hint="name the stream and its window: ON stream WINDOW(24h)")
+    window = bind_window(on)
+    # A scope refuses what an edge cannot have, and knows its name.
+    scope = Scope([Block((path,), window)])
+    source, target = (path.start, right) if edge.forward else (right, path.start)
+    _refuse_vertex(source)
+    _refuse_vertex(target)
+    called = EDGE if edge.name is None else edge.name.text
+    conditions = equalities(EDGE, edge.properties)
+    for where in declared.options:
+        if isinstance(where, ast.Where):
+            bound = conjuncts(bind_expression(where.condition, scope))
+            conditions += (renamed(each, {called: EDGE}) for each in bound)
+    label, source_label, target_label = (
+        None if each is None else each.text for each in (edge.label, source.label, target.label)
+    )
+    return Input(declared.name.text, window, label, source_label, target_label, tuple(conditions))
+
+
+def _refuse_vertex(vertex: ast.Vertex) -> None:
+    if vertex.name is not None or vertex.properties:
+        message = "of the ends of an INPUT, labels alone are said"
+        hint = "vertices are named by the rules that read it; ids are e.src, e.dst"
+        raise InvalidPatternError(message, vertex.location, hint=hint)
+
+
+def _bind_rule(rule: graph_ast.Rule, heads: dict[str, graph_ast.Rule], inputs: _Inputs) -> Rule:
+    if len(rule.body) > MAX_ATOMS:
+        message = f"a rule may have {MAX_ATOMS} atoms; this is one more"
+        raise InvalidPatternError(message, rule.body[MAX_ATOMS].location)
+    given = {end.variable.text for atom in rule.body for end in atom.ends if end.variable is not None}
+    made = (name for number in count(1) if (name := f"v{number}") not in given)
+    named: set[str] = set()
+    body: list[Atom] = []
+    for atom in rule.body:
+        if len(atom.ends) != _BINARY:
+            message = f"an atom has two ends, this one has {len(atom.ends)}"
+            hint = "edges and paths are between two vertices: likes(x, m)"
+            raise InvalidPatternError(message, atom.location, hint=hint)
+        expression = bind_path(atom.relation, lambda step: inputs.read(step, heads))
+        source, target = (_term(end, made) for end in atom.ends)
+        if atom.name is not None:
+            require_text(atom.name)
+            if atom.name.text in named:
+                message = f"{show(atom.name.text)} names two paths of the rule"
+                raise InvalidPatternError(message, atom.name.location, hint="give one of them another name")
+            named.add(atom.name.text)
+        body.append(Atom(expression, source, target, None if atom.name is None else atom.name.text))
+    columns = tuple(_column(end, given) for end in rule.columns)
+    names = VertexNames(given)
+    conditions = () if rule.where is None else conjuncts(bind_expression(rule.where.condition, names))
+    bound = Rule(rule.head.text, columns, tuple(body), conditions)
+    with placed(rule.head.location):
+        refuse_loose_parts(bound)
+    return bound
+
+
+def _term(end: graph_ast.End, made: Iterator[str]) -> Term:
+    if end.constant is not None:
+        return Constant(VertexId(str(bind_constant(end.constant))))
+    if end.variable is None:
+        return Variable(next(made))
+    require_text(end.variable)
+    return Variable(end.variable.text)
+
+
+def _column(end: graph_ast.End, bound: set[str]) -> str:
+    if end.variable is None:
+        message = "the columns of a head are variables"
+        hint = "a constant stands in the body: RL(x, y) <- follows(x, y), likes(x, 'm1')."
+        if end.constant is None:
+            hint = "every column has a name; _ stands for a vertex of the body that is not told"
+        raise InvalidPatternError(message, end.location, hint=hint)
+    name = end.variable.text
+    if name not in bound:
+        message = f"{show(name)} stands in the head of a rule and in no atom of its body"
+        hint = did_you_mean(name, bound) or "every variable of a head must be an end of an atom"
+        raise InvalidPatternError(message, end.location, hint=hint)
+    return name
+
+
+def _outputs(program: graph_ast.Program, heads: dict[str, graph_ast.Rule], rules: tuple[Rule, ...]) -> Iterator[Output]:
+    """Yield what is reported: as OUTPUT says, else what is usual."""
+    latest: Output | None = None
+    has_path = False
+    for each in program.clauses:
+        match each:
+            case graph_ast.Output(head, names, label):
+                if latest is not None:
+                    yield latest
+                latest, has_path = _output(head, names, label, heads), False
+            case ast.Returning():
+                latest = latest or usual_output(rules)
+                if has_path:
+                    message = "the query has a second RETURN clause"
+                    raise InvalidPatternError(message, each.location, hint="keep one")
+                has_path = True
+                latest = replace(latest, path=_path(returned_name(each), latest.head, rules))
+    yield latest or usual_output(rules)
+
+
+def usual_output(rules: Sequence[Rule]) -> Output:
+    """Return what is reported where nothing says it: the predicate Answer, else the head of the last rule."""
+    columns: dict[str, tuple[str, ...]] = {}
+    for rule in rules:
+        columns.setdefault(rule.head, rule.columns)
+    head = ANSWER if ANSWER in columns else rules[-1].head
+    return Output(head, head, _distinct(columns[head]))
+
+
+def _distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of columns, with a number where a name comes again."""
+    found: dict[str, None] = {}
+    for each in columns:
+        spelled = (each if number == 1 else f"{each}_{number}" for number in count(1))
+        found[next(name for name in spelled if name not in found)] = None
+    return tuple(found)
+
+
+def _output(head: ast.Name, names: tuple[ast.Name, ...], label: ast.Name | None, heads: dict[str, graph_ast.Rule]) -> Output:
+    if head.text not in heads:
+        message = f"no rule gives {show(head.text)}"
+        raise InvalidPatternError(
+            message, head.location, hint=did_you_mean(head.text, heads) or f"the heads are {listed(heads)}"
+        )
+    for each in (*names, *(() if label is None else (label,))):
+        require_text(each)
+    expected = len(heads[head.text].columns)
+    if len(names) != expected:
+        message = f"{show(head.text)} has {expected} columns, and OUTPUT names {len(names)}"
+        raise InvalidPatternError(message, head.location)
+    seen: set[str] = set()
+    for each in names:
+        if each.text in seen:
+            message = f"{show(each.text)} names two columns"
+            raise InvalidPatternError(message, each.location, hint="give one another name")
+        seen.add(each.text)
+    return Output(head.text, head.text if label is None else label.text, tuple(each.text for each in names))
+
+
+def _path(path: ast.Name, head: str, rules: tuple[Rule, ...]) -> str:
+    for rule in rules:
+        known = {atom.name for atom in rule.body if atom.name is not None}
+        if rule.head == head and path.text not in known:
+            message = f"a rule of {show(head)} has no path {show(path.text)}"
+            hint = did_you_mean(path.text, known) or f"name one: {head}(x, y) <- follows+(x, y) AS {path.text}."
+            raise InvalidPatternError(message, path.location, hint=hint)
+    return path.text

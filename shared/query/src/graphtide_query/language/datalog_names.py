@@ -1,0 +1,51 @@
+"""What the conditions of a rule may speak of: the ids of its variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core import predicate
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.suggestion import did_you_mean, show
+
+from graphtide_query.language.spelling import brief, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_query.language import ast
+
+
+class VertexNames:
+    """The variables of a rule; see `graphtide_query.language.expressions.Names`."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Take the names."""
+        self._names = frozenset(names)
+
+    def read(self, attribute: ast.Attribute) -> predicate.Attribute:
+        """See `Names`."""
+        variable, name = attribute.variable, attribute.name
+        if variable.text not in self._names:
+            message = f"no atom of the rule has the vertex {show(variable.text)}"
+            hint = did_you_mean(variable.text, self._names) or f"it has {listed(self._names)}"
+            raise InvalidPatternError(message, variable.location, hint=hint)
+        if name.text != "id":
+            message = f"vertex {show(variable.text)} has no attribute {show(name.text)}"
+            hint = "conditions on edges stand with them: INPUT pays = ()-[e:pays]->() ON stream WINDOW(24h) WHERE e.amount > 5"
+            raise InvalidPatternError(message, name.location, hint=hint)
+        return predicate.Attribute(variable.text, name.text, variable.location)
+
+    def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
+        """See `Names`; a rule computes nothing."""
+        message = f"{show(aggregate.function.text)} cannot be computed: a streaming graph query has no functions"
+        raise InvalidPatternError(message, aggregate.function.location, hint="atoms are separated by commas, before WHERE")
+
+    def not_a_value(self, name: ast.Name) -> InvalidPatternError:
+        """See `Names`."""
+        spelled = brief(name.text)
+        if name.text in self._names:
+            message = f"{show(name.text)} is a vertex, not a value"
+            return InvalidPatternError(message, name.location, hint=f"write {spelled}.id; one vertex has one variable")
+        message = f"{show(name.text)} is not a value: a rule reads the ids of its vertices"
+        return InvalidPatternError(message, name.location, hint="put quotes around a string")

@@ -1,0 +1,30 @@
+"""What a streaming graph query is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.suggestion import show
+
+from graphtide_query.language.clauses import require_text
+
+if TYPE_CHECKING:
+    from graphtide_query.language import ast, graph_ast
+
+
+def query_name(stated: ast.Name | None, view: graph_ast.View | None, usual: ast.Name) -> ast.Name:
+    """Return the name: as QUERY says, else that of the view, else the usual one.
+
+    Raises:
+        InvalidPatternError: it is empty, or a view is called otherwise than its query.
+    """
+    for each in (stated, None if view is None else view.name):
+        if each is not None:
+            require_text(each)
+    if stated is not None and view is not None and stated.text != view.name.text:
+        message = f"the query {show(stated.text)} is a view that is named {show(view.name.text)}"
+        raise InvalidPatternError(message, view.name.location, hint="a view has the name of its query: leave QUERY out")
+    if stated is not None:
+        return stated
+    return usual if view is None else view.name
