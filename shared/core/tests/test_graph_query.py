@@ -25,7 +25,9 @@ NEAR = Rule("near", ("x", "y"), (EDGE,))
 TOLD = Output("near", "near", ("x", "y"))
 
 
-def query(*rules: Rule, inputs: tuple[Input, ...] = (A,), outputs: tuple[Output, ...] = (TOLD,), is_view: bool = False) -> GraphQuery:
+def query(
+    *rules: Rule, inputs: tuple[Input, ...] = (A,), outputs: tuple[Output, ...] = (TOLD,), is_view: bool = False
+) -> GraphQuery:
     return GraphQuery(PatternName("q"), inputs, rules or (NEAR,), outputs, is_view=is_view)
 
 
@@ -58,7 +60,10 @@ def deep() -> PathExpression:
         ((Rule("near", ("x",), (EDGE, Atom(Symbol("a"), Z, Variable("w")))),), "fall apart: 'w', 'z' share no atom"),
         ((Rule("near", ("x",), (EDGE, Atom(Symbol("a"), *(Constant(VertexId("k")),) * 2))),), "fall apart: constants"),
         ((Rule("near", ("x", "y"), (replace(EDGE, name="p"), replace(EDGE, name="p"))),), "'p' names two paths"),
-        ((Rule("near", ("x", "y"), (Atom(Concatenation((Symbol("a"),) * (MAX_SYMBOLS + 1)), X, Y),)),), "256 labels, this one has 257"),
+        (
+            (Rule("near", ("x", "y"), (Atom(Concatenation((Symbol("a"),) * (MAX_SYMBOLS + 1)), X, Y),)),),
+            "256 labels, this one has 257",
+        ),
         ((NEAR, Rule("near", ("x", "y"), (Atom(deep(), X, Y),))), "nested more than 100 levels"),
         ((Rule("near", ("x", "y"), (EDGE,), (over(Attribute("z", "id")),)),), "no atom has the vertex 'z'"),
         ((Rule("near", ("x", "y"), (EDGE,), (over(Attribute("x", "age")),)),), "reads its id alone"),

@@ -23,7 +23,7 @@ from graphtide.event_inquiry import Inquiry, Row, repeats
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import Symbols
 
@@ -74,7 +74,7 @@ class Question:
             return EventAnswer(self.pattern.name, self.asked, obstacle=Obstacle.UNDECIDED)
 
 
-def questions(patterns: Iterable[MatchedPattern], texts: Iterable[str], unit: TimeUnit) -> tuple[list[Question], list[str]]:
+def questions(patterns: Iterable[AnyPattern], texts: Iterable[str], unit: TimeUnit) -> tuple[list[Question], list[str]]:
     """Read `a=17,b=21` as a question of each event pattern that has such events; return the texts that are none, too.
 
     Raises:

@@ -25,7 +25,7 @@ from graphtide.event_inquiry import Row
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch, Symbols
 
@@ -48,7 +48,7 @@ class EventWatch:
 
     def __init__(
         self,
-        patterns: Sequence[MatchedPattern],
+        patterns: Sequence[AnyPattern],
         questions: Sequence[Question],
         symbols: Symbols,
         projected: Sequence[str],

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
 from graphtide_core.event_pattern import EventPattern, positive_events
-from graphtide_core.plans import EventPlan
+from graphtide_core.pattern import SubgraphPattern
+from graphtide_core.plans import EventPlan, GraphPlan, Plan
 from graphtide_core.time import TimeUnit
 from graphtide_native.sampling import sample
 from graphtide_query import explain as explanation
@@ -25,9 +26,9 @@ from graphtide.session import opened, parsed
 from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
@@ -135,7 +136,7 @@ def _completed(run: Run) -> Explanations:
     return explained(run)
 
 
-def refuse_vain_questions(patterns: Sequence[MatchedPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
+def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
     """Check that it can be said why edges are in no match, or events no match, if that is asked.
 
     Raises:
@@ -148,7 +149,7 @@ def refuse_vain_questions(patterns: Sequence[MatchedPattern], analyze: Records |
         message = "why not is asked of edges, but no stream is matched: say which to analyze"
         raise ValueError(message)
     _, others = questions(patterns, why_not, TimeUnit.MILLISECOND)
-    if not others or any(not isinstance(pattern, EventPattern) and not pattern.morphism.is_mapping for pattern in patterns):
+    if not others or any(isinstance(pattern, SubgraphPattern) and not pattern.morphism.is_mapping for pattern in patterns):
         return
     of_events = next((pattern for pattern in patterns if isinstance(pattern, EventPattern)), None)
     if of_events is not None:
@@ -162,12 +163,17 @@ def refuse_vain_questions(patterns: Sequence[MatchedPattern], analyze: Records |
     raise ValueError(message)
 
 
-def planned(patterns: Sequence[MatchedPattern], options: MatchOptions) -> Explanations:
+def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanations:
     """Say how the patterns would be matched."""
     crowd = Crowd.of(len(patterns))
     plans = plan_all(patterns, options.wish, unit=options.time_unit, statistics=options.statistics, crowd=crowd)
-    subgraphs = (explanation.explain(p) for p in plans if not isinstance(p, EventPlan))
-    return Explanations((*subgraphs, *_units(plans, [None] * len(plans), None)))
+    alone = (explanation.explain_query(p) if isinstance(p, GraphPlan) else explanation.explain(p) for p in _alone(plans))
+    return Explanations((*alone, *_units(plans, [None] * len(plans), None)))
+
+
+def _alone(plans: Iterable[AnyPlan]) -> Iterator[Plan | GraphPlan]:
+    """Yield the plans of what is matched by itself."""
+    return (plan for plan in plans if not isinstance(plan, EventPlan))
 
 
 def _units(
@@ -189,7 +195,7 @@ def _units(
 
 
 def analyzed(
-    patterns: Sequence[MatchedPattern],
+    patterns: Sequence[AnyPattern],
     records: Records,
     options: MatchOptions,
     near_misses: int,
@@ -219,18 +225,15 @@ def explained(run: Run) -> Explanations:
     """Lay open the plans of a run that was executed, the actual figures beside the estimates."""
     matcher, plans = run.pipeline.matcher, run.pipeline.plans
     reports, funnels = matcher.patterns(), iter(matcher.funnels())
-    subgraphs = [
-        explanation.explain(
-            plan,
-            {item.name: Actual(item.peak, item.created) for item in report.items},
-            {name: getattr(report, name) for name in _COUNTS},
-            next(funnels, None),
-            run.pipeline.time_unit,
-        )
-        for plan, report in zip(plans, reports, strict=True)
-        if not isinstance(plan, EventPlan)
-    ]
-    return Explanations((*subgraphs, *_units(plans, reports, run.pipeline.events)))
+    alone = []
+    for plan, report in zip(plans, reports, strict=True):
+        actuals = {item.name: Actual(item.peak, item.created) for item in report.items}
+        counts = {name: getattr(report, name) for name in _COUNTS}
+        if isinstance(plan, Plan):
+            alone.append(explanation.explain(plan, actuals, counts, next(funnels, None), run.pipeline.time_unit))
+        elif isinstance(plan, GraphPlan):
+            alone.append(explanation.explain_query(plan, actuals, {**counts, "extensions": report.extensions}))
+    return Explanations((*alone, *_units(plans, reports, run.pipeline.events)))
 
 
 def statistics_of(

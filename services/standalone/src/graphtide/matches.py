@@ -2,10 +2,11 @@
 
 A table has a row a match and the columns of the match record, flat: `match_id query version kind detected_at first_ts last_ts
 completeness`, then `edges.NAME` and `vertices.NAME`, and `events.NAME` of event patterns, for every name of the patterns, null
-where a row's pattern does not have it. Where a pattern under dual simulation has a name, or it is that of an iteration, its
-columns hold lists. `component merged split_from` follow where a pattern is under dual simulation, `count` where matches are
-counted, then `fields.NAME` for what patterns return. Times are timestamps in the stream's unit and UTC. Which columns there are
-depends on the patterns alone, so that tables of the pieces of one stream fit together; but the type of a field is that of the
+where a row's pattern does not have it; the columns of a graph query are vertices. Where a pattern under dual simulation has a
+name, or it is that of an iteration, its columns hold lists. `component merged split_from` follow where a pattern is under dual
+simulation, `count` where matches are counted, `label valid_from valid_to path` where there is a graph query, with derived edges
+of a path as JSON, then `fields.NAME` for what patterns return. Times are timestamps in the stream's unit and UTC. Which columns
+there are depends on the patterns alone, so that tables of the pieces of one stream fit together; but the type of a field is that of the
 values that a table has of it, and values of several kinds are texts, as in JSON.
 """
 
@@ -17,7 +18,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, overload
 
 from graphtide_core.event_pattern import EventPattern, positive_events
-from graphtide_core.match import ComponentMatch, Match, OccurrenceMatch
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.match import ComponentMatch, DerivedEdge, IntervalMatch, Match, OccurrenceMatch
 from graphtide_core.pattern import Report
 from graphtide_core.time import TimeUnit
 
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.match import PathStep
     from graphtide_core.returns import FieldValue
 
 _ROWS: Final = 16_384
@@ -44,7 +47,7 @@ class MatchList(list[Match]):
     def __init__(
         self,
         matches: Iterable[Match] = (),
-        patterns: Sequence[MatchedPattern] | None = None,
+        patterns: Sequence[AnyPattern] | None = None,
         time_unit: TimeUnit | str = TimeUnit.MILLISECOND,
     ) -> None:
         """Take the matches.
@@ -95,6 +98,7 @@ class Columns:
         events: the same of events of event patterns.
         changes: whether there are columns for components and what became of them.
         counts: whether there is one for how many matches an event completes.
+        results: whether there are columns for results of graph queries.
         fields: names of what patterns return, each once.
     """
 
@@ -103,15 +107,21 @@ class Columns:
     events: Mapping[str, bool]
     changes: bool
     counts: bool
+    results: bool = False
     fields: tuple[str, ...] = ()
 
 
-def columns_of_patterns(patterns: Iterable[MatchedPattern]) -> Columns:
+def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
     """Return the columns of what patterns match; a name that any of them has lists of has lists."""
     edges, vertices, events = dict[str, bool](), dict[str, bool](), dict[str, bool]()
-    changes = counts = False
+    changes = counts = results = False
     fields = dict[str, None]()
     for pattern in patterns:
+        if isinstance(pattern, GraphQuery):
+            results = True
+            for output in pattern.outputs:
+                vertices |= {column: vertices.get(column, False) for column in output.columns}
+            continue
         fields |= dict.fromkeys(each.name for each in pattern.fields)
         if isinstance(pattern, EventPattern):
             counts |= pattern.report is Report.EXISTS
@@ -123,7 +133,7 @@ def columns_of_patterns(patterns: Iterable[MatchedPattern]) -> Columns:
         for names, parts in ((edges, pattern.edges), (vertices, pattern.vertices)):
             for part in parts:
                 names[part.name] = names.get(part.name, False) or has_lists
-    return Columns(edges, vertices, events, changes, counts, tuple(fields))
+    return Columns(edges, vertices, events, changes, counts, results, tuple(fields))
 
 
 def _columns_of_matches(matches: Sequence[Match]) -> Columns:
@@ -135,7 +145,8 @@ def _columns_of_matches(matches: Sequence[Match]) -> Columns:
     changes = any(isinstance(match, ComponentMatch) for match in matches)
     counts = any(isinstance(match, OccurrenceMatch) and match.count is not None for match in matches)
     fields = tuple(dict.fromkeys(name for match in matches for name in match.fields))
-    return Columns(edges, vertices, events, changes, counts, fields)
+    results = any(isinstance(match, IntervalMatch) for match in matches)
+    return Columns(edges, vertices, events, changes, counts, results, fields)
 
 
 def _events(match: Match) -> Mapping[str, str | Sequence[str]]:
@@ -159,6 +170,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
     ]
     changes = [("component", pa.string()), ("merged", ids), ("split_from", pa.string())] if columns.changes else []
     counts = [("count", pa.uint64())] if columns.counts else []
+    results = [("label", word), ("valid_from", time), ("valid_to", time), ("path", ids)] if columns.results else []
     schema = pa.schema(
         [
             pa.field("match_id", pa.string(), nullable=False),
@@ -168,7 +180,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
             *(pa.field(name, time, nullable=False) for name in ("detected_at", "first_ts", "last_ts")),
             pa.field("completeness", word, nullable=False),
             *(pa.field(column, ids if has_lists else pa.string()) for column, _, _, has_lists in named),
-            *(pa.field(name, type) for name, type in (*changes, *counts)),
+            *(pa.field(name, type) for name, type in (*changes, *counts, *results)),
             *(pa.field(f"fields.{name}", column.type) for name, column in fields),
         ]
     )
@@ -185,6 +197,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
             [match.completeness.value for match in part],
             *([_cell(match, kind, name, has_lists=has_lists) for match in part] for _, kind, name, has_lists in named),
             *([getattr(match, name, None) for match in part] for name, _ in (*changes, *counts)),
+            *([_of_result(match, name) for match in part] for name, _ in results),
         ]
         arrays = [pa.array(column, type) for column, type in zip(columns, schema.types, strict=False)]
         returned = [column.slice(start, len(part)) for _, column in fields]
@@ -210,6 +223,27 @@ def _cell(match: Match, kind: str, name: str, *, has_lists: bool) -> str | Seque
     of_kind = {"edges": match.edges, "vertices": match.vertices, "events": _events(match)}
     found: str | Sequence[str] | None = of_kind[kind].get(name)
     return [found] if has_lists and isinstance(found, str) else found
+
+
+def _of_result(match: Match, name: str) -> str | int | Sequence[str] | None:
+    """Return what a column for results of graph queries has of a match."""
+    if not isinstance(match, IntervalMatch):
+        return None
+    match name:
+        case "label":
+            return match.label
+        case "valid_from":
+            return match.valid[0]
+        case "valid_to":
+            return match.valid[1]
+        case _:
+            return None if match.path is None else [_step(step) for step in match.path]
+
+
+def _step(step: PathStep) -> str:
+    if isinstance(step, DerivedEdge):
+        return json.dumps({"label": step.label, "src": step.source, "dst": step.target}, ensure_ascii=False)
+    return step
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import LimitExceededError
 from graphtide_core.event_pattern import EventPattern
-from graphtide_core.plans import EventPlan
+from graphtide_core.plans import EventPlan, Plan
 from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
@@ -31,9 +31,9 @@ from graphtide.event_watch import EventWatch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import AnyPlan, Plan
+    from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
@@ -77,7 +77,7 @@ class Pipeline:
 
     def __init__(
         self,
-        patterns: Sequence[MatchedPattern],
+        patterns: Sequence[AnyPattern],
         options: MatchOptions,
         *,
         traced: int | None = None,
@@ -125,7 +125,7 @@ class Pipeline:
     @property
     def subgraph_plans(self) -> tuple[Plan, ...]:
         """The plans of patterns of edges."""
-        return tuple(plan for plan in self.plans if not isinstance(plan, EventPlan))
+        return tuple(plan for plan in self.plans if isinstance(plan, Plan))
 
     @property
     def duplicates(self) -> int:
@@ -203,7 +203,7 @@ class Pipeline:
         """Give another plan to the patterns that are worth it on the stream as it is now."""
         margin, crowd = self._options.adaptation.margin, Crowd.of(len(self.patterns))
         for number, old in enumerate(self.plans):
-            if isinstance(old, EventPlan):
+            if not isinstance(old, Plan):
                 continue
             new = self._planned(old.pattern, known)
             is_better = is_worth_it(old, new, known, old.pattern.extent(self.time_unit), margin, crowd=crowd)
@@ -309,7 +309,7 @@ class Pipeline:
         )
 
 
-def _extent(pattern: MatchedPattern, unit: TimeUnit) -> Extent:
+def _extent(pattern: AnyPattern, unit: TimeUnit) -> Extent:
     """Return how far apart records can lie that a match, or its end, depends on."""
     return pattern.reach(unit) if isinstance(pattern, EventPattern) else pattern.extent(unit)
 

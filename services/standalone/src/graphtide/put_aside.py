@@ -16,7 +16,7 @@ from graphtide_query.known_attributes import attributes_but_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ports.dead_letter_sink import DeadLetter
 
     from graphtide.readers import Settled, Unfit
@@ -73,7 +73,7 @@ def unfit_told(found: Iterable[Unfit], place: str) -> list[str]:
     ]
 
 
-def settled_told(found: Iterable[Settled], patterns: Iterable[MatchedPattern], remedy: str) -> list[str]:
+def settled_told(found: Iterable[Settled], patterns: Iterable[AnyPattern], remedy: str) -> list[str]:
     """Return a sentence for each column that is read as text although a pattern takes it for something else.
 
     `remedy` says what reads column `{column}` otherwise.

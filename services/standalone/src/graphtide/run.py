@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
-from graphtide_core.event_pattern import EventPattern
+from graphtide_core.pattern import SubgraphPattern
 
 from graphtide.pipeline import Pipeline
 from graphtide.put_aside import PutAside, settled_told, unfit_told
@@ -21,7 +21,7 @@ from graphtide.summary import PatternSummary, Summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.errors import GraphtideError
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.ports.match_sink import MatchSink
@@ -187,14 +187,14 @@ class Run:
         )
 
 
-def _unmatched(pattern: MatchedPattern, hits: Sequence[int]) -> tuple[str, ...]:
+def _unmatched(pattern: AnyPattern, hits: Sequence[int]) -> tuple[str, ...]:
     """Return the edges of a pattern that no record could be by itself."""
-    edges = () if isinstance(pattern, EventPattern) else pattern.edges
+    edges = pattern.edges if isinstance(pattern, SubgraphPattern) else ()
     return tuple(edge.name for edge, hit in zip(edges, hits, strict=True) if hit == 0)
 
 
 def prepare(
-    patterns: Sequence[MatchedPattern],
+    patterns: Sequence[AnyPattern],
     stream: str,
     options: MatchOptions,
     *,

@@ -10,11 +10,11 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, TypeGuard
 
-from graphtide_core.any_pattern import AnyPattern, MatchedPattern, without_graph_queries
+from graphtide_core.any_pattern import AnyPattern
 from graphtide_core.edge import Edge
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import SubgraphPattern
-from graphtide_query import parse_matched
+from graphtide_query import parse
 
 from graphtide.matches import MatchList, columns_of_patterns, to_arrow
 from graphtide.one_at_a_time import OneAtATime
@@ -282,20 +282,20 @@ def is_record(value: object) -> TypeGuard[Edge | Mapping[str, object]]:
     )
 
 
-def parsed(pattern: Patterns) -> tuple[MatchedPattern, ...]:
+def parsed(pattern: Patterns) -> tuple[AnyPattern, ...]:
     """Return the patterns, parsed if they are text.
 
     Raises:
-        InvalidPatternError: the text is wrong, or one is a streaming graph query.
+        InvalidPatternError: the text is wrong.
         TypeError: it is neither a text nor patterns.
     """
     given: object = pattern
     if isinstance(given, str):
-        return parse_matched(given)
+        return parse(given)
     if isinstance(given, AnyPattern):
-        return without_graph_queries([given])
+        return (given,)
     if isinstance(given, list | tuple) and given and all(isinstance(each, AnyPattern) for each in given):
-        return without_graph_queries(given)
+        return tuple(given)
     message = f"a pattern is a text, a parsed pattern or a list of parsed patterns, not {_kind(given)}"
     raise TypeError(message)
 

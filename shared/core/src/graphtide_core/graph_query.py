@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.graph_query_rules import EDGE, refuse_unanswerable
+from graphtide_core.pattern import Report
 from graphtide_core.predicate import RECORD_FIELDS, attributes
 
 if TYPE_CHECKING:
@@ -91,6 +92,11 @@ class GraphQuery:
                 than vertices or than one edge; a slide longer than its window; a path that a rule of an output lacks.
         """
         refuse_unanswerable(self)
+
+    @property
+    def report(self) -> Report:
+        """Every result, when it becomes valid and when that changes."""
+        return Report.ALL
 
     @property
     def streams(self) -> tuple[StreamName, ...]:

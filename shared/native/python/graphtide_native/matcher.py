@@ -30,7 +30,7 @@ from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_g
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
     from graphtide_core.match import Match, PathStep
     from graphtide_core.pattern import SubgraphPattern
@@ -104,7 +104,7 @@ class Totals:
 class MatchRecord(NamedTuple):
     """A match as it is sent: the pattern, match or retraction, the match's id, when it was detected, the record as JSON."""
 
-    pattern: MatchedPattern
+    pattern: AnyPattern
     kind: MatchKind
     match_id: str
     detected_at: int

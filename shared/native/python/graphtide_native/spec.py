@@ -32,7 +32,7 @@ from graphtide_native.graph_spec import graph_query_spec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AnyPlan, EventUnit, Plan
     from graphtide_core.returns import Field
@@ -68,7 +68,7 @@ class Concurrency:
     locking: str = "fine"
 
 
-def columns(patterns: Iterable[MatchedPattern]) -> tuple[str, ...]:
+def columns(patterns: Iterable[AnyPattern]) -> tuple[str, ...]:
     """Return the attributes the patterns read, sorted: what a decoder has to project."""
     names: set[str] = set()
     for pattern in patterns:

@@ -15,6 +15,8 @@ from graphtide_core.time import TimeUnit
 from graphtide_query import picture
 from graphtide_query.event_told import EventTold
 from graphtide_query.families import engine_of
+from graphtide_query.families.algebra.nodes import nodes as query_nodes
+from graphtide_query.families.algebra.nodes import written
 from graphtide_query.families.events.grouping import unit_of
 from graphtide_query.families.events.nodes import nodes as event_nodes
 from graphtide_query.funnel import Told, aligned, funnel_object, node_lines, table, why_not_lines, why_not_object
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.funnel import Funnel
-    from graphtide_core.plans import Candidate, GroupedPlan, Plan
+    from graphtide_core.plans import Candidate, GraphPlan, GroupedPlan, Plan
     from graphtide_core.plans.events import AggregationPlan
 
 
@@ -103,6 +105,24 @@ def explain_events(
     shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
     settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
     return Explanation("event patterns", AGGREGATION, settings, event_nodes(plan, patterns, actuals or {}), told=told)
+
+
+def explain_query(
+    plan: GraphPlan, actuals: Mapping[str, Actual] | None = None, counts: Mapping[str, int] | None = None
+) -> Explanation:
+    """Lay open the plan of a streaming graph query, a node an operator, with the expressions that they compute.
+
+    Args:
+        plan: the plan.
+        actuals: of a run, by the names of nodes: `o0` and so on.
+        counts: of a run.
+    """
+    physical = plan.physical
+    settings = {
+        f"computes {output.label}": written(each) for output, each in zip(plan.query.outputs, physical.logical, strict=True)
+    }
+    settings["rules"] = ", ".join(physical.rules) or "none: as the query is written"
+    return Explanation(plan.query.name, plan.engine, settings, query_nodes(physical, actuals or {}), counts or {})
 
 
 def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:

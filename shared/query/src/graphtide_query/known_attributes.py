@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core import predicate as p
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern, positive_events
+from graphtide_core.graph_query import EDGE, GraphQuery
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
 
     Outcomes = frozenset[bool | None]
     """What an expression may be; None is unknown, or missing."""
@@ -28,7 +29,7 @@ _ANY: Final[Outcomes] = frozenset({True, False, None})
 _MISSING: Final[Outcomes] = frozenset({None})
 
 
-def refuse_unknown_attributes(patterns: Iterable[MatchedPattern], known: Sequence[str]) -> None:
+def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[str]) -> None:
     """Refuse patterns with a condition that cannot be true, or a field that is always missing, where records have these alone.
 
     Raises:
@@ -36,41 +37,52 @@ def refuse_unknown_attributes(patterns: Iterable[MatchedPattern], known: Sequenc
     """
     for pattern in patterns:
         columns = {*known, *p.RECORD_FIELDS} | ({"type"} if isinstance(pattern, EventPattern) else set())
-        for condition in (part for predicate in pattern.predicates for part in p.conjuncts(predicate)):
+        for condition in (part for predicate in _conditions(pattern) for part in p.conjuncts(predicate)):
             missing = _missing(pattern, condition, columns)
             if missing and True not in _outcomes(condition, frozenset(missing)):
                 raise _unknown(pattern, missing[0], known)
-        for field in () if pattern.returns is None else pattern.returns.fields:
+        returns = None if isinstance(pattern, GraphQuery) else pattern.returns
+        for field in () if returns is None else returns.fields:
             missing = _missing(pattern, field.value, columns)
             if missing and _outcomes(field.value, frozenset(missing)) == _MISSING:
                 raise _unknown(pattern, missing[0], known)
 
 
-def _missing(pattern: MatchedPattern, expression: p.Expression, columns: Container[str]) -> list[p.Attribute]:
+def _missing(pattern: AnyPattern, expression: p.Expression, columns: Container[str]) -> list[p.Attribute]:
     parts = _readable(pattern)
     return [each for each in p.attributes(expression) if each.variable in parts and each.name not in columns]
 
 
-def _unknown(pattern: MatchedPattern, attribute: p.Attribute, known: Sequence[str]) -> InvalidPatternError:
+def _unknown(pattern: AnyPattern, attribute: p.Attribute, known: Sequence[str]) -> InvalidPatternError:
     close = difflib.get_close_matches(attribute.name, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
     message = f"pattern {pattern.name!r}: the stream has no attribute {attribute.name!r}"
     return InvalidPatternError(message, attribute.location, hint=hint)
 
 
-def attributes_but_texts(patterns: Iterable[MatchedPattern]) -> frozenset[str]:
+def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
     """Return the attributes of edges and events that are taken for numbers or truth values, which a text is never."""
     return frozenset(
         attribute.name
         for pattern in patterns
-        for predicate in pattern.predicates
+        for predicate in _conditions(pattern)
         for attribute in _taken_for_others(predicate)
         if attribute.name not in p.RECORD_FIELDS and attribute.variable in _readable(pattern)
     )
 
 
-def _readable(pattern: MatchedPattern) -> frozenset[str]:
+def _conditions(pattern: AnyPattern) -> Iterator[p.Expression]:
+    """Yield the conditions on records: of a graph query, those of its inputs."""
+    if isinstance(pattern, GraphQuery):
+        yield from (condition for each in pattern.inputs for condition in each.conditions)
+    else:
+        yield from pattern.predicates
+
+
+def _readable(pattern: AnyPattern) -> frozenset[str]:
     """Return the names of what has attributes: edges, or events that are to come."""
+    if isinstance(pattern, GraphQuery):
+        return frozenset((EDGE,))
     parts = positive_events(pattern.root) if isinstance(pattern, EventPattern) else pattern.edges
     return frozenset(part.name for part in parts)
 

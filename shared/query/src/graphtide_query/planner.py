@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans import Plan, assigned
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
@@ -13,12 +14,13 @@ from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import ALONE
 from graphtide_query.families import AUTO, ENGINES, Wish, family_of, refuse_other_family
+from graphtide_query.families.algebra.planning import plan_graph_query
 from graphtide_query.families.events.planning import plan_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AnyPlan
 
@@ -60,14 +62,14 @@ def plan(
 
 
 def plan_all(
-    patterns: Sequence[MatchedPattern],
+    patterns: Sequence[AnyPattern],
     wish: Wish,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
     crowd: Crowd = ALONE,
 ) -> tuple[AnyPlan, ...]:
-    """Plan patterns of any family: each pattern of edges by itself, event patterns together.
+    """Plan patterns of any family: each pattern of edges and each graph query by itself, event patterns together.
 
     Arguments as of `plan`, for all patterns. Returns the plans in the order of the patterns.
 
@@ -82,6 +84,8 @@ def plan_all(
     return tuple(
         next(events)
         if isinstance(pattern, EventPattern)
+        else plan_graph_query(pattern, wish)
+        if isinstance(pattern, GraphQuery)
         else plan(pattern, wish, unit=unit, statistics=statistics, crowd=crowd)
         for pattern in patterns
     )

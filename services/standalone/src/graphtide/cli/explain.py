@@ -22,7 +22,7 @@ from graphtide.cli.arguments import (
     Token,
     Type,
     choice,
-    read_patterns,
+    read_any_patterns,
     refuse_shared_files,
     time_unit,
     wish,
@@ -111,7 +111,7 @@ def explain(
         {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from, "--schema": schema},
         {"--dead-letters": dead_letters},
     )
-    parsed, asked = read_patterns(patterns), why_not or []
+    parsed, asked = read_any_patterns(patterns), why_not or []
     try:
         refuse_vain_questions(parsed, analyze, asked)
     except ValueError as error:

@@ -26,7 +26,7 @@ from graphtide.cli.arguments import (
     TimeUnitOption,
     Type,
     choice,
-    read_patterns,
+    read_any_patterns,
     refuse_shared_files,
     time_unit,
     wish,
@@ -94,7 +94,7 @@ def match(
     )
     refuse_unwritable([summary, explain])
     keep_pages()
-    patterns = read_patterns(pattern_file)
+    patterns = read_any_patterns(pattern_file)
     wished = wish(engine, plan)
     options = replace(
         of_stream(lateness, column, time_unit(unit), type, schema).with_wish(wished),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from graphtide_core.any_pattern import without_graph_queries
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from graphtide_core.any_pattern import AnyPattern, MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
 
     from graphtide.options import MatchOptions
     from graphtide.readers import ReaderOptions
@@ -81,12 +80,12 @@ def _check(
     patterns: Sequence[AnyPattern], pattern_file: Path, stream: str, options: MatchOptions, reading: ReaderOptions
 ) -> None:
     try:
-        _refuse_unfit(without_graph_queries(patterns), stream, options, reading)
+        _refuse_unfit(patterns, stream, options, reading)
     except InvalidPatternError as error:
         raise with_source(error, pattern_file) from error
 
 
-def _refuse_unfit(patterns: Sequence[MatchedPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
+def _refuse_unfit(patterns: Sequence[AnyPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
     """Refuse patterns that read what the stream does not have; say what of its first records could not be used.
 
     Raises:

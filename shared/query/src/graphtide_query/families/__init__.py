@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans import AGGREGATION
 
+from graphtide_query.families.algebra.planning import NAMES as PATH_ENGINES
+from graphtide_query.families.algebra.planning import VARIANTS as PLANS_OF_QUERIES
 from graphtide_query.families.engine import Engine, P, engine_among
 from graphtide_query.families.events.planning import VARIANTS as BUILDERS
 from graphtide_query.families.isomorphism import ISOMORPHISM
@@ -15,7 +18,7 @@ from graphtide_query.families.simulation import SIMULATION
 from graphtide_query.families.wish import AUTO, Wish
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
     from graphtide_query.families.family import Family
@@ -28,8 +31,12 @@ FAMILIES: Final = {"isomorphism": ISOMORPHISM, "simulation": SIMULATION}
 ENGINES: Final = {engine.name: engine for family in FAMILIES.values() for engine in family.engines}
 """All engines of patterns of edges, by name."""
 
-VARIANTS: Final = {**{engine.name: engine.variants for engine in ENGINES.values()}, AGGREGATION: BUILDERS}
-"""The variants of plans that each engine has, by name, that of event patterns too."""
+VARIANTS: Final = {
+    **{engine.name: engine.variants for engine in ENGINES.values()},
+    AGGREGATION: BUILDERS,
+    **dict.fromkeys(PATH_ENGINES, PLANS_OF_QUERIES),
+}
+"""The variants of plans that each engine has, by name, those of event patterns and graph queries too."""
 
 
 def family_of(pattern: SubgraphPattern) -> Family:
@@ -46,7 +53,7 @@ def engine_of(physical: P) -> Engine[P]:
     return engine_among(ENGINES.values(), physical)
 
 
-def refuse_other_family(pattern: MatchedPattern, engine: str) -> None:
+def refuse_other_family(pattern: AnyPattern, engine: str) -> None:
     """Check that an engine is of a pattern's family.
 
     Raises:
@@ -58,6 +65,8 @@ def refuse_other_family(pattern: MatchedPattern, engine: str) -> None:
     if isinstance(pattern, EventPattern):
         names: tuple[str, ...] = (AGGREGATION,)
         semantics = "event patterns"
+    elif isinstance(pattern, GraphQuery):
+        names, semantics = PATH_ENGINES, "streaming graph queries"
     else:
         own = family_of(pattern)
         names, semantics = own.names, f"patterns under {own.semantics}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import PatternName
 from graphtide_core.pattern import Report
-from graphtide_core.plans import EventPlan, GroupedPlan, Plan
+from graphtide_core.plans import EventPlan, GraphPlan, GroupedPlan, Plan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
@@ -403,6 +403,9 @@ class StreamPass:
         if isinstance(plan, EventPlan):
             (place,) = self._matcher.add_unit(plan.unit, limits, untold=untold, told=told, projected=self.attributes)
             self._is_stirred = True
+        elif isinstance(plan, GraphPlan):
+            past = [*untold, *told]
+            place = self._matcher.add_graph_query(plan, limits, past=past, projected=self.attributes)
         else:
             place = self._matcher.add(
                 plan,

@@ -130,7 +130,9 @@ class _Growth:
         return StreamWindow(stream, Duration(length), slide, kind)
 
     def _vertex_label(self) -> str | None:
-        return self._choices.one_of(self._shape.vertex_labels) if self._shape.vertex_labels and self._choices.rarely(10) else None
+        return (
+            self._choices.one_of(self._shape.vertex_labels) if self._shape.vertex_labels and self._choices.rarely(10) else None
+        )
 
     def _condition(self) -> Expression:
         name, values = self._choices.one_of(self._shape.attributes)
@@ -170,9 +172,7 @@ class _Growth:
             left = [each for each in left if each != name]
         return tuple(found)
 
-    def _ends(
-        self, ends: tuple[str, str], drawn: Sequence[tuple[str, str]], columns: Sequence[str]
-    ) -> tuple[Term, Term]:
+    def _ends(self, ends: tuple[str, str], drawn: Sequence[tuple[str, str]], columns: Sequence[str]) -> tuple[Term, Term]:
         """Return the ends of an atom; one that nothing else is joined by may be a constant."""
         used = [each for pair in drawn for each in pair]
         found: list[Term] = []

@@ -26,6 +26,7 @@ from graphtide_core.plans.algebra import (
 )
 from graphtide_core.predicate import attributes
 from graphtide_core.regular_rule import Constant, Variable
+
 from graphtide_query.families.algebra.automaton import automaton_of
 from graphtide_query.families.algebra.translation import atom_expression, derived_predicates, rule_expression
 

@@ -1,0 +1,1 @@
+"""Streaming graph queries as expressions of the algebra, and as operators that run."""

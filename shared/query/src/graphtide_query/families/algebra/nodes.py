@@ -1,0 +1,105 @@
+"""The operators of a streaming graph query's plan, as EXPLAIN shows them; and its expressions, as the algebra writes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan
+from graphtide_core.path_expression import spelled
+from graphtide_core.plans.algebra import JoinOperator, PathOperator, ScanOperator, UnionOperator
+from graphtide_core.regular_rule import Constant, Variable
+from graphtide_core.stream_window import WindowKind
+
+from graphtide_query.language.expression_printer import write_conditions
+from graphtide_query.nodes import Actual, Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphtide_core.algebra import Algebra
+    from graphtide_core.plans.algebra import AlgebraPlan, Operator
+    from graphtide_core.regular_rule import Term
+    from graphtide_core.stream_window import StreamWindow
+
+
+def nodes(plan: AlgebraPlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
+    """Return a node an operator, operands first; `actuals` have what a run saw, by the names of nodes."""
+    told = {output.operator for output in plan.outputs}
+    return tuple(
+        Node(
+            name=f"o{number}",
+            does=_does(operator) + (" -> results" if number in told else ""),
+            inputs=tuple(f"o{operand}" for operand in _operands(operator)),
+            actual=actuals.get(f"o{number}"),
+        )
+        for number, operator in enumerate(plan.operators)
+    )
+
+
+def written(expression: Algebra) -> str:
+    """Write an expression: `PATH[:a+](WSCAN[a, 24h, slide 1h])`."""
+    match expression:
+        case WScan(window, label):
+            return f"WSCAN[{label or 'any label'}, {_window(window)}]"
+        case Filter(operand):
+            return f"FILTER[{_filtered(expression)}]({written(operand)})"
+        case Union(operands):
+            return f"UNION({', '.join(map(written, operands))})"
+        case Pattern(parts, columns, _, conditions):
+            joined = ", ".join(f"{written(part.operand)} as ({_term(part.source)}, {_term(part.target)})" for part in parts)
+            asked = f" where {write_conditions(conditions)}" if conditions else ""
+            return f"PATTERN[{', '.join(columns)}]({joined}{asked})"
+        case Path(path, bindings, _, source, target):  # pragma: no branch - mypy knows that no case is left
+            ends = "".join(f", {word} {end}" for word, end in (("from", source), ("to", target)) if end is not None)
+            symbols = ", ".join(f"{binding.symbol} = {written(binding.operand)}" for binding in bindings)
+            return f"PATH[{spelled(path)}{ends}]({symbols})"
+
+
+def _does(operator: Operator) -> str:
+    match operator:
+        case ScanOperator(window, label):
+            asked = _filtered(operator)
+            return f"scan {label or 'any label'} of {window.stream}, {_window(window)}" + (f" where {asked}" if asked else "")
+        case UnionOperator(_, label):
+            return f"union {label}"
+        case JoinOperator(parts, columns, label):
+            keys = ", ".join(f"({', '.join(part.variables)})" for part in parts)
+            constants = "".join(f", {name[1:]!r} known" for name, _ in operator.constants)
+            asked = f" where {write_conditions(operator.conditions)}" if operator.conditions else ""
+            kind = "join" if len(parts) > 1 else "select"
+            return f"{kind} {label}({', '.join(columns)}) of {keys}{constants}{asked}"
+        case PathOperator(symbols, automaton, label):  # pragma: no branch - mypy knows that no case is left
+            ends = f", {'to' if operator.is_reversed else 'from'} {operator.root}" if operator.root is not None else ""
+            return f"path {label} by {operator.engine.value}, {automaton.states} states over {len(symbols)} symbols{ends}"
+
+
+def _operands(operator: Operator) -> tuple[int, ...]:
+    match operator:
+        case ScanOperator():
+            return ()
+        case UnionOperator(operands):
+            return operands
+        case JoinOperator(parts):
+            return tuple(dict.fromkeys(part.operand for part in parts))
+        case PathOperator(symbols):  # pragma: no branch - mypy knows that no case is left
+            return tuple(dict.fromkeys(operand for operand, _ in symbols))
+
+
+def _window(window: StreamWindow) -> str:
+    if window.kind is WindowKind.NOW:
+        return "now"
+    slide = "" if window.slide is None else f", slide {window.slide}"
+    return f"{window.length}{slide}{', internal' if window.kind is WindowKind.INTERNAL else ''}"
+
+
+def _filtered(each: Filter | ScanOperator) -> str:
+    labels = [f"{end} is {label}" for end, label in (("source", each.source_label), ("target", each.target_label)) if label]
+    return ", ".join([*labels, *([write_conditions(each.conditions)] if each.conditions else [])])
+
+
+def _term(term: Term) -> str:
+    match term:
+        case Variable(name):
+            return name
+        case Constant(key):  # pragma: no branch - mypy knows that no case is left
+            return repr(key)
