@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from graphtide_core.any_pattern import subgraphs_alone, without_graph_queries
@@ -25,7 +26,9 @@ NEAR = Rule("near", ("x", "y"), (EDGE,))
 TOLD = Output("near", "near", ("x", "y"))
 
 
-def query(*rules: Rule, inputs: tuple[Input, ...] = (A,), outputs: tuple[Output, ...] = (TOLD,), is_view: bool = False) -> GraphQuery:
+def query(
+    *rules: Rule, inputs: tuple[Input, ...] = (A,), outputs: tuple[Output, ...] = (TOLD,), is_view: bool = False
+) -> GraphQuery:
     return GraphQuery(PatternName("q"), inputs, rules or (NEAR,), outputs, is_view=is_view)
 
 
@@ -58,7 +61,10 @@ def deep() -> PathExpression:
         ((Rule("near", ("x",), (EDGE, Atom(Symbol("a"), Z, Variable("w")))),), "fall apart: 'w', 'z' share no atom"),
         ((Rule("near", ("x",), (EDGE, Atom(Symbol("a"), *(Constant(VertexId("k")),) * 2))),), "fall apart: constants"),
         ((Rule("near", ("x", "y"), (replace(EDGE, name="p"), replace(EDGE, name="p"))),), "'p' names two paths"),
-        ((Rule("near", ("x", "y"), (Atom(Concatenation((Symbol("a"),) * (MAX_SYMBOLS + 1)), X, Y),)),), "256 labels, this one has 257"),
+        (
+            (Rule("near", ("x", "y"), (Atom(Concatenation((Symbol("a"),) * (MAX_SYMBOLS + 1)), X, Y),)),),
+            "256 labels, this one has 257",
+        ),
         ((NEAR, Rule("near", ("x", "y"), (Atom(deep(), X, Y),))), "nested more than 100 levels"),
         ((Rule("near", ("x", "y"), (EDGE,), (over(Attribute("z", "id")),)),), "no atom has the vertex 'z'"),
         ((Rule("near", ("x", "y"), (EDGE,), (over(Attribute("x", "age")),)),), "reads its id alone"),
@@ -75,7 +81,7 @@ def test_rules_that_no_plan_could_answer_are_refused(rules: tuple[Rule, ...], re
 
 def test_atoms_that_hang_together_in_a_chain_are_one_body() -> None:
     names = [Variable(f"v{number}") for number in range(6)]
-    chain = tuple(Atom(Symbol("a"), *pair) for pair in zip(names, names[1:], strict=False))
+    chain = tuple(Atom(Symbol("a"), *pair) for pair in pairwise(names))
     for body in (chain, chain[::-1], (chain[2], chain[0], chain[4], chain[1], chain[3])):
         assert query(Rule("near", ("v0", "v5"), body)).rules[0].body == body
 

@@ -81,7 +81,9 @@ def queries(draw: DrawFn) -> GraphQuery:
         outputs.append(Output(predicates[output.head], label, tuple(columns), path))
     if draw(st.booleans()):
         other = draw(st.sampled_from(rules))
-        outputs.append(Output(other.head, draw(NAMES), tuple(distinct(draw, [f"c{n}" for n in range(len(other.columns))]).values())))
+        outputs.append(
+            Output(other.head, draw(NAMES), tuple(distinct(draw, [f"c{n}" for n in range(len(other.columns))]).values()))
+        )
     is_view = all(len(each.columns) == 2 for each in outputs) and draw(st.booleans())
     name = PatternName(draw(NAMES.filter(lambda name: all(name != each.window.stream for each in inputs))))
     return GraphQuery(name, tuple(inputs), rules, tuple(outputs), is_view=is_view)
