@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from graphtide_core.any_pattern import subgraphs_alone, without_graph_queries
@@ -80,7 +81,7 @@ def test_rules_that_no_plan_could_answer_are_refused(rules: tuple[Rule, ...], re
 
 def test_atoms_that_hang_together_in_a_chain_are_one_body() -> None:
     names = [Variable(f"v{number}") for number in range(6)]
-    chain = tuple(Atom(Symbol("a"), *pair) for pair in zip(names, names[1:], strict=False))
+    chain = tuple(Atom(Symbol("a"), *pair) for pair in pairwise(names))
     for body in (chain, chain[::-1], (chain[2], chain[0], chain[4], chain[1], chain[3])):
         assert query(Rule("near", ("v0", "v5"), body)).rules[0].body == body
 

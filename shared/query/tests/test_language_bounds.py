@@ -180,3 +180,75 @@ def test_ten_times_the_patterns_take_ten_times_the_work() -> None:
 
     assert len(graphtide_query.parse(text(10_000))) == 10_000
     assert calls(text(1_000)) < 11 * calls(text(100))
+
+
+QUERY = "SELECT u, v MATCH {} ON s WINDOW(1h)"
+RULE = "r(x, y) <- {}. ON s WINDOW(1h)"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("".join(f"PATH p{n} = (a)-[:x]->(b) " for n in range(65)) + QUERY.format("(u)-/~p1/->(v)"), "64 PATH clauses"),
+        (QUERY.format("(u)-[:x]->(v)" + " OPTIONAL (u)-[:y]->(w)" * 65), "64 OPTIONAL blocks"),
+        (QUERY.format("(u)-[:x]->(v)" + "-[:x]->(v)" * 256), "may draw 256 edges and paths"),
+        (QUERY.format("(u)-[:x]->(v), " + "(u), " * 511), "may mention 512 vertices"),
+        (QUERY.format("(u)-[e:x]->(v)") + " WHERE e.n = 1" + " AND e.n = 1" * 1_000, "1,000 conditions, this one has 1,001"),
+        (QUERY.format("(u)-/:x" + " | :x" * 256 + "/->(v)"), "may have 256 labels"),
+        (QUERY.format("(u)-/" + "(:a :b)?" * 60 + "/->(v)").replace("(u)-", "(u:person)-"), "more than 256 labels"),
+        (RULE.format("a(x, y)" + ", a(x, y)" * 64), "64 atoms"),
+        ("r(x, y) <- a(x, y). " * 65 + "ON s WINDOW(1h)", "64 rules"),
+        (RULE.format("/" + " | ".join(f":a{n}" for n in range(65)) + "/(x, y)"), "64 inputs"),
+        ("".join(f"INPUT a{n} = ()-->() ON s WINDOW(1) " for n in range(65)) + RULE.format("a1(x, y)"), "64 inputs"),
+        (RULE.format("a(x, y)") + " OUTPUT r(x, y)" * 65, "64 outputs"),
+        (QUERY.format("(u)-/" + "(" * 101 + ":a" + "+)" * 101 + "/->(v)"), "nested more than 100 levels"),
+        (QUERY.format("(u)-/" + "(" * 10_000 + ":a"), "nested more than"),
+        (RULE.format("/" + "^(" * 5_000 + ":a"), "nested more than"),
+    ],
+)
+def test_what_a_query_may_not_have_is_refused_at_its_place(text: str, reason: str) -> None:
+    with pytest.raises(InvalidPatternError, match=reason) as caught:
+        graphtide_query.parse(text)
+    assert caught.value.location is not None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "PATH p = (u)-[:a]->(v) CONSTRUCT (u)-[:r{}]->(v) MATCH (u)-/~p :b*/->(v) OPTIONAL (u)-[:c]->(v) ON s WINDOW(1h)\n",
+        "r(x, y) <- a+(x, y), b(y, x). q{}(x, y) <- r+(x, y) AS p. ON s WINDOW(1h) RETURN p\n",
+        "GRAPH VIEW v{} AS ( r(x, y) <- a(x, y). ON t WINDOW(1h) )\n",
+    ],
+)
+def test_ten_times_the_queries_take_ten_times_the_work(query: str) -> None:
+    def text(queries: int) -> str:
+        return "".join(query.replace("{}", str(number)) for number in range(queries))
+
+    assert len(graphtide_query.parse(text(2_000))) == 2_000
+    assert calls(text(500)) < 11 * calls(text(50))
+
+
+@pytest.mark.parametrize(
+    ("head", "part", "tail"),
+    [
+        ("SELECT u, v MATCH (u)-[e:a]->(v) ON s WINDOW(1h) WHERE ", "e.n > 1 AND ", "TRUE"),
+        ("SELECT v0, v1 MATCH ", "(v0)-[:a]->(v1), ", "ON s WINDOW(1h)"),
+        ("SELECT u, v MATCH (u)-/", ":a ", "/->(v) ON s WINDOW(1h)"),
+    ],
+)
+def test_ten_times_the_parts_of_a_query_take_ten_times_the_work(head: str, part: str, tail: str) -> None:
+    def text(parts: int) -> str:
+        return head + part * parts + tail
+
+    assert len(graphtide_query.parse(text(60))) == 1
+    assert calls(text(60)) < 11 * calls(text(6))
+
+
+def test_a_chain_of_views_is_followed_and_a_circle_of_many_is_found() -> None:
+    def text(last: str) -> str:
+        views = "".join(f"GRAPH VIEW v{n} AS ( r(x, y) <- a(x, y). ON v{n + 1} WINDOW(1) ) " for n in range(1_000))
+        return views + f"GRAPH VIEW v1000 AS ( r(x, y) <- a(x, y). ON {last} WINDOW(1) )"
+
+    assert len(graphtide_query.parse(text("t"))) == 1_001
+    with pytest.raises(InvalidPatternError, match="views depend on each other in a circle: 'v0' reads 'v1'"):
+        graphtide_query.parse(text("v0"))

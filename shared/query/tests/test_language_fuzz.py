@@ -19,7 +19,8 @@ VALID = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).par
 WORDS = (
     "PATTERN MATCH WHERE ORDER UNDER EDGE ISOMORPHISM ON WINDOW OR AND NOT IN STARTS WITH IS NULL TRUE FALSE DUAL SEQ "
     "WITHIN PARTITION BY SKIP TILL NEXT ANY RETURN AS REPORT DISTINCT EXISTS ONE PER EVERY TIMEOUT count first {2,5} "
-    "QUERY GRAPH VIEW PATH CONSTRUCT SELECT OPTIONAL SLIDE NOW INTERNAL INPUT OUTPUT -/ /-> <-/ /- :- ~ ^ ^* ? a(x,y) r(x,y) :a ~r "
+    "QUERY GRAPH VIEW PATH CONSTRUCT SELECT OPTIONAL SLIDE NOW INTERNAL INPUT OUTPUT "
+    "-/ /-> <-/ /- :- ~ ^ ^* ? a(x,y) r(x,y) :a ~r "
     "( ) [ ] { } , : . < <= > >= = <> != + - * / % -> <- --> <-- -[ ]-> <-[ ]- ; | & ! ` `` 'x' \"y\" ' \" \\ // # /* */ "
     "p a b v w id 0 7 1.5 1e9 1e999 10m 99999999999999999999 \\u0041 é \x00 \ufeff \ud800 \u2028 \n"
 )

@@ -354,7 +354,8 @@ def test_an_input_states_its_edges() -> None:
 
 def test_views_may_read_views() -> None:
     views = graphtide_query.parse("""
-        GRAPH VIEW one AS ( CONSTRUCT (u)-[:r]->(v) MATCH (u)-[:a]->(v) ON two WINDOW(1h) MATCH (u)-[:b]->(v) ON three WINDOW(1h) )
+        GRAPH VIEW one AS (
+            CONSTRUCT (u)-[:r]->(v) MATCH (u)-[:a]->(v) ON two WINDOW(1h) MATCH (u)-[:b]->(v) ON three WINDOW(1h) )
         GRAPH VIEW two AS ( r(x, y) <- a(x, y). ON three WINDOW(1h) )
         GRAPH VIEW three AS ( r(x, y) <- a(x, y). ON four WINDOW(1h) )
         QUERY four SELECT u, v MATCH (u)-[:r]->(v) ON one WINDOW(1h)""")

@@ -7,12 +7,27 @@ from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING
 
+from graphtide_core.path_expression import Alternation, Concatenation, Maybe, Plus, Star, Symbol, operands, symbols
 from graphtide_core.pattern import Morphism, SubgraphPattern
-from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
+from graphtide_core.regular_rule import Constant
+from graphtide_core.stream_window import WindowKind
+from graphtide_testing.strategies import (
+    GraphQueryShape,
+    PatternShape,
+    StreamShape,
+    edge_streams,
+    graph_queries,
+    patterns,
+    random_graph_query,
+    random_pattern,
+    random_stream,
+)
 from hypothesis import given, settings
 
 if TYPE_CHECKING:
     from graphtide_core.edge import Edge
+    from graphtide_core.graph_query import GraphQuery
+    from graphtide_core.path_expression import PathExpression
 
 PLAIN_STREAM = StreamShape(
     nameless=False,
@@ -105,6 +120,71 @@ def _histories(stream: tuple[Edge, ...]) -> dict[str, str]:
     for record in stream:
         told[record.id] = told.get(record.id, "") + record.operation.value[0]
     return told
+
+
+PLAIN_QUERY = GraphQueryShape(
+    max_heads=0,
+    max_rules=1,
+    max_atoms=1,
+    vertex_labels=(),
+    several_windows=False,
+    unlabelled=False,
+    conditions=False,
+    constants=False,
+    inverses=False,
+    closures=False,
+    wide_answers=False,
+    paths=False,
+)
+
+
+def _parts(expression: PathExpression) -> set[type[PathExpression]]:
+    return {type(expression)}.union(*map(_parts, operands(expression)))
+
+
+def _features(query: GraphQuery) -> set[object]:
+    """Return what occurs in a query."""
+    atoms = [atom for rule in query.rules for atom in rule.body]
+    found: set[object] = set().union(*(_parts(atom.expression) for atom in atoms))
+    found |= {each.window.kind for each in query.inputs}
+    heads = {rule.head for rule in query.rules}
+    read = [symbol for atom in atoms for symbol in symbols(atom.expression)]
+    said = {
+        "constant": any(isinstance(term, Constant) for atom in atoms for term in (atom.source, atom.target)),
+        "inverse": any(symbol.is_inverse for symbol in read),
+        "derived": any(symbol.predicate in heads for symbol in read),
+        "union": len(heads) < len(query.rules),
+        "wide": len(query.outputs[0].columns) > 2,
+        "path": query.outputs[0].path is not None,
+        "unlabelled": any(each.label is None for each in query.inputs),
+        "labels of ends": any(each.source_label or each.target_label for each in query.inputs),
+        "conditions on edges": any(each.conditions for each in query.inputs),
+        "conditions on vertices": any(rule.conditions for rule in query.rules),
+        "windows": len({each.window for each in query.inputs}) > 1,
+        "slide": any(each.window.slide is not None for each in query.inputs),
+    }
+    return found | {name for name, occurs in said.items() if occurs}
+
+
+def test_equal_seeds_give_equal_graph_queries() -> None:
+    assert random_graph_query(Random(3)) == random_graph_query(Random(3))
+    assert len({random_graph_query(Random(seed)) for seed in range(50)}) > 40
+
+
+def test_every_feature_occurs_in_random_graph_queries() -> None:
+    shape = GraphQueryShape(kinds=tuple(WindowKind))
+    found = set().union(*(_features(random_graph_query(Random(seed), shape)) for seed in range(200)))
+    parts = {Symbol, Concatenation, Alternation, Star, Plus, Maybe}
+    said = {"constant", "inverse", "derived", "union", "wide", "path", "unlabelled", "labels of ends"}
+    said |= {"conditions on edges", "conditions on vertices", "windows", "slide"}
+    assert found == parts | said | set(WindowKind)
+
+
+@given(graph_queries(PLAIN_QUERY))
+@settings(deadline=None)
+def test_a_shape_says_what_does_not_occur_in_a_graph_query(query: GraphQuery) -> None:
+    assert _features(query) <= {Symbol, Concatenation, Alternation, WindowKind.EXTERNAL, "slide"}
+    assert {len(rule.body) for rule in query.rules} == {1}
 
 
 def _total(pattern: SubgraphPattern) -> bool:

@@ -6,8 +6,8 @@ where a row's pattern does not have it; the columns of a graph query are vertice
 name, or it is that of an iteration, its columns hold lists. `component merged split_from` follow where a pattern is under dual
 simulation, `count` where matches are counted, `label valid_from valid_to path` where there is a graph query, with derived edges
 of a path as JSON, then `fields.NAME` for what patterns return. Times are timestamps in the stream's unit and UTC. Which columns
-there are depends on the patterns alone, so that tables of the pieces of one stream fit together; but the type of a field is that of the
-values that a table has of it, and values of several kinds are texts, as in JSON.
+there are depends on the patterns alone, so that tables of the pieces of one stream fit together; but the type of a field is of
+the values that a table has of it, and values of several kinds are texts, as in JSON.
 """
 
 from __future__ import annotations

@@ -196,3 +196,11 @@ def test_explain_draws(files: tuple[Path, Path], form: str) -> None:
     told = run("explain", files[0], "--analyze", files[1], "--format", form)
     assert "<svg xmlns=" in told.output
     assert "</svg>" in told.output
+
+
+def test_a_streaming_graph_query_is_checked_and_printed(files: tuple[Path, Path]) -> None:
+    query = files[0].with_name("q.gtp")
+    query.write_text(PATTERN + "CONSTRUCT (u)-[:near]->(v)\nMATCH (u)-/:pays+/->(v)\nON s WINDOW(10)\n")
+    told = run("validate", query)
+    assert (told.exit_code, told.output) == (0, f"{query}: 2 valid patterns: p, near (streaming graph query)\n")
+    assert "near(u, v) <- pays+(u, v)." in run("validate", query, "--print").output

@@ -69,7 +69,7 @@ class GraphQuery:
 
     Attributes:
         name: of the query.
-        inputs: the extensional predicates, in the order of the text.
+        inputs: the extensional predicates; those that a text declares, then the others in the order in which rules read them.
         rules: in an order in which each reads inputs and heads of rules before it alone.
         outputs: at least one.
         is_view: whether its results are a stream of edges, called after the query, that other queries may read.

@@ -48,7 +48,7 @@ def _plan(plan: GraphPlan, unit: TimeUnit, columns: Mapping[str, int]) -> dict[s
     numbers = {scan: number for number, scan in enumerate(scans)}
     writer = _EdgeWriter(columns)
     both = zip(plan.query.outputs, plan.physical.outputs, strict=True)
-    stays = all(scan.window.kind is WindowKind.INTERNAL for scan in scans)
+    stays = all(each.window.kind is WindowKind.INTERNAL for each in plan.query.inputs)
     return {
         "inputs": [_input(scan, unit, writer) for scan in scans],
         "operators": [_operator(operator, numbers) for operator in plan.physical.operators],

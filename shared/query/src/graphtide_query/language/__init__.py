@@ -1,7 +1,8 @@
 """The pattern language: text to patterns and back.
 
 `parser` runs the grammar, `builder` makes the nodes of `ast`, `binder` turns those into patterns of `graphtide_core`, `printer`
-goes the other way, and `diagnostics` words the errors. What is of event patterns alone is in modules called after them.
+goes the other way, and `diagnostics` words the errors. What is of event patterns alone is in modules called after them, what is
+of streaming graph queries alone in those called after graphs, and after their two forms: G-CORE, and the rules of Datalog.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
 from graphtide_core.graph_query_rules import MAX_ATOMS, refuse_loose_parts
 from graphtide_core.ids import PatternName, VertexId
+from graphtide_core.path_expression import symbols
 from graphtide_core.predicate import conjuncts, renamed
 from graphtide_core.regular_rule import Atom, Constant, Rule, Variable
 from graphtide_core.suggestion import did_you_mean, show
@@ -57,11 +58,12 @@ def bind_program(
     refuse_recursion(program.rules)
     inputs = _Inputs(program, heads)
     rules = tuple(_bind_rule(rule, heads, inputs) for rule in program.rules)
+    ordered = in_order(rules)
     outputs = tuple(_outputs(program, heads, rules))
     label = next((each.label for each in program.clauses if isinstance(each, graph_ast.Output) and each.label), None)
     name = query_name(stated, view, label or heads[outputs[0].head].head)
     with placed(heads[outputs[0].head].head.location):
-        bound = GraphQuery(PatternName(name.text), inputs.all, in_order(rules), outputs, is_view=view is not None)
+        bound = GraphQuery(PatternName(name.text), inputs.in_order_of(ordered), ordered, outputs, is_view=view is not None)
     return name, bound
 
 
@@ -94,12 +96,15 @@ class _Inputs:
                 message = f"a query may have {MAX_ATOMS} inputs; this is one more"
                 raise InvalidPatternError(message, name.location)
             self._found[name.text] = _declared(declared)
+        self._declared = tuple(self._found)
         # What the paths of rules are called is no predicate.
         self._paths = {atom.name.text for rule in program.rules for atom in rule.body if atom.name is not None} - heads.keys()
 
-    @property
-    def all(self) -> tuple[Input, ...]:
-        return tuple(self._found.values())
+    def in_order_of(self, rules: Sequence[Rule]) -> tuple[Input, ...]:
+        """Return those that are declared, and then the others as rules read them."""
+        read = (symbol.predicate for rule in rules for atom in rule.body for symbol in symbols(atom.expression))
+        names = dict.fromkeys((*self._declared, *(name for name in read if name in self._found)))
+        return tuple(self._found[name] for name in names)
 
     def read(self, step: graph_ast.Step, heads: dict[str, graph_ast.Rule]) -> str:
         """Return the predicate of a step; it becomes an input if it is none yet."""

@@ -1,7 +1,7 @@
 """The body of a rule from what a branch of a G-CORE query draws: vertices that are one joined, conditions at their place.
 
-A label of a vertex holds on every edge of the input there. At an end of a path that is its first or last edge alone, so that the
-expression is rewritten: of `:a+` from a person, the first edge is one of the `:a` edges from persons.
+A label of a vertex holds on every edge of the input there. At an end of a path that is its first or last edge alone, so that
+the expression is rewritten: of `:a+` from a person, the first edge is one of the `:a` edges from persons.
 """
 
 from __future__ import annotations

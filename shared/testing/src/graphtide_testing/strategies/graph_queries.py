@@ -1,4 +1,4 @@
-"""Streaming graph queries over streams of few vertices and labels: small, with every feature of the family, mostly satisfiable."""
+"""Streaming graph queries over streams of few vertices and labels: small, with every feature, mostly satisfiable."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _COMPARISONS = (Comparison.NOT_EQUAL, Comparison.LESS_OR_EQUAL, Comparison.GREAT
 class GraphQueryShape:
     """What may occur in a generated query; the defaults allow everything.
 
-    A query reads edges of `labels` between `vertices` from `streams`, with windows of up to `max_window` ticks that slide by up
-    to `max_slide`. It has up to `max_heads` derived heads below the answer, each of up to `max_rules` rules of up to `max_atoms`
-    atoms, whose expressions have up to `max_symbols` symbols. `attributes` are those of edges, with values to compare with;
-    `vertex_labels` are those of the ends of edges.
+    A query reads edges of `labels` between `vertices` from `streams`, with windows of up to `max_window` ticks that slide by
+    up to `max_slide`. It has up to `max_heads` derived heads below the answer, each of up to `max_rules` rules of up to
+    `max_atoms` atoms, whose expressions have up to `max_symbols` symbols. `attributes` are those of edges, with values to
+    compare with; `vertex_labels` are those of the ends of edges.
     """
 
     labels: tuple[str, ...] = ("a", "b", "c")
@@ -130,9 +130,8 @@ class _Growth:
         return StreamWindow(stream, Duration(length), slide, kind)
 
     def _vertex_label(self) -> str | None:
-        return (
-            self._choices.one_of(self._shape.vertex_labels) if self._shape.vertex_labels and self._choices.rarely(10) else None
-        )
+        labels = self._shape.vertex_labels
+        return self._choices.one_of(labels) if labels and self._choices.rarely(10) else None
 
     def _condition(self) -> Expression:
         name, values = self._choices.one_of(self._shape.attributes)

@@ -28,7 +28,12 @@ from graphtide_core.predicate import attributes
 from graphtide_core.regular_rule import Constant, Variable
 
 from graphtide_query.families.algebra.automaton import automaton_of
-from graphtide_query.families.algebra.translation import atom_expression, derived_predicates, rule_expression
+from graphtide_query.families.algebra.translation import (
+    atom_expression,
+    derived_predicates,
+    rule_expression,
+    told_paths,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,9 +64,9 @@ def compiled(
         rules: names of those that led to the expressions.
     """
     known = derived_predicates(query)
-    told = {output.head for output in query.outputs if output.path is not None}
+    told = told_paths(query)
     # The joins whose rows lead to paths keep all of their variables.
-    traced = {rule_expression(rule, known) for rule in query.rules if rule.head in told}
+    traced = {rule_expression(rule, known, told[rule.head]) for rule in query.rules if rule.head in told}
     compiler = _Compiler(engine, {pattern: order for pattern, order in (steps or {}).items() if pattern not in traced})
     outputs = [compiler.operator(expression) for expression in logical]
     reported = [
@@ -194,10 +199,10 @@ def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], comp
         if rule.head != output.head:
             continue
         atom = next(atom for atom in rule.body if atom.name == output.path)
-        walked = compiler.operator(atom_expression(atom, known))
-        expression = rule_expression(rule, known)
-        if not isinstance(expression, Pattern) or expression == atom_expression(atom, known):
+        expression = rule_expression(rule, known, output.path)
+        if not isinstance(expression, Pattern):
+            walked = compiler.operator(expression)
             yield TracedPath(walked, None, (rule.columns[0], rule.columns[1]))
         else:
-            names = _Names()
+            names, walked = _Names(), compiler.operator(atom_expression(atom, known, is_told=True))
             yield TracedPath(walked, compiler.operator(expression), (names.of(atom.source), names.of(atom.target)))

@@ -11,6 +11,7 @@ Reference: paper 001, section 5.2, Algorithm SGQParser.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Algebra, Binding, Filter, Part, Path, Pattern, Union, WScan
@@ -23,6 +24,7 @@ from graphtide_core.path_expression import (
     Symbol,
     is_nullable,
     spelled,
+    symbols,
 )
 from graphtide_core.regular_rule import Variable
 
@@ -46,28 +48,51 @@ def canonical(query: GraphQuery) -> tuple[Algebra, ...]:
 def derived_predicates(query: GraphQuery) -> dict[str, Algebra]:
     """Return the expression of each predicate of a query: of inputs, and of the heads of rules."""
     known: dict[str, Algebra] = {each.name: _scan(each) for each in query.inputs}
+    told = told_paths(query)
     for rule in query.rules:
-        found = rule_expression(rule, known)
+        found = rule_expression(rule, known, told.get(rule.head))
         before = known.get(rule.head)
         known[rule.head] = found if before is None else _united((before, found), rule.head)
     return known
 
 
-def rule_expression(rule: Rule, known: Mapping[str, Algebra]) -> Algebra:
-    """Return the expression of one rule over predicates that are known."""
-    parts = tuple(Part(atom_expression(atom, known), atom.source, atom.target) for atom in rule.body)
+def told_paths(query: GraphQuery) -> dict[str, str]:
+    """Return the name of the path that is told with the results of a head, where one is."""
+    return {output.head: output.path for output in query.outputs if output.path is not None}
+
+
+def rule_expression(rule: Rule, known: Mapping[str, Algebra], told: str | None = None) -> Algebra:
+    """Return the expression of one rule over predicates that are known; `told` is the name of the path that is told."""
+    parts = tuple(
+        Part(atom_expression(atom, known, is_told=told is not None and atom.name == told), atom.source, atom.target)
+        for atom in rule.body
+    )
     if len(parts) == 1 and not rule.conditions and _is_plain(parts[0], rule.columns):
-        return parts[0].operand
+        # What the rule derives is called after it; where it is a predicate by another name, as that is.
+        (atom,) = rule.body
+        named = replace(atom, name=rule.head)
+        return atom_expression(named, known, is_told=told is not None and atom.name == told)
     return Pattern(parts, rule.columns, rule.head, rule.conditions)
 
 
-def atom_expression(atom: Atom, known: Mapping[str, Algebra]) -> Algebra:
-    """Return the expression of an atom over predicates that are known."""
+def atom_expression(atom: Atom, known: Mapping[str, Algebra], *, is_told: bool = False) -> Algebra:
+    """Return the expression of an atom over predicates that are known.
+
+    A path that is told is one PATH, whatever its expression, so that its steps are those that the query names.
+    """
     match atom.expression:
         case Symbol(predicate, False):
             return known[predicate]
+        case expression if is_told:
+            return path_as_one(expression, known, atom.name)
         case expression:
             return path_in_parts(expression, known, atom.name)
+
+
+def path_as_one(expression: PathExpression, known: Mapping[str, Algebra], label: str | None = None) -> Algebra:
+    """Return the words of a path expression, but for the empty one, as one PATH over predicates that are known."""
+    names = dict.fromkeys(symbol.predicate for symbol in symbols(expression))
+    return Path(expression, tuple(Binding(name, known[name]) for name in names), label or spelled(expression))
 
 
 def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], label: str | None = None) -> Algebra:
