@@ -176,6 +176,7 @@ fmt: setup  ## put the sources in form
 
 .PHONY: ci
 ci: lint types imports test  ## everything that must hold before a change lands
+	@$(BIN)/python -m graphtide_testing.chart_smoke --helm $(HELM) --where-possible
 
 .PHONY: preprocess
 preprocess: setup java  ## put streams in order on Spark; settings as in docs/reference/preprocess.md
