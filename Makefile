@@ -97,9 +97,10 @@ chart: setup $(CHART_TOOLS)/checkov-ready  ## check the Helm chart: lint, schema
 	$(BIN)/pytest -n $(WORKERS) e2e_tests/chart
 
 .PHONY: chart-reference
-chart-reference: setup  ## make the chart's README, schema of values and dashboards from values and the registry of telemetry
+chart-reference: setup  ## make the chart's README, schema of values, alerts and dashboards from values and the registry of telemetry
 	$(BIN)/python packaging/chart_reference.py
 	$(BIN)/python packaging/chart_dashboards.py
+	$(BIN)/python packaging/chart_alerts.py
 
 .PHONY: chart-smoke
 chart-smoke: servers-ready $(HELM)  ## bring every pod of the chart up as processes, over Kafka and Redis with TLS and logins; takes root
@@ -176,6 +177,7 @@ fmt: setup  ## put the sources in form
 
 .PHONY: ci
 ci: lint types imports test  ## everything that must hold before a change lands
+	@$(BIN)/python -m graphtide_testing.chart_smoke --helm $(HELM) --where-possible
 
 .PHONY: preprocess
 preprocess: setup java  ## put streams in order on Spark; settings as in docs/reference/preprocess.md

@@ -17,50 +17,53 @@ CHART: Final = Path(__file__).parents[1] / "charts" / "graphtide"
 
 _TYPES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has these names and no others.
+
+    Helm shows what a schema asks for: so a constant says, of a name that is none, which there are.
+    """
+    refusal = f"left out, for there is no such name: write one of {', '.join(properties)}"
+    return {"type": "object", "properties": properties, "additionalProperties": {"const": refusal}}
+
+
 _QUANTITIES: Final = {
-    "type": "object",
     "description": "Quantities by resource; null leaves one out.",
-    "properties": {
-        name: {"description": meaning, "type": ["string", "number", "null"]}
-        for name, meaning in (
-            ("cpu", "Cores, as 500m or 2."),
-            ("memory", "Bytes, as 512Mi."),
-            ("ephemeral-storage", "Bytes, as 1Gi."),
-        )
-    },
-    "additionalProperties": False,
+    **_closed(
+        {
+            name: {"description": meaning, "type": ["string", "number", "null"]}
+            for name, meaning in (
+                ("cpu", "Cores, as 500m or 2."),
+                ("memory", "Bytes, as 512Mi."),
+                ("ephemeral-storage", "Bytes, as 1Gi."),
+            )
+        }
+    ),
 }
 
 DEFINITIONS: Final[dict[str, Any]] = {
-    "named": {
-        "type": "object",
-        "properties": {"name": {"description": "Name of the object.", "type": "string"}},
-        "required": ["name"],
-        "additionalProperties": False,
-    },
+    "named": {**_closed({"name": {"description": "Name of the object.", "type": "string"}}), "required": ["name"]},
     "numberOrShare": {"type": ["integer", "string"], "minimum": 0, "pattern": "^[0-9]+%$"},
     "peers": {
         "type": "array",
         "items": {
-            "type": "object",
-            "properties": {
-                "podSelector": {"description": "Pods, by labels.", "type": "object"},
-                "namespaceSelector": {"description": "Namespaces, by labels.", "type": "object"},
-                "ipBlock": {"description": "Addresses.", "type": "object"},
-            },
+            **_closed(
+                {
+                    "podSelector": {"description": "Pods, by labels.", "type": "object"},
+                    "namespaceSelector": {"description": "Namespaces, by labels.", "type": "object"},
+                    "ipBlock": {"description": "Addresses.", "type": "object"},
+                }
+            ),
             "minProperties": 1,
-            "additionalProperties": False,
         },
     },
     "port": {"type": "integer", "minimum": 1, "maximum": 65535},
-    "resources": {
-        "type": "object",
-        "properties": {
+    "resources": _closed(
+        {
             "requests": {**_QUANTITIES, "description": "What a node must have to spare."},
             "limits": {**_QUANTITIES, "description": "What is not exceeded."},
-        },
-        "additionalProperties": False,
-    },
+        }
+    ),
     "secondsOrInf": {"type": ["number", "string"], "minimum": 0, "pattern": "^inf$"},
     "texts": {"type": "object", "additionalProperties": {"type": "string"}},
 }
@@ -158,7 +161,7 @@ def _inner(found: list[Value], path: tuple[str, ...]) -> dict[str, Any]:
             "description": "What a chart says that holds this one; nothing here reads it.",
             "type": "object",
         }
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+    return _closed(properties)
 
 
 def _group(path: tuple[str, ...]) -> str:

@@ -3,7 +3,9 @@
 `python e2e_tests/bench/disasters.py [--only NAME]`
 
 Each disaster happens to a deployment of its own, with two patterns and a stream. Told is what happens by itself within half a
-minute, then what happens when every service is started again, and then when the patterns are registered again.
+minute, then what happens when every service is started again, and then when the patterns are registered again. Of a broker
+without its disk it is also tried what `docs/how-to/disaster.md` says to do, at once (`broker-empty-begun-anew`); one of three
+brokers is lost with its disk, and comes back later without (`broker-of-three`).
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ from typing import TYPE_CHECKING
 import httpx2
 from confluent_kafka.admin import AdminClient
 from graphtide_core.ids import StreamName
+from graphtide_testing.servers.kafka import KafkaBrokers
 from graphtide_testing.whole import Whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from graphtide_testing.servers import KafkaServer
 
 STREAM = "s"
 PATTERNS = {
@@ -37,12 +42,16 @@ BY_ITSELF_SECONDS = 30.0
 class Trial:
     """One deployment, and what is seen of it."""
 
-    def __init__(self, folder: Path) -> None:
-        """Start it, with its patterns, and half a match in the window."""
+    def __init__(self, folder: Path, brokers: int = 1) -> None:
+        """Start it over so many brokers, with its patterns, and half a match in the window."""
         self.folder = folder
-        self.whole = Whole(folder)
+        self.whole = Whole(folder, brokers=brokers)
         self.whole.start()
         self.number = 0
+        self.lost: KafkaServer | None = None
+        """The broker that was lost, of several."""
+        self.archive: list[bytes] = []
+        """What was sent, as whoever has an archive of the raw topic has it."""
         self.expected = 1
         """Matches that should have been reported since the patterns were registered first."""
         self.send("x", "a", "b")
@@ -57,7 +66,9 @@ class Trial:
         """Send one edge."""
         self.number += 1
         edge = {"id": f"e{self.number}", "ts": self.number, "src": source, "dst": target, "label": label}
-        self.whole.send(STREAM, json.dumps(edge).encode())
+        line = json.dumps(edge).encode()
+        self.whole.send(STREAM, line)
+        self.archive.append(line)
 
     def state(self) -> dict[str, object]:
         """Return what is seen from outside: which patterns there are, and what edges that are sent now bring."""
@@ -78,6 +89,7 @@ class Trial:
             "repeated": None if after is None else len(after) - len(set(after)),
             "lacking": None if after is None else self.expected - len(set(after)),
             "unready": self._unready(),
+            "ended": [name for name, program in self.whole.services.items() if not program.is_running()],
         }
 
     def restart(self) -> None:
@@ -94,6 +106,29 @@ class Trial:
             with suppress(httpx2.TransportError):
                 self.whole.control.post("/api/v1/patterns", json={"text": text})
         time.sleep(10)
+
+    def begin_anew(self) -> None:
+        """Bring back what a deployment has in Kafka, once that is empty: topics, patterns, and the edges of the archive."""
+        for program in self.whole.services.values():
+            program.stop()
+        redis_empty(self)
+        ingestion = self.whole.services["ingestion"]
+        ingestion.start(lambda: self._is_ready(self.whole.edges))
+        for name, program in self.whole.services.items():
+            if name != "ingestion":
+                program.start()
+        self.whole.wait_until(lambda: self._is_ready(self.whole.control), "the admin API is ready")
+        for text in PATTERNS.values():
+            self.whole.register(text)
+        for line in self.archive:
+            self.whole.send(STREAM, line)
+        self.whole.settle(STREAM)
+
+    @staticmethod
+    def _is_ready(client: httpx2.Client) -> bool:
+        with suppress(httpx2.TransportError):
+            return client.get("/readyz").status_code == 200
+        return False
 
     def _patterns(self) -> object:
         try:
@@ -137,6 +172,40 @@ def broker_back(trial: Trial) -> None:
     trial.whole.deployment.kafka.start()
 
 
+def broker_empty(trial: Trial) -> None:
+    """The only broker crashes, and comes back with an empty disk."""
+    kafka = trial.whole.deployment.kafka
+    kafka.kill()
+    kafka.forget()
+    kafka.start()
+
+
+def broker_of_three_gone(trial: Trial) -> None:
+    """One of three brokers crashes for good: the one that leads the ordered stream."""
+    kafka = trial.whole.deployment.kafka
+    assert isinstance(kafka, KafkaBrokers)
+    client = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+    ordered = trial.whole.deployment.topics.ordered(StreamName(STREAM))
+    trial.lost = kafka.brokers[client.list_topics(timeout=30).topics[ordered].partitions[0].leader - 1]
+    trial.lost.kill()
+    trial.lost.forget()
+
+
+def broker_comes_back(trial: Trial) -> None:
+    """The broker that was lost comes back with an empty disk, and gets what the others have."""
+    assert trial.lost is not None
+    trial.lost.start()
+    client = AdminClient({"bootstrap.servers": trial.whole.deployment.kafka.bootstrap, "log_level": 0})
+
+    def is_whole() -> bool:
+        topics = client.list_topics(timeout=30).topics.values()
+        return bool(topics) and all(
+            len(part.isrs) == len(part.replicas) for each in topics for part in each.partitions.values()
+        )
+
+    trial.whole.wait_until(is_whole, "all replicas are in sync", 300)
+
+
 def topic(kind: str) -> Callable[[Trial], None]:
     """Return what deletes a topic."""
 
@@ -156,8 +225,28 @@ DISASTERS = {
     "redis-empty": redis_empty,
     "redis-gone": redis_gone,
     "broker-back": broker_back,
+    "broker-empty": broker_empty,
+    "broker-empty-begun-anew": broker_empty,
+    "broker-of-three": broker_of_three_gone,
     **{f"topic-{kind}": topic(kind) for kind in ("patterns", "plans", "status", "statistics", "matches", "ordered", "in")},
 }
+
+THEN: dict[str, Callable[[Trial], None]] = {
+    "by itself": lambda _: time.sleep(BY_ITSELF_SECONDS),
+    "restarted": Trial.restart,
+    "registered": Trial.register,
+}
+"""What comes after a disaster, one after the other; what is seen is told after each."""
+
+OTHERWISE: dict[str, dict[str, Callable[[Trial], None]]] = {
+    "broker-empty-begun-anew": {"begun anew": Trial.begin_anew},
+    "broker-of-three": {
+        "by itself": lambda _: time.sleep(BY_ITSELF_SECONDS),
+        "back": broker_comes_back,
+        "restarted": Trial.restart,
+    },
+}
+"""Disasters after which something else comes."""
 
 
 def main() -> None:
@@ -170,14 +259,11 @@ def main() -> None:
         found: dict[str, object] = {"disaster": name}
         trial = None
         try:
-            trial = Trial(folder)
+            trial = Trial(folder, brokers=3 if name == "broker-of-three" else 1)
             DISASTERS[name](trial)
-            time.sleep(BY_ITSELF_SECONDS)
-            found["by itself"] = trial.state()
-            trial.restart()
-            found["restarted"] = trial.state()
-            trial.register()
-            found["registered"] = trial.state()
+            for told, follows in OTHERWISE.get(name, THEN).items():
+                follows(trial)
+                found[told] = trial.state()
         except Exception as error:
             found["ended"] = repr(error)[:500]
         finally:

@@ -14,27 +14,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.records import JsonLinesDecoder, Symbols
-from graphtide_query import parse_subgraphs, print_pattern
-from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.planner import plan
+from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_testing.crowd import SERVICE, STREAM, fill, register
 from graphtide_testing.deployment import Deployment
-from graphtide_wire import control, ordered
-from graphtide_wire.plan_forms import form_of
 from redis import Redis
 
-if TYPE_CHECKING:
-    from graphtide_core.ports.log import Log
-
-STREAM = StreamName("s")
-LABELS = 100
-VERTICES = 20_000
 TOGETHER = 4096
 """Edges of a record."""
 SETTLE_SECONDS = 20.0
@@ -86,12 +73,12 @@ def sizes(case: Case, edges: int) -> Sizes:
             deployment.start_servers()
             log = KafkaLog(KafkaConnection(deployment.kafka.bootstrap))
             log.admin().ensure([*deployment.topics.of_deployment(), *deployment.topics.of_stream(STREAM)])
-            register(log, deployment, case)
-            raw, disk = fill(log, deployment, edges)
+            register(log, deployment.topics, case.patterns, case.window)
+            raw, disk = fill(log, deployment.topics, edges, TOGETHER)
             place = TopicPartition(deployment.topics.ordered(STREAM), 0)
-            reader = log.reader(f"{deployment.topics.prefix}.matcher_timing.0")
+            reader = log.reader(f"{deployment.topics.prefix}.{SERVICE}.0")
             _, end = reader.ends([place])[place]
-            matcher = deployment.service("matcher_timing")
+            matcher = deployment.service(SERVICE)
             matcher.start()
             while (at := reader.committed([place])[place]) is None or at.offset < end:
                 time.sleep(0.1)
@@ -101,53 +88,6 @@ def sizes(case: Case, edges: int) -> Sizes:
             return Sizes(matcher.usage().resident_bytes, kept, disk, raw)
         finally:
             deployment.end()
-
-
-def register(log: Log, deployment: Deployment, case: Case) -> None:
-    """Give the matcher plans; those past the labels ask for a vertex, too."""
-    writer = log.writer()
-    for number in range(case.patterns):
-        first, second = number % LABELS, (number + 1) % LABELS
-        where = "" if number < LABELS else f' WHERE a.id = "{number}"'
-        text = f"PATTERN p{number} MATCH (a)-[x:l{first}]->(b)-[y:l{second}]->(c){where} ORDER x < y ON s WINDOW {case.window}"
-        (pattern,) = parse_subgraphs(text)
-        made = plan(pattern, "auto", crowd=Crowd.of(case.patterns))
-        record = control.PlanRecord(
-            name=pattern.name,
-            version=1,
-            epoch=1,
-            engine=made.engine,
-            service="matcher_timing",
-            shard=0,
-            plan=form_of(made.physical),
-            pattern=control.PatternText(print_pattern(pattern)),
-            desired="running",
-            start=0,
-        )
-        writer.write([Message(deployment.topics.plans, pattern.name.encode(), control.encode_plan(record))])
-    writer.flush(60)
-    writer.close()
-
-
-def fill(log: Log, deployment: Deployment, edges: int) -> tuple[int, int]:
-    """Write the ordered stream; return its bytes as JSON and as ordered records."""
-    writer, symbols, state, raw, disk = log.writer(), Symbols(), 1, 0, 0
-    for start in range(0, edges, TOGETHER):
-        lines = []
-        for number in range(start, min(start + TOGETHER, edges)):
-            state = state * 6364136223846793005 + 1442695040888963407 & 2**64 - 1
-            source, target, label = (state >> 33) % VERTICES, (state >> 17) % VERTICES, (state >> 45) % LABELS
-            lines.append(f'{{"ts":{number},"src":"{source}","dst":"{target}","label":"l{label}","id":"{number}"}}\n')
-        text = "".join(lines).encode()
-        batch = JsonLinesDecoder(symbols, [], {}).decode(text)
-        first, last = EventTime(start), EventTime(start + len(lines) - 1)
-        figures = ordered.OrderedFigures(first, last, len(lines), start, last, TimeUnit.MILLISECOND)
-        message = ordered.encode(deployment.topics.ordered(STREAM), figures, batch.to_arrow())
-        raw, disk = raw + len(text), disk + len(message.value or b"")
-        writer.write([message])
-    writer.flush(60)
-    writer.close()
-    return raw, disk
 
 
 if __name__ == "__main__":

@@ -16,25 +16,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.records import JsonLinesDecoder, Symbols
-from graphtide_query import parse_subgraphs, print_pattern
-from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.planner import plan
+from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_testing.crowd import SERVICE, STREAM, fill, register
 from graphtide_testing.deployment import Deployment
-from graphtide_wire import control, ordered
-from graphtide_wire.plan_forms import form_of
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
 
-STREAM = StreamName("s")
-LABELS = 100
-"""Edge labels of the stream; pattern n follows label n to label n + 1."""
-VERTICES = 20_000
+WINDOW = 20_000
+"""Of the patterns, in milliseconds, each of which has an edge."""
 
 
 def main() -> None:
@@ -50,63 +41,20 @@ def main() -> None:
             deployment.start_servers()
             log = KafkaLog(KafkaConnection(deployment.kafka.bootstrap))
             log.admin().ensure([*deployment.topics.of_deployment(), *deployment.topics.of_stream(STREAM)])
-            register(log, deployment, asked.patterns)
-            fill(log, deployment, asked.edges, asked.together)
+            register(log, deployment.topics, asked.patterns, WINDOW)
+            fill(log, deployment.topics, asked.edges, asked.together)
             found = measure(log, deployment, asked.edges)
         finally:
             deployment.end()
     sys.stdout.write(json.dumps({"patterns": asked.patterns, "together": asked.together, **found}) + "\n")
 
 
-def register(log: Log, deployment: Deployment, count: int) -> None:
-    """Give the matcher so many plans; those past the labels ask for a vertex, too."""
-    writer = log.writer()
-    for number in range(count):
-        first, second = number % LABELS, (number + 1) % LABELS
-        where = "" if number < LABELS else f' WHERE a.id = "{number}"'
-        text = f"PATTERN p{number} MATCH (a)-[x:l{first}]->(b)-[y:l{second}]->(c){where} ORDER x < y ON s WINDOW 20000"
-        (pattern,) = parse_subgraphs(text)
-        made = plan(pattern, "auto", crowd=Crowd.of(count))
-        record = control.PlanRecord(
-            name=pattern.name,
-            version=1,
-            epoch=1,
-            engine=made.engine,
-            service="matcher_timing",
-            shard=0,
-            plan=form_of(made.physical),
-            pattern=control.PatternText(print_pattern(pattern)),
-            desired="running",
-            start=0,
-        )
-        writer.write([Message(deployment.topics.plans, pattern.name.encode(), control.encode_plan(record))])
-    writer.flush(60)
-    writer.close()
-
-
-def fill(log: Log, deployment: Deployment, edges: int, together: int) -> None:
-    """Write the ordered stream."""
-    writer, symbols, state = log.writer(), Symbols(), 1
-    for start in range(0, edges, together):
-        lines = []
-        for number in range(start, min(start + together, edges)):
-            state = state * 6364136223846793005 + 1442695040888963407 & 2**64 - 1
-            source, target, label = (state >> 33) % VERTICES, (state >> 17) % VERTICES, (state >> 45) % LABELS
-            lines.append(f'{{"ts":{number},"src":"{source}","dst":"{target}","label":"l{label}","id":"{number}"}}\n')
-        batch = JsonLinesDecoder(symbols, [], {}).decode("".join(lines).encode())
-        first, last = EventTime(start), EventTime(start + len(lines) - 1)
-        figures = ordered.OrderedFigures(first, last, len(lines), start, last, TimeUnit.MILLISECOND)
-        writer.write([ordered.encode(deployment.topics.ordered(STREAM), figures, batch.to_arrow())])
-    writer.flush(60)
-    writer.close()
-
-
 def measure(log: Log, deployment: Deployment, edges: int) -> dict[str, float]:
     """Start the matcher, watch its positions, and count what it reported."""
     place = TopicPartition(deployment.topics.ordered(STREAM), 0)
-    reader = log.reader(f"{deployment.topics.prefix}.matcher_timing.0")
+    reader = log.reader(f"{deployment.topics.prefix}.{SERVICE}.0")
     _, end = reader.ends([place])[place]
-    matcher = deployment.service("matcher_timing")
+    matcher = deployment.service(SERVICE)
     begun = time.monotonic()
     matcher.start()
     seen: list[tuple[float, int]] = []

@@ -81,6 +81,14 @@ def test_what_is_scaled_by_others_has_no_number_of_its_own() -> None:
     assert set(other.of("HorizontalPodAutoscaler")) == {"ingestion", "matcher-timing"}
 
 
+@pytest.mark.parametrize("by", ["hpa", "keda", "planner"])
+@pytest.mark.parametrize("service", sorted(SERVICES.values()))
+def test_each_service_that_the_planner_knows_can_be_scaled(service: str, by: str) -> None:
+    how = {"enabled": True, "serverAddress": "http://prometheus:9090"} if by == "keda" else {"enabled": True}
+    values = {"matchers": {service.removeprefix("matcher_"): {"scaling": {by: how}}}}
+    assert set(json.loads(scaling("default", values)["SERVICES"])) == {service}
+
+
 def test_bounds_and_targets_of_scaling_are_those_of_the_entry() -> None:
     other = rendered(over="other")
     scaled = other.one("ScaledObject", "matcher-simulation")["spec"]

@@ -1,4 +1,4 @@
-"""The chart's README, its schema of values and its dashboard are made of what they describe."""
+"""The chart's README, its schema of values, its alerts and its dashboard are made of what they describe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def script(name: str) -> Any:
     return module
 
 
-reference, dashboards = script("chart_reference"), script("chart_dashboards")
+alerts, dashboards, reference = (script(f"chart_{name}") for name in ("alerts", "dashboards", "reference"))
 
 
 def objects(schema: Any) -> list[dict[str, Any]]:
@@ -35,6 +35,7 @@ def test_generated_files_are_as_they_would_be_made_now() -> None:
     """Otherwise: `make chart-reference`."""
     for name, text in reference.made(reference.values((CHART / "values.yaml").read_text("utf-8"))).items():
         assert (CHART / name).read_text("utf-8") == text, name
+    assert alerts.FILE.read_text("utf-8") == alerts.text()
     assert dashboards.FILE.read_text("utf-8") == dashboards.text()
 
 
@@ -43,7 +44,8 @@ def test_every_value_is_described_and_no_other_is_taken() -> None:
     found = objects(schema)
     assert len(found) > 30
     for each in found:
-        assert each["additionalProperties"] is False
+        refusal = f"left out, for there is no such name: write one of {', '.join(each['properties'])}"
+        assert each["additionalProperties"] == {"const": refusal}
         assert all(inner.get("description") for inner in each["properties"].values()), each["properties"]
 
 

@@ -175,20 +175,26 @@ def test_what_does_not_go_together_is_refused_in_words(name: str) -> None:
     assert said in refusal(values)
 
 
+NO_SUCH = "value must be 'left out, for there is no such name: write one of"
+
 ALONE: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown name": ({"ingestoin": {}}, "additional properties 'ingestoin' not allowed"),
+    "an unknown name": ({"ingestoin": {}}, f"at '/ingestoin': {NO_SUCH} nameOverride, fullnameOverride, image, "),
     "an unknown name inside": (
         {"sequencer": {"settings": {"latenes": 5}}},
-        "at '/sequencer/settings': additional properties 'latenes' not allowed",
+        f"at '/sequencer/settings/latenes': {NO_SUCH} elsewhere, lateness, ",
     ),
     "an unknown name of a matcher": (
         {"matchers": {"timing": {"replicas": 2}}},
-        "at '/matchers/timing': additional properties 'replicas' not allowed",
+        f"at '/matchers/timing/replicas': {NO_SUCH} shards, port, scaling, ",
     ),
-    "an unknown name of pods": ({"planner": {"pods": {"label": {}}}}, "additional properties 'label' not allowed"),
+    "an unknown name of pods": ({"planner": {"pods": {"label": {}}}}, f"at '/planner/pods/label': {NO_SUCH} labels, "),
     "an unknown resource": (
         {"planner": {"resources": {"limits": {"memroy": "1Gi"}}}},
-        "additional properties 'memroy' not allowed",
+        f"at '/planner/resources/limits/memroy': {NO_SUCH} cpu, memory, ephemeral-storage'",
+    ),
+    "an unknown name of a peer": (
+        {"networkPolicy": {"kafka": [{"podSelectors": {}}]}},
+        f"at '/networkPolicy/kafka/0/podSelectors': {NO_SUCH} podSelector, namespaceSelector, ipBlock'",
     ),
     "a text for a number": ({"adminApi": {"replicas": "two"}}, "at '/adminApi/replicas': got string, want integer"),
     "a number below its bound": ({"streams": {"partitions": 0}}, "at '/streams/partitions': minimum: got 0, want 1"),

@@ -19,9 +19,11 @@ EVERY = 60.0
 
 @pytest.mark.parametrize("path", SITUATIONS, ids=lambda path: path.stem)
 def test_recorded_situations_lead_to_what_was_decided(path: Path) -> None:
-    history = History()
-    for step in json.loads(path.read_text("utf-8"))["steps"]:
-        decision = decide(msgspec.convert(step["situation"], Situation), history, AIMS)
+    story = json.loads(path.read_text("utf-8"))
+    aims = msgspec.convert(story["aims"], Aims) if "aims" in story else AIMS
+    history = msgspec.convert(story["history"], History) if "history" in story else History()
+    for step in story["steps"]:
+        decision = decide(msgspec.convert(step["situation"], Situation), history, aims)
         assert decision.wanted == step["wanted"], decision.reason
         assert step["reason"] in decision.reason
         history = decision.history

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from graphtide_testing.servers import KafkaServer, RedisServer, ServerError, tools
+from graphtide_testing.servers.kafka import KafkaBrokers
 from graphtide_testing.servers.process import Process
 from graphtide_testing.waiting import wait_until
 from redis import Redis
@@ -27,6 +28,42 @@ def test_kafka_comes_back_after_a_crash_with_what_it_had(kafka_to_crash: KafkaSe
     kafka_to_crash.start()
     assert kafka_to_crash.bootstrap == address
     assert "kept" in client.list_topics(timeout=20).topics
+
+
+def test_kafka_that_lost_its_disk_comes_back_empty_as_the_same_cluster_at_the_same_address(kafka_to_crash: KafkaServer) -> None:
+    address = kafka_to_crash.bootstrap
+    client = AdminClient({"bootstrap.servers": address})
+    client.create_topics([NewTopic("lost", 1, 1)])["lost"].result(20)
+    before = client.list_topics(timeout=20)
+    kafka_to_crash.kill()
+    kafka_to_crash.forget()
+    kafka_to_crash.start()
+    after = AdminClient({"bootstrap.servers": address}).list_topics(timeout=20)
+    assert "lost" in before.topics
+    assert (after.topics, after.cluster_id) == ({}, before.cluster_id)
+
+
+@pytest.mark.slow
+def test_of_several_brokers_one_comes_back_without_its_disk_and_gets_what_the_others_have(tmp_path: Path) -> None:
+    kafka = KafkaBrokers(tmp_path / "kafka", 3)
+    kafka.start()
+    try:
+        client = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+        client.create_topics([NewTopic("kept", 1)])["kept"].result(60)
+
+        def in_sync() -> set[int]:
+            # A broker that has just come back answers, too, and knows of no topic yet.
+            topics = client.list_topics(timeout=60).topics
+            return set(topics["kept"].partitions[0].isrs) if "kept" in topics else set()
+
+        wait_until(lambda: in_sync() == {1, 2, 3}, 60)
+        kafka.brokers[1].kill()
+        kafka.brokers[1].forget()
+        wait_until(lambda: in_sync() == {1, 3}, 120)
+        kafka.brokers[1].start()
+        wait_until(lambda: in_sync() == {1, 2, 3}, 120)
+    finally:
+        kafka.kill()
 
 
 def test_redis_comes_back_after_a_crash_with_what_it_had(redis_to_crash: RedisServer) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_wire.topics import Topics
 
-from graphtide_testing.servers.kafka import KafkaServer
+from graphtide_testing.servers.kafka import KafkaBrokers, KafkaServer
 from graphtide_testing.servers.process import Process
 from graphtide_testing.servers.redis import RedisServer
 
@@ -71,16 +71,18 @@ class Deployment:
     """Kafka, Redis and services that use them.
 
     Attributes:
-        kafka: the broker.
+        kafka: the broker, or the brokers.
         redis: where checkpoints are kept.
         topics: names of all topics.
     """
 
-    def __init__(self, folder: Path, prefix: str = "test", surroundings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, prefix: str = "test", surroundings: Mapping[str, str] | None = None, *, brokers: int = 1
+    ) -> None:
         """Keep everything in a folder; nothing is started. `surroundings` are variables that every service gets as they are."""
         self._surroundings = surroundings or {}
         self._folder = folder
-        self.kafka = KafkaServer(folder / "kafka")
+        self.kafka = KafkaServer(folder / "kafka") if brokers == 1 else KafkaBrokers(folder / "kafka", brokers)
         self.redis = RedisServer(folder / "redis")
         self.topics = Topics(prefix)
         self._programs: list[Program] = []

@@ -54,12 +54,14 @@ class Whole:
         settings: Mapping[str, Mapping[str, str]] | None = None,
         surroundings: Mapping[str, str] | None = None,
         names: Sequence[str] = SERVICES,
+        *,
+        brokers: int = 1,
     ) -> None:
         """Prepare; `settings` are variables by service, without the services' prefixes, `surroundings` those of all.
 
         Services start in the order of `names`.
         """
-        self.deployment = Deployment(folder, surroundings=surroundings)
+        self.deployment = Deployment(folder, surroundings=surroundings, brokers=brokers)
         self._names = names
         self._settings = {**QUICK, **(settings or {})}
         self.services: dict[str, Program] = {}

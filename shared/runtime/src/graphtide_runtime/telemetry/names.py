@@ -84,6 +84,36 @@ class SpanName:
     attributes: tuple[Name, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """What somebody is told of when figures say so.
+
+    Attributes:
+        name: as Prometheus has it; the page of that name in `docs/runbooks` says what to do.
+        severity: `critical` where nothing goes on without somebody, `warning` otherwise.
+        minutes: how long it has to last.
+        expression: of Prometheus, with words that the chart replaces: `%HERE%` selects series of the release, `%HTTP%` those of
+            its users' requests, `%SEQUENCER%` those of its sequencer, and `%THRESHOLD%` is the value of `threshold`.
+        figures: that the expression asks for; none asks whether figures come at all.
+        when: what holds then, in words.
+        summary: in a few words, with the labels that Prometheus puts in.
+        description: in one sentence, likewise.
+        threshold: the chart's value, below `monitoring.rules`, that `%THRESHOLD%` is; None where there is none.
+        needs: the part of a release without which there is no such alert; None is any.
+    """
+
+    name: str
+    severity: str
+    minutes: int
+    expression: str
+    figures: tuple[Metric, ...]
+    when: str
+    summary: str
+    description: str
+    threshold: str | None = None
+    needs: str | None = None
+
+
 def entries(module: Mapping[str, object], kind: type[Entry]) -> list[Entry]:
     """Return what a module of the registry defines of a kind, in its order."""
     return [found for name, found in module.items() if isinstance(found, kind) and not name.startswith("_")]

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphtide_runtime.telemetry import attributes, events, metrics, spans
-from graphtide_runtime.telemetry.names import Metric, Name, SpanName, entries
+from graphtide_runtime.telemetry import alerts, attributes, events, metrics, spans
+from graphtide_runtime.telemetry.names import Alert, Metric, Name, SpanName, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,20 @@ def tables() -> dict[str, str]:
                 for each in entries(vars(metrics), Metric)
             ),
         ),
+        "alerts": _table(
+            ("alert", "severity", "when", "for", "threshold", "figures"),
+            (
+                (
+                    f"[`{each.name}`](../runbooks/{each.name}.md)",
+                    each.severity,
+                    each.when,
+                    f"{each.minutes} min",
+                    "" if each.threshold is None else f"`monitoring.rules.{each.threshold}`",
+                    _listed(figure.name for figure in each.figures),
+                )
+                for each in entries(vars(alerts), Alert)
+            ),
+        ),
         "events": _table(("event", "meaning"), _named(entries(vars(events), Name))),
         "attributes": _table(("attribute or field", "meaning"), _named(entries(vars(attributes), Name))),
     }
@@ -49,7 +63,7 @@ def _named(names: Iterable[Name]) -> Iterable[tuple[str, ...]]:
     return ((f"`{each}`", each.meaning) for each in names)
 
 
-def _listed(names: Iterable[Name]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{each}`" for each in names)
 
 

@@ -1,8 +1,8 @@
 """Pods as processes: each container is a command in its image's tree, with variables, files, user and network of its manifest.
 
 Containers that end are started again as `restartPolicy` says, probes decide who is ready and who is started again, and a pod
-that is told to end has its `preStop` and its grace. What resources a container has is not bounded; what a NetworkPolicy says is
-not enforced.
+that is told to end has its `preStop` and its grace, which may be lengthened: a machine that runs all pods of a cluster at once
+is slower than their nodes. What resources a container has is not bounded; what a NetworkPolicy says is not enforced.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ class Kubelet:
         images: Mapping[str, Image],
         hosts: Mapping[str, str],
         sources: Path | None = None,
+        *,
+        patience: float = 1.0,
     ) -> None:
         """Give every pod an address and every Service its own; nothing runs yet.
 
@@ -56,11 +58,13 @@ class Kubelet:
             images: by what stands before `:` or `@` of their names.
             hosts: addresses of what is outside of the cluster, by name.
             sources: folder of this machine that programs of images are run from, seen at its own place; None is none.
+            patience: how many times as long as its manifest says a pod may take to end.
 
         Raises:
             ManifestError: a manifest asks for what is not there, or is not known here.
         """
         self._manifests, self._folder, self._images, self._sources = manifests, folder, images, sources
+        self._patience = patience
         self._network = Network()
         self.pods = {pod.name: self._prepared(pod) for pod in manifests.pods()}
         self._services = Services(manifests, self._network, list(self.pods.values()))
@@ -193,7 +197,7 @@ class Kubelet:
         running.reason = why if container.statuses[-1] else running.reason
 
     def _end_in_good_order(self, running: Running) -> None:
-        begun, grace = time.monotonic(), running.pod.spec.get("terminationGracePeriodSeconds", 30)
+        begun, grace = time.monotonic(), self._patience * running.pod.spec.get("terminationGracePeriodSeconds", 30)
         for container in running.containers:
             hook = container.spec.get("lifecycle", {}).get("preStop", {})
             if "sleep" in hook:
@@ -214,9 +218,10 @@ class Kubelet:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-                running.reason = f"{container.name} did not end within {grace} seconds"
+                running.reason = f"{container.name} did not end within {grace:g} seconds"
             container.statuses.append(process.returncode)
             container.process = None
+        running.ended_after = time.monotonic() - begun
         running.phase = "Failed" if any(each.statuses and each.statuses[-1] for each in left) else "Succeeded"
 
     def _start(self, running: Running, container: Container) -> subprocess.Popen[bytes]:

@@ -21,6 +21,8 @@ NODE: Final = "10.77.0.1"
 
 _BRIDGE: Final = "pods"
 _BLOCK: Final = 65_536
+_SECONDS: Final = 120.0
+"""How long it may take to begin listening."""
 
 Place = tuple[str, int]
 """An address and a port."""
@@ -92,7 +94,7 @@ class Network:
         self._thread.join()
 
     def _call(self, work: Coroutine[object, object, object]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(_SECONDS)
 
 
 class _Turns:

@@ -54,6 +54,7 @@ class Running:
         reason: why it failed, or is not ready.
         ready: whether all of its containers are.
         ready_after: seconds from its start until it was ready for the first time.
+        ended_after: seconds from when it was told to end until it had ended; None if nobody told it.
         begun: when it was started, by the same clock.
         told_to_end: whether it is to end.
         thread: that looks after it.
@@ -66,6 +67,7 @@ class Running:
     reason: str = ""
     ready: bool = False
     ready_after: float | None = None
+    ended_after: float | None = None
     begun: float = field(default_factory=time.monotonic)
     told_to_end: Event = field(default_factory=Event)
     thread: Thread | None = None

@@ -104,7 +104,7 @@ def _overlay(lower: Sequence[Path], at: Path, written: Path | None, work: Path) 
 def why_not() -> str | None:
     """Return why there can be no rooms here; None if there can."""
     if os.geteuid() != 0:
-        return "rooms need root"
+        return "namespaces and mounts take root"
     missing = [each for each in _PROGRAMS if shutil.which(each) is None]
     if missing:
         return f"missing: {', '.join(missing)} (Debian: util-linux, coreutils)"

@@ -1,17 +1,20 @@
-"""Apache Kafka as one process that is broker and controller (KRaft), small and quick to start."""
+"""Apache Kafka as processes that are broker and controller at once (KRaft), small and quick to start: one, or several."""
 
 from __future__ import annotations
 
 import base64
 import os
+import shutil
 import subprocess
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from graphtide_testing.servers.process import Process, ServerError, free_ports
+from graphtide_testing.servers.process import Process, ServerError, Usage, free_ports
 from graphtide_testing.servers.tools import kafka_jars, program
 
 if TYPE_CHECKING:
@@ -19,13 +22,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_testing.servers.allowances import Allowance
-    from graphtide_testing.servers.process import Usage
     from graphtide_testing.servers.security import Security
 
 _PROPERTIES = """\
 process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
+node.id={number}
+controller.quorum.voters={voters}
 controller.listener.names=CONTROLLER
 listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}{secure}
 advertised.listeners=PLAINTEXT://127.0.0.1:{broker}{advertised}
@@ -33,10 +35,12 @@ listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:S
 log.dirs={data}
 auto.create.topics.enable=false
 broker.heartbeat.interval.ms=500
-offsets.topic.replication.factor=1
+default.replication.factor={replicas}
+min.insync.replicas={in_sync}
+offsets.topic.replication.factor={replicas}
 offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
+transaction.state.log.replication.factor={replicas}
+transaction.state.log.min.isr={in_sync}
 transaction.state.log.num.partitions=4
 transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 group.initial.rebalance.delay.ms=0
@@ -60,16 +64,45 @@ _JVM = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Which node of a cluster a server is.
+
+    Attributes:
+        number: from 1 on.
+        controllers: ports of the controllers of all nodes.
+        cluster: id of the cluster.
+    """
+
+    number: int
+    controllers: tuple[int, ...]
+    cluster: str
+
+
+def nodes(count: int) -> list[Node]:
+    """Return the nodes of a new cluster."""
+    ports = tuple(free_ports(count))
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return [Node(number, ports, cluster) for number in range(1, count + 1)]
+
+
 class KafkaServer:
     """A Kafka that keeps its data and its port in `folder`, over crashes and restarts."""
 
     def __init__(
-        self, folder: Path, security: Security | None = None, address: str = "127.0.0.1", name: str | None = None
+        self,
+        folder: Path,
+        security: Security | None = None,
+        address: str = "127.0.0.1",
+        name: str | None = None,
+        *,
+        node: Node | None = None,
     ) -> None:
-        """Look after the server of this folder; it need not have one yet.
+        """Look after the server of this folder; it need not have one yet. It is a cluster by itself, or a node of one.
 
         With `security`, it has a second, secure listener: at this address, called by this name, the address by default.
         """
+        self._node = node
         self._folder = folder.resolve()
         self._security = security
         self._address, self._name = address, name or address
@@ -94,6 +127,8 @@ class KafkaServer:
         classpath = f"{kafka_jars()}{os.sep}*"
         java = program("java")
         if not self._properties.exists():
+            self._write_properties()
+        if not (self._data / "meta.properties").exists():
             self._format(java, classpath)
         self._process.start([java, *_JVM, "-cp", classpath, "kafka.Kafka", str(self._properties)], self.answers)
         if self._security and self._security.may:
@@ -123,6 +158,10 @@ class KafkaServer:
         """End it in good order."""
         self._process.stop()
 
+    def forget(self) -> None:
+        """Lose the disk, while the server does not run: the same cluster starts at the same address, with nothing in it."""
+        shutil.rmtree(self._data, ignore_errors=True)
+
     def _allow(self, rules: Sequence[Allowance]) -> None:
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
@@ -137,29 +176,101 @@ class KafkaServer:
     def _properties(self) -> Path:
         return self._folder / "kafka.properties"
 
-    def _format(self, java: str, classpath: str) -> None:
-        """Write the settings and make empty storage."""
+    @property
+    def _data(self) -> Path:
+        return self._folder / "kafka-data"
+
+    def _write_properties(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        port, controller, secure = free_ports(3)
+        (node,) = [self._node] if self._node else nodes(1)
+        port, secure = free_ports(2)
         listener, advertised = (f",SECURE://{at}:{secure}" if self._security else "" for at in (self._address, self._name))
-        data = self._folder / "kafka-data"
-        settings = _PROPERTIES.format(broker=port, controller=controller, secure=listener, advertised=advertised, data=data)
+        settings = _PROPERTIES.format(
+            number=node.number,
+            voters=",".join(f"{number}@127.0.0.1:{port}" for number, port in enumerate(node.controllers, 1)),
+            replicas=len(node.controllers),
+            in_sync=len(node.controllers) // 2 + 1,
+            broker=port,
+            controller=node.controllers[node.number - 1],
+            secure=listener,
+            advertised=advertised,
+            data=self._data,
+        )
         settings += self._security.properties() if self._security else ""
-        draft = self._folder / "kafka.properties.new"
-        draft.write_text(settings)
         (self._folder / "kafka.port").write_text(str(port))
         (self._folder / "kafka.secure_port").write_text(str(secure))
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        (self._folder / "kafka.cluster").write_text(node.cluster)
+        # Whoever finds the settings finds the rest.
+        draft = self._folder / "kafka.properties.new"
+        draft.write_text(settings)
+        draft.rename(self._properties)
+
+    def _format(self, java: str, classpath: str) -> None:
+        """Make empty storage."""
+        self.forget()
         users = self._security.of_storage() if self._security else []
+        cluster = (self._folder / "kafka.cluster").read_text()
         tool = [java, *_JVM, "-cp", classpath, "kafka.tools.StorageTool"]
         done = subprocess.run(  # noqa: S603 - made here, of our own parts
             # An id may begin with a dash, so it must not stand alone.
-            [*tool, "format", f"--cluster-id={cluster}", "-c", str(draft), *users],
+            [*tool, "format", f"--cluster-id={cluster}", "-c", str(self._properties), *users],
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode != 0:
+            self.forget()
             message = f"Kafka's storage cannot be formatted:\n{(done.stdout + done.stderr).strip()[-2000:]}"
             raise ServerError(message)
-        draft.rename(self._properties)
+
+
+class KafkaBrokers(KafkaServer):
+    """A Kafka of several brokers, whose topics have a replica on each: what is said of a server is said of all of them.
+
+    Attributes:
+        brokers: all of them; each can crash, lose its disk and come back by itself.
+    """
+
+    def __init__(self, folder: Path, count: int) -> None:
+        """Look after so many brokers, with a folder each in this one."""
+        super().__init__(folder)
+        self.brokers = [KafkaServer(folder / f"broker-{node.number}", node=node) for node in nodes(count)]
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses for clients; known once the brokers were started for the first time."""
+        return ",".join(each.bootstrap for each in self.brokers)
+
+    def start(self) -> None:
+        """Start all of them, with the data they had; return when each answers clients.
+
+        Raises:
+            ServerError: one does not start, or what it needs is missing.
+        """
+        # None of them answers before most are there.
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(KafkaServer.start, self.brokers))
+
+    def is_running(self) -> bool:
+        """Return whether all of their processes are there."""
+        return all(each.is_running() for each in self.brokers)
+
+    def usage(self) -> Usage:
+        """Return what they take together."""
+        found = [each.usage() for each in self.brokers]
+        return Usage(sum(each.cpu_seconds for each in found), sum(each.resident_bytes for each in found))
+
+    def kill(self) -> None:
+        """End them as a crash does."""
+        for each in self.brokers:
+            each.kill()
+
+    def stop(self) -> None:
+        """End them in good order."""
+        for each in self.brokers:
+            each.stop()
+
+    def forget(self) -> None:
+        """Lose all disks, while no server runs."""
+        for each in self.brokers:
+            each.forget()

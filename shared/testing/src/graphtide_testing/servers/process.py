@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 """How long a server may take until it answers."""
 
 STOP_SECONDS = 20.0
