@@ -50,6 +50,7 @@ def deep() -> PathExpression:
         ((Rule("near", (), (EDGE,)),), "no column"),
         ((Rule("near", ("x", "z"), (EDGE,)),), "'z' stands in the head of a rule and in no atom"),
         ((Rule("near", ("x", "y"), (EDGE,) * (MAX_ATOMS + 1)),), "may have 64 atoms, this one has 65"),
+        ((Rule("near", ("x",) * (MAX_ATOMS + 1), (EDGE,)),), "may have 64 columns, this one has 65"),
         ((NEAR,) * (MAX_ATOMS + 1), "may have 64 rules, this one has 65"),
         ((Rule("near", ("x", "y"), (Atom(Symbol("b"), X, Y),)),), "reads 'b', which neither"),
         ((Rule("near", ("x", "y"), (EDGE, Atom(Symbol("near"), X, Y))),), "reads 'near', which neither"),

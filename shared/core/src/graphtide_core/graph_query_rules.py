@@ -25,7 +25,7 @@ EDGE: Final = "e"
 """What the conditions of an input call the edge that they read."""
 
 MAX_ATOMS: Final = 64
-"""Atoms that a rule may have, inputs and rules that a query may have: what people write has a dozen."""
+"""Atoms and columns that a rule may have; inputs, rules and outputs that a query may have: what people write has a dozen."""
 
 MAX_SYMBOLS: Final = 256
 """Symbols that an expression may have: its automaton has one state more at most."""
@@ -118,6 +118,9 @@ def _refuse_rule(rule: Rule, known: set[str]) -> None:
     bound = {term.name for atom in rule.body for term in (atom.source, atom.target) if isinstance(term, Variable)}
     if not rule.columns:
         message = f"a rule of {show(rule.head)} has no column"
+        raise InvalidPatternError(message)
+    if len(rule.columns) > MAX_ATOMS:
+        message = f"a rule may have {MAX_ATOMS} columns, this one has {len(rule.columns)}"
         raise InvalidPatternError(message)
     for column in rule.columns:
         if column not in bound:

@@ -190,15 +190,19 @@ class _Body:
         expression = bind_path(edge.expression, steps.symbol)
         if (first := self._vertices.labels.get(source)) is not None:
             expression = from_start(expression, lambda symbol: steps.beginning(symbol, first))
+            _refuse_large(expression, edge)
         if (last := self._vertices.labels.get(target)) is not None:
             backward = from_start(reversed_expression(expression), lambda symbol: steps.beginning(symbol, last))
             expression = reversed_expression(backward)
-        read = tuple(symbols(expression))
-        if len(read) > MAX_SYMBOLS:
-            message = f"with the labels of its ends, the path has more than {MAX_SYMBOLS} labels"
-            raise InvalidPatternError(message, edge.location, hint="state the labels of vertices at edges before and behind it")
-        names = {each.predicate: steps.predicate(each.predicate, drawn, self._inputs) for each in read}
+            _refuse_large(expression, edge)
+        names = {each.predicate: steps.predicate(each.predicate, drawn, self._inputs) for each in symbols(expression)}
         return renamed_symbols(expression, names)
+
+
+def _refuse_large(expression: PathExpression, edge: ast.PathEdge) -> None:
+    if sum(1 for _ in symbols(expression)) > MAX_SYMBOLS:
+        message = f"with the labels of its ends, the path has more than {MAX_SYMBOLS} labels"
+        raise InvalidPatternError(message, edge.location, hint="state the labels of vertices at edges before and behind it")
 
 
 @dataclass(frozen=True, slots=True)

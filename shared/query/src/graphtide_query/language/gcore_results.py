@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.graph_query_rules import MAX_ATOMS
 from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast, graph_ast
@@ -55,6 +56,9 @@ def bind_result(result: graph_ast.Construct | graph_ast.Select) -> Result:
 
 def _construct(construct: graph_ast.Construct) -> Result:
     edges = [edge for path in construct.paths for edge in _constructed(path)]
+    if len(edges) > MAX_ATOMS:
+        message = f"a query may CONSTRUCT {MAX_ATOMS} edges; this is one more"
+        raise InvalidPatternError(message, edges[MAX_ATOMS][0].location)
     vertices = tuple(each for _, *ends in edges for each in ends)
     return Result(edges[0][0], tuple(_reported(*each) for each in edges), vertices)
 

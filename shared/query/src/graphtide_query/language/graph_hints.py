@@ -48,17 +48,29 @@ def graph_hint(kind: str, found: str, accepted: Collection[str], last: Token | N
     names = set(accepted)
     before = "" if last is None else last.type
     return (
-        _of_clauses(kind, found, names, before)
+        _of_beginnings(kind, found, names, last)
+        or _of_clauses(kind, found, names, before)
         or _of_columns(found, names, "" if last is None else last.upper())
         or _of_rules(kind, found, names, before)
         or _of_paths(kind, found, names, before)
     )
 
 
-def _of_clauses(kind: str, found: str, names: set[str], before: str) -> str:
-    word = found.upper()
+def _of_beginnings(kind: str, found: str, names: set[str], last: Token | None) -> str:
     if kind == "_MATCH" and "CONSTRUCT" in names:
         return RESULT_FIRST
+    if kind == "ON" and "ON" not in names and names >= {"CONSTRUCT", "HEAD"}:
+        return "ON stands behind what is read from the stream: MATCH (u)-[:label]->(v) ON …, or rules and then ON"
+    if names == {"NAME"} and found == "(" and last is not None and last.type in {"_QUERY", "PATH", "SELECT", "INPUT"}:
+        named = f"{last.upper()} is followed by a name"
+        return f"{named}; as the head of a rule the word is written in backticks: `{last.lower()}`(x, y) <- …"
+    if names == {"EQUALS"}:
+        return f"what is named is drawn behind an equals sign: {'PATH' if last is None else last} = (u)-[:label]->(v)"
+    return ""
+
+
+def _of_clauses(kind: str, found: str, names: set[str], before: str) -> str:
+    word = found.upper()
     if kind == "_MATCH" and before == "OPTIONAL":
         return "OPTIONAL stands alone: OPTIONAL (u)-[:label]->(v)"
     if names == {"WINDOW"}:
@@ -67,8 +79,6 @@ def _of_clauses(kind: str, found: str, names: set[str], before: str) -> str:
         return IN_BRACKETS
     if names == {"LPAR"} and before == "_AS":
         return "what a view is stands in parentheses: GRAPH VIEW name AS ( CONSTRUCT … )"
-    if names == {"EQUALS"} or (names == {"NAME"} and before == "PATH"):
-        return "a path is named and drawn: PATH name = (u)-[:label]->(v)"
     if found == "," and "RPAR" in names and ("NAME" in names or before == "NAME") and not names & {"COMMA", "DOT", "AND"}:
         return "a slide is said behind the window: WINDOW(24h) SLIDE(1h)"
     if names & {"OPTIONAL", "OUTPUT"} and word in _CLAUSES:
@@ -135,7 +145,7 @@ def _in_path(kind: str, found: str, names: set[str], before: str) -> str:
     if kind in {"NAME", "HEAD"} and "TILDE" in names:
         return _LABEL
     if found == "{":
-        return _BOUNDS
+        return f"{_BOUNDS}; attributes are of edges: -[:a {{x: 1}}]->, in a PATH, and ~name of it here"
     if found == "[":
         return "between slashes stands an expression of labels: -/:a+/->; an edge is -[:a]->"
     if found.startswith("/") and "MORE" in names:

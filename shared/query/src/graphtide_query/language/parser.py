@@ -1,6 +1,6 @@
 """Text to patterns: the grammar, run under bounds.
 
-The grammar is compiled at the first use, some 0.1 s, and kept. Parsing is LALR(1): linear in the text, without recursion, so
+The grammar is compiled at the first use, some 0.2 s, and kept. Parsing is LALR(1): linear in the text, without recursion, so
 that no input overflows the stack; the bounds below keep its memory in proportion to the text as well. A word or sign takes some
 10 microseconds, whoever waits for it: so one pattern has a bound of its own.
 """
