@@ -140,14 +140,9 @@ impl Operator {
     }
 
     /// What it holds: tuples, and chunks of ends of paths.
-    pub fn len(&self) -> usize {
-        let chunks = if let Self::Path(path) = self { path.len() } else { 0 };
+    pub fn held(&self) -> usize {
+        let chunks = if let Self::Path(path) = self { path.held() } else { 0 };
         chunks + self.relation().map_or(0, Relation::len)
-    }
-
-    /// Whether it holds nothing.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Bytes held.

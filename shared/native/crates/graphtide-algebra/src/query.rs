@@ -159,7 +159,7 @@ impl Query {
         meter: &mut Meter<'_>,
     ) -> Taken {
         meter.begin(allowance);
-        self.advance(batch.ts()[row]);
+        self.advance(batch.ts()[row], meter);
         self.begin();
         let (mut is_kept, mut is_limited) = (false, false);
         if batch.operations()[row] == Operation::Delete {
@@ -175,7 +175,7 @@ impl Query {
     }
 
     /// Lets time pass without a record: nothing is told, and what ended is given up.
-    pub fn advance(&mut self, now: Time) {
+    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) {
         if now <= self.now {
             return;
         }
@@ -192,7 +192,9 @@ impl Query {
             });
             for place in 0..if gone.is_empty() { 0 } else { walked.len() } {
                 if let Operator::Path(path) = &mut self.operators[self.walked[number][place]] {
-                    gone.iter().for_each(|values| path.forget(number, values));
+                    for values in &gone {
+                        path.forget(number, values, now, meter);
+                    }
                 }
             }
         }
@@ -243,11 +245,11 @@ impl Query {
 
     /// By operator: what it holds.
     pub fn held(&self) -> impl Iterator<Item = usize> {
-        self.operators.iter().map(Operator::len)
+        self.operators.iter().map(Operator::held)
     }
 
     fn live(&self) -> usize {
-        self.operators.iter().map(Operator::len).sum()
+        self.operators.iter().map(Operator::held).sum()
     }
 
     fn subscribe(&mut self) {

@@ -9,7 +9,7 @@
 //! behind it once more.
 //! Deviates from the paper's Example 10 in that a longer path replaces a shorter one when it comes, not when the shorter one ends:
 //! results are told with the record that extends them.
-//! Reference: section 6.2.3 [PACACI22]; Algorithms RAPQ, Insert and ExpiryRAPQ [PACACI20].
+//! Reference: section 6.2.3 [PACACI22]; Algorithms RAPQ, Insert and `ExpiryRAPQ` [PACACI20].
 
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -135,15 +135,15 @@ impl DeltaTree {
             if let Some(arc) = self.graph.lower(symbol as u16, ends, ENDED) {
                 self.cut(arc, now, meter);
             }
-            let mut bare: Vec<Place> = Vec::new();
-            self.graph.remove(symbol as u16, ends, |place| bare.push(place));
-            for place in bare {
-                self.trees.remove(&place);
-            }
+            self.graph.remove(symbol as u16, ends, |_| {});
         }
         // What is past was told to end when it did.
         self.before.clear();
-        self.order.clear();
+        for (root, node) in std::mem::take(&mut self.order) {
+            if self.end(root, node) == ENDED {
+                self.leave(root, node);
+            }
+        }
     }
 
     /// The path of a result, step by step.
@@ -172,7 +172,7 @@ impl DeltaTree {
     }
 
     /// Nodes of its trees.
-    pub fn len(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.nodes
     }
 
@@ -188,9 +188,8 @@ impl DeltaTree {
         for number in 0..self.automaton.by_symbol(own.symbol).len() {
             let (from, to) = self.automaton.by_symbol(own.symbol)[number];
             if from == 0 {
-                let is_root = self.root.as_deref().is_none_or(|root| {
-                    names.name(self.graph.vertex(own.source)) == KeyRef::parse(root)
-                });
+                let is_root =
+                    self.root.as_deref().is_none_or(|root| names.name(self.graph.vertex(own.source)) == KeyRef::parse(root));
                 if is_root {
                     self.insert(own.source, ((own.target, to), own.end, (arc, 0)), now, meter);
                 }
@@ -313,9 +312,9 @@ impl DeltaTree {
         let tree = self.trees.entry(root).or_default();
         let known = tree.get(&node).copied();
         let before = known.map_or(ENDED, |reached| reached.end);
-        let since = known.filter(|reached| reached.end >= now).map_or(now, |reached| reached.since);
         // What was taken out in this record and is derived again goes on.
-        let since = self.before.get(&(root, node)).map_or(since, |_| known.map_or(since, |reached| reached.since));
+        let was_there = self.before.get(&(root, node)).is_some_and(|&before| before != ENDED);
+        let since = known.filter(|reached| reached.end >= now || was_there).map_or(now, |reached| reached.since);
         tree.insert(node, Reached { end, parent, since });
         if known.is_none() {
             self.nodes += 1;

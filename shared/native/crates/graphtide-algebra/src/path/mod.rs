@@ -14,6 +14,7 @@
 //! Reference: section 6.2.4, Algorithms S-PATH, Expand and Propagate [PACACI22].
 
 mod automaton;
+mod delta_tree;
 mod fall;
 mod graph;
 mod rows;
@@ -26,9 +27,10 @@ use graphtide_graph::vertex::{Vertex, VertexTable};
 use crate::grid::Grid;
 use crate::lane::Lane;
 use crate::operator::Operands;
-use crate::plan::PathSpec;
+use crate::plan::{PathEngine, PathSpec};
 use crate::relation::{ENDED, Relation};
 use automaton::{Automaton, State};
+use delta_tree::DeltaTree;
 use graph::{Graph, Place};
 pub use rows::Keeps;
 use rows::{Column, LANES, NodeId, Parent, Rows, Step};
@@ -183,13 +185,8 @@ impl<L: Lane> Path<L> {
     }
 
     /// Chunks of ends that it holds.
-    pub fn len(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.rows.len()
-    }
-
-    /// Whether it holds nothing.
-    pub fn is_empty(&self) -> bool {
-        self.rows.len() == 0
     }
 
     /// Bytes held.
@@ -362,21 +359,24 @@ impl<L: Lane> Path<L> {
     }
 }
 
-/// A path whose ends are numbers of the width that its windows ask for.
+/// A path, however it is run.
 #[derive(Debug)]
 pub enum AnyPath {
-    /// Of 32 bits.
+    /// By S-PATH, with ends as numbers of 32 bits.
     Narrow(Path<i32>),
-    /// Of 64.
+    /// By S-PATH, with ends as numbers of 64 bits.
     Wide(Path<i64>),
+    /// By Δ-trees.
+    Tree(DeltaTree),
 }
 
 /// Calls a method of whichever path it is.
-macro_rules! either {
+macro_rules! any {
     ($path:expr, $own:ident => $call:expr) => {
         match $path {
             AnyPath::Narrow($own) => $call,
             AnyPath::Wide($own) => $call,
+            AnyPath::Tree($own) => $call,
         }
     };
 }
@@ -384,71 +384,72 @@ macro_rules! either {
 impl AnyPath {
     /// Makes a path ready, over windows of at most so many ticks.
     pub fn new(spec: &PathSpec, (grid, longest): (Grid, i64), keeps: Keeps, is_read: bool) -> Self {
-        // Twice the span, so that the origin moves once a window at most.
-        if grid.span(longest).saturating_mul(2) < <i32 as Lane>::MOST {
-            Self::Narrow(Path::new(spec, grid, keeps, is_read))
-        } else {
-            Self::Wide(Path::new(spec, grid, keeps, is_read))
+        match spec.engine {
+            PathEngine::DeltaTree => Self::Tree(DeltaTree::new(spec, is_read)),
+            // Twice the span, so that the origin moves once a window at most.
+            PathEngine::SPath if grid.span(longest).saturating_mul(2) < <i32 as Lane>::MOST => {
+                Self::Narrow(Path::new(spec, grid, keeps, is_read))
+            }
+            PathEngine::SPath => Self::Wide(Path::new(spec, grid, keeps, is_read)),
         }
     }
 
     /// What it gives, where other operators read it.
     pub fn relation(&self) -> Option<&Relation> {
-        either!(self, own => own.relation.as_ref())
+        any!(self, own => own.relation.as_ref())
     }
 
     /// As [`relation`](Self::relation).
     pub fn relation_mut(&mut self) -> Option<&mut Relation> {
-        either!(self, own => own.relation.as_mut())
+        any!(self, own => own.relation.as_mut())
     }
 
     /// What the record changed, where nobody reads it but who tells results.
     pub fn changes(&self) -> &[Change] {
-        either!(self, own => &own.changes)
+        any!(self, own => &own.changes)
     }
 
     /// Forgets what the last record changed.
     pub fn begin(&mut self) {
-        either!(self, own => own.changes.clear());
+        any!(self, own => own.changes.clear());
     }
 
     /// Operators that give its symbols.
     pub fn operands(&self) -> Vec<usize> {
-        either!(self, own => own.operands().collect())
+        any!(self, own => own.operands().collect())
     }
 
-    /// See [`Path::rise`].
+    /// Takes what a record added to its operands.
     pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Time, meter: &mut Meter<'_>) {
-        either!(self, own => own.rise(operands, names, now, meter));
+        any!(self, own => own.rise(operands, names, now, meter));
     }
 
-    /// See [`Path::fall`].
+    /// Takes what a record took from its operands.
     pub fn fall(&mut self, operands: Operands<'_>, now: Time, meter: &mut Meter<'_>) {
-        either!(self, own => own.fall(operands, now, meter));
+        any!(self, own => own.fall(operands, now, meter));
     }
 
-    /// See [`Path::forget`].
-    pub fn forget(&mut self, operand: usize, values: &[Vertex]) {
-        either!(self, own => own.forget(operand, values));
+    /// Forgets the tuple of an operand that is past.
+    pub fn forget(&mut self, operand: usize, values: &[Vertex], now: Time, meter: &mut Meter<'_>) {
+        match self {
+            Self::Narrow(own) => own.forget(operand, values),
+            Self::Wide(own) => own.forget(operand, values),
+            Self::Tree(own) => own.forget(operand, values, now, meter),
+        }
     }
 
-    /// See [`Path::walk`].
+    /// The steps of the path of a result.
     pub fn walk(&self, source: Vertex, target: Vertex) -> Option<Vec<Walked>> {
-        either!(self, own => own.walk(source, target))
+        any!(self, own => own.walk(source, target))
     }
 
-    /// See [`Path::len`].
-    pub fn len(&self) -> usize {
-        either!(self, own => own.len())
-    }
-
-    /// Whether it holds nothing.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// What it holds: chunks of ends, or nodes of trees.
+    pub fn held(&self) -> usize {
+        any!(self, own => own.held())
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        either!(self, own => own.bytes())
+        any!(self, own => own.bytes())
     }
 }
