@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 STREAM = EventStreamShape(duplicates=False)
-PATTERNS = replace(EventPatternShape(stream=STREAM), distinct=False, max_events=3)
+PATTERNS = EventPatternShape(stream=STREAM, max_events=3)
 
 
 class Pass:

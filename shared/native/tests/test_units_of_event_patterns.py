@@ -17,6 +17,7 @@ from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse
 from graphtide_query.families.events.builders import aggregate
+from graphtide_testing.members import take_past
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.records import events_to_json_lines
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns, families
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 STREAM = EventStreamShape(duplicates=False, negative_ts=False, max_records=20)
-PATTERNS = EventPatternShape(stream=STREAM, distinct=False, max_events=3)
+PATTERNS = EventPatternShape(stream=STREAM, max_events=3)
 
 
 def unit_of(patterns: Sequence[AnyPattern], builder: str = "none") -> EventUnit:
@@ -49,9 +50,9 @@ class Matching:
     """A matcher of units, with the oracles of its patterns, both fed record by record."""
 
     def __init__(self, projected: Sequence[str]) -> None:
-        symbols = Symbols()
-        self._decoder = JsonLinesDecoder(symbols, list(projected), {})
-        self._matcher = Matcher([], symbols, projected, deletions=True, adaptive=True)
+        self._symbols, self._projected = Symbols(), projected
+        self._decoder = JsonLinesDecoder(self._symbols, list(projected), {})
+        self._matcher = Matcher([], self._symbols, projected, deletions=True, adaptive=True)
         self._taken: list[EdgeBatch] = []
         self._oracles: dict[str, EventOracle] = {}
         self._patterns: dict[str, EventPattern] = {}
@@ -66,10 +67,17 @@ class Matching:
         numbers = self._matcher.add_unit(unit_of(patterns, builder), Limits(), untold=untold, told=known)
         for pattern, number in zip(patterns, numbers, strict=True):
             oracle = EventOracle(pattern)
-            for record in self._records:
-                oracle.push(record)
+            for place, record in enumerate([*self._records, None]):
+                if place == cut:
+                    oracle.begin()
+                if record is not None:
+                    oracle.push(record)
             self._oracles[pattern.name], self._patterns[pattern.name] = oracle, pattern
             self._numbers[pattern.name], self._since[pattern.name] = number, cut
+            if pattern.one_per is not None:
+                beside = Matcher([EventPlan(unit_of([pattern]), 0)], self._symbols, self._projected, deletions=True, adaptive=True)
+                take_past(beside, untold, known)
+                self._matcher.take_telling(number, beside, 0)
 
     def remove(self, name: str) -> None:
         self._matcher.remove(self._numbers.pop(name))

@@ -44,7 +44,7 @@ def is_in_the_language(pattern: EventPattern) -> bool:
     return True
 
 
-PATTERNS = event_patterns(EventPatternShape(stream=STREAM, distinct=False, max_events=3)).filter(is_in_the_language)
+PATTERNS = event_patterns(EventPatternShape(stream=STREAM, max_events=3)).filter(is_in_the_language)
 
 
 def named(pattern: EventPattern, name: str) -> EventPattern:

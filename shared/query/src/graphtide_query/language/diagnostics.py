@@ -107,7 +107,7 @@ _WORDS = {
 
 _CONSTANTS = frozenset({"INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"})
 
-_OF_EVENTS = frozenset({"PARTITION", "SKIP", "WITHIN", "EXISTS", "DISTINCT", "ONE"})
+_OF_EVENTS = frozenset({"PARTITION", "SKIP", "WITHIN", "EXISTS"})
 _OF_EDGES = {
     "WINDOW": "of events it is WITHIN",
     "ORDER": "events are put in order by SEQ",
@@ -212,6 +212,8 @@ def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token 
         return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & KEYWORDS))
     if last is not None and last.type == "STAR" and "FORWARD_CLOSE" not in accepted and set(accepted) == {"INTEGER"}:
         return "-[e *4]-> is four edges between the same two vertices; a path of any length is not in the language"
+    if found.upper() in {"DISTINCT", "ONE"} and "ON" in accepted:
+        return "which matches are told stands behind REPORT: REPORT DISTINCT …, REPORT … ONE PER a.x EVERY 10m"
     return _hint_by_family(found.upper(), accepted)
 
 
