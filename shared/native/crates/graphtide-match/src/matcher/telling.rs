@@ -33,6 +33,9 @@ use crate::plan::{OnceSpec, TellingSpec};
 /// Keys that are remembered of an interval, whatever the limits.
 const MOST_KEYS: u64 = 1 << 20;
 
+/// Keys, or matches, for which room may be left when they are gone.
+const SMALL: usize = 64;
+
 /// Bytes that a key is counted for: its own, with the room that a table leaves free.
 const KEY_BYTES: u64 = 32;
 
@@ -143,10 +146,23 @@ impl Once {
         let interval = (i128::from(now) * i128::from(parts)).div_euclid(i128::from(length));
         if interval != self.interval {
             self.interval = interval;
-            let held = self.keys.len();
             self.keys.clear();
             // A crowd leaves no empty room behind.
-            self.keys.shrink_to(2 * held);
+            self.keys.shrink_to(SMALL);
+        }
+    }
+
+    /// Lets go of matches that were told so long before a time that they are not retracted any more.
+    fn expire(&mut self, now: Time) {
+        while let Some(&(at, oldest)) = self.told.front()
+            && at <= now.saturating_sub(self.spec.reach)
+        {
+            self.told.pop_front();
+            self.ids.remove(&oldest);
+        }
+        if self.told.capacity() > SMALL.max(4 * self.told.len()) {
+            self.told.shrink_to(2 * self.told.len());
+            self.ids.shrink_to(2 * self.ids.len());
         }
     }
 
@@ -165,12 +181,7 @@ impl Once {
 
     /// Remembers a match that was told, to be retracted.
     fn keep(&mut self, detected_at: Time, id: [u8; 32]) {
-        while let Some(&(at, oldest)) = self.told.front()
-            && at <= detected_at.saturating_sub(self.spec.reach)
-        {
-            self.told.pop_front();
-            self.ids.remove(&oldest);
-        }
+        self.expire(detected_at);
         if self.has_begun && self.ids.insert(id) {
             self.told.push_back((detected_at, id));
         }
@@ -338,6 +349,7 @@ impl Matcher {
         for query in &mut self.queries {
             let Some(once) = query.telling.as_mut().and_then(|telling| telling.once.as_mut()) else { continue };
             once.pass(now.ts);
+            once.expire(now.ts);
             let Some(limit) = once.take_limit() else { continue };
             match (query.unit, query.events) {
                 (Some(unit), _) => self.units[unit.place()].at_limit(&limit, meter)?,
