@@ -1,4 +1,4 @@
-"""Keys of ONE PER are state of a pattern, and under its limits: as many as those allow, and no longer than their interval lasts."""
+"""Keys of ONE PER are state of a pattern, under its limits: as many as those allow, and no longer than their interval."""
 
 from __future__ import annotations
 
@@ -98,6 +98,7 @@ def test_keys_are_bytes_of_state_until_their_interval_is_over(text: str, *, dele
     assert stream.matcher.patterns()[0].state_bytes < before + 5_000
 
 
+THREE = "PATTERN p MATCH (a)-[x:k]->(c), (b)-[y:k]->(c), (c)-[z:l]->(d) REPORT DISTINCT ON s WINDOW 1000"
 OTHER = 'PATTERN other MATCH (a {id: "w"})-[x:k]->(b) ON s WINDOW 1000'
 
 
@@ -124,7 +125,7 @@ def test_the_past_of_a_pattern_that_came_lies_in_the_order_of_the_stream(engine:
 @pytest.mark.parametrize("replans", [False, True])
 def test_edges_that_nobody_wanted_when_they_came_are_different_edges(engine: str, *, replans: bool) -> None:
     (other,) = parse_subgraphs(OTHER)
-    (pattern,) = parse_subgraphs("PATTERN p MATCH (a)-[x:k]->(c), (b)-[y:k]->(c), (c)-[z:l]->(d) REPORT DISTINCT ON s WINDOW 1000")
+    (pattern,) = parse_subgraphs(THREE)
     edges = [edge(0, 5, "sv", "k"), edge(1, 5, "uv", "k"), edge(2, 5, "tv", "k"), edge(3, 6, "vz", "l")]
     members = Members(edges, plan(other, "timing"))
     members.push(3)

@@ -75,7 +75,8 @@ class Matching:
             self._oracles[pattern.name], self._patterns[pattern.name] = oracle, pattern
             self._numbers[pattern.name], self._since[pattern.name] = number, cut
             if pattern.one_per is not None:
-                beside = Matcher([EventPlan(unit_of([pattern]), 0)], self._symbols, self._projected, deletions=True, adaptive=True)
+                alone = EventPlan(unit_of([pattern]), 0)
+                beside = Matcher([alone], self._symbols, self._projected, deletions=True, adaptive=True)
                 take_past(beside, untold, known)
                 self._matcher.take_telling(number, beside, 0)
 
