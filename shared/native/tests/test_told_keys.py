@@ -20,7 +20,7 @@ from graphtide_query.planner import plan, plan_all
 from graphtide_testing.members import Members
 
 if TYPE_CHECKING:
-    from graphtide_core.match import AnyMatch
+    from graphtide_core.match import Match
 
 EDGE = "PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 10 REPORT ONE PER a.id EVERY 1m"
 EVENT = "PATTERN p SEQ(x:k) ON s WITHIN 10 REPORT ONE PER x.src EVERY 1m"
@@ -39,7 +39,7 @@ class Stream:
         self.matcher = Matcher(plan_all(patterns, Wish()), symbols, read, deletions=deletions, limits=limits)
         self._decoder = JsonLinesDecoder(symbols, read, {})
 
-    def push(self, *records: dict[str, Any]) -> list[AnyMatch]:
+    def push(self, *records: dict[str, Any]) -> list[Match]:
         batch = self._decoder.decode("".join(json.dumps(each) + "\n" for each in records).encode())
         return [match for matches in self.matcher.push(batch) for match in matches]
 

@@ -184,7 +184,7 @@ def _units(
         actuals = {item.name: Actual(item.peak, item.created) for report in known.values() for item in report.items}
         told = None
         if watch is not None and known:
-            told = watch.told(unit.patterns, [known[pattern.name].matches for pattern in unit.patterns])
+            told = watch.told(unit.patterns, [known[pattern.name] for pattern in unit.patterns])
         yield explanation.explain_events(unit.aggregation, [pattern.name for pattern in unit.patterns], actuals, told)
 
 
@@ -223,7 +223,7 @@ def explained(run: Run) -> Explanations:
         explanation.explain(
             plan,
             {item.name: Actual(item.peak, item.created) for item in report.items},
-            {name: getattr(report, name) for name in _COUNTS},
+            _counts(plan.pattern, report),
             next(funnels, None),
             run.pipeline.time_unit,
         )
@@ -231,6 +231,11 @@ def explained(run: Run) -> Explanations:
         if not isinstance(plan, EventPlan)
     ]
     return Explanations((*subgraphs, *_units(plans, reports, run.pipeline.events)))
+
+
+def _counts(pattern: AnyPattern, report: PatternReport) -> dict[str, int]:
+    names = _COUNTS if pattern.one_per is None else (*_COUNTS, "suppressed")
+    return {name: getattr(report, name) for name in names}
 
 
 def statistics_of(
