@@ -246,6 +246,18 @@ def test_a_plan_that_reaches_a_limit_on_the_way_is_refused() -> None:
     assert Counter(match.query for match in found) == {"q": 210}
 
 
+def test_a_limit_says_for_how_many_patterns_it_is() -> None:
+    texts = "PATTERN p SEQ(a:A, b:B, c:C) ON s WITHIN 99ms PATTERN q SEQ(a:A, b:B, d:D) ON s WITHIN 99ms"
+    unit = unit_of(parse(texts), "casem")
+    symbols = Symbols()
+    limits = Limits(partial_matches=20, policy="shed")
+    matcher = Matcher([EventPlan(unit, 0), EventPlan(unit, 1)], symbols, adaptive=True, limits=limits)
+    lines = [b'{"ts":%d,"type":"%c","id":"%d"}' % (ts, b"AB"[ts % 2], ts) for ts in range(40)]
+    list(matcher.push(JsonLinesDecoder(symbols, [], {}).decode(b"\n".join(lines) + b"\n")))
+    assert {report.limit for report in matcher.patterns()} == {"20 partial matches a pattern, for the 2 of its unit together"}
+    assert matcher.patterns()[0].partial_matches == 40
+
+
 def test_units_are_replaced_whole() -> None:
     patterns = parse("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms PATTERN q SEQ(a:A, c:C) ON s WITHIN 9ms")
     unit = unit_of(patterns)
