@@ -101,3 +101,26 @@ def test_explain_says_how_many_matches_were_left_untold(tmp_path: Path) -> None:
     drawn = CliRunner().invoke(app, ["explain", str(pattern), "--analyze", str(stream)])
     assert "suppressed: 908" in drawn.output
     assert "left untold of pairs" in drawn.output
+
+
+def test_a_retraction_is_told_of_edges_whose_ids_were_given_again() -> None:
+    text = "PATTERN p MATCH (a)-[x:k]->(b) UNDER DUAL SIMULATION ON s WINDOW 10 REPORT MAXIMAL ONE PER min(x.src) EVERY 5"
+
+    def edge(ts: int, **more: object) -> dict[str, object]:
+        return {"ts": ts, "id": "e", "src": "a", "dst": "b", "label": "k", **more}
+
+    # The first is retracted at once; the second is still in the window when the first would have left it.
+    records = [
+        edge(1),
+        {"ts": 2, "id": "e", "op": "delete"},
+        edge(6),
+        edge(12, id="f", src="c", dst="d"),
+        {"ts": 14, "id": "e", "op": "delete"},
+    ]
+    assert [(each.kind.value, each.detected_at) for each in graphtide.match(text, records)] == [
+        ("match", 1),
+        ("retract", 2),
+        ("match", 6),
+        ("match", 12),
+        ("retract", 14),
+    ]

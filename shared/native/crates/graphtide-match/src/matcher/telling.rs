@@ -61,7 +61,8 @@ pub struct Once {
     keys: HashSet<[u8; 16], FxBuildHasher>,
     /// Identities of matches that were told and may be retracted, with when they were.
     told: VecDeque<(Time, [u8; 32])>,
-    ids: HashSet<[u8; 32], FxBuildHasher>,
+    /// When each of them was told last: ids of edges may be given again.
+    last: HashMap<[u8; 32], Time, FxBuildHasher>,
 }
 
 /// What is to be done about a match.
@@ -116,7 +117,7 @@ impl Telling {
             interval: 0,
             keys: HashSet::default(),
             told: VecDeque::new(),
-            ids: HashSet::default(),
+            last: HashMap::default(),
         });
         (spec.is_distinct || once.is_some()).then(|| Box::new(Self { is_distinct: spec.is_distinct, once }))
     }
@@ -158,11 +159,13 @@ impl Once {
             && at <= now.saturating_sub(self.spec.reach)
         {
             self.told.pop_front();
-            self.ids.remove(&oldest);
+            if self.last.get(&oldest) == Some(&at) {
+                self.last.remove(&oldest);
+            }
         }
         if self.told.capacity() > SMALL.max(4 * self.told.len()) {
             self.told.shrink_to(2 * self.told.len());
-            self.ids.shrink_to(2 * self.ids.len());
+            self.last.shrink_to(2 * self.last.len());
         }
     }
 
@@ -176,20 +179,20 @@ impl Once {
         self.has_begun = has_begun;
         self.keys.clear();
         self.told.clear();
-        self.ids.clear();
+        self.last.clear();
     }
 
     /// Remembers a match that was told, to be retracted.
     fn keep(&mut self, detected_at: Time, id: [u8; 32]) {
         self.expire(detected_at);
-        if self.has_begun && self.ids.insert(id) {
+        if self.has_begun && self.last.insert(id, detected_at) != Some(detected_at) {
             self.told.push_back((detected_at, id));
         }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.keys.capacity() * 17 + self.told.capacity() * size_of::<(Time, [u8; 32])>() + self.ids.capacity() * 33
+        self.keys.capacity() * 17 + self.told.capacity() * size_of::<(Time, [u8; 32])>() + self.last.capacity() * 41
     }
 }
 
@@ -393,7 +396,7 @@ impl Query {
             once.keep(detected_at, id);
             return true;
         }
-        let was_told = !once.has_begun || once.ids.remove(&id);
+        let was_told = !once.has_begun || once.last.remove(&id).is_some();
         if !was_told {
             self.reports.retractions -= 1;
         }
