@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.time import TimeUnit
 from graphtide_native.event_detection import EventDetector
-from graphtide_native.event_spec import event_columns
 from graphtide_native.records import CsvDecoder, Symbols
+from graphtide_native.spec import columns
 from graphtide_query import parse
 from graphtide_query.families.events.builders import BUILDERS, aggregate
 
@@ -129,13 +129,13 @@ def told(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> di
     before, begun = memory(), time.process_time()
     plan = aggregate(patterns, builder, unit=TimeUnit.MILLISECOND)
     planned_s = time.process_time() - begun
-    symbols, columns = Symbols(), event_columns(plan)
-    decoder = CsvDecoder(symbols, columns, {})
-    run(plan, patterns, symbols, columns, [])
+    symbols, read = Symbols(), columns(patterns)
+    decoder = CsvDecoder(symbols, read, {})
+    run(plan, patterns, symbols, read, [])
     taken = memory() - before
     whole = decoder.decode(stream).followed_by([decoder.finish()])
     batches = [whole.part(start, min(start + BATCH, len(whole))) for start in range(0, len(whole), BATCH)]
-    runs = [run(plan, patterns, symbols, columns, batches) for _ in range(repeats + 1)]
+    runs = [run(plan, patterns, symbols, read, batches) for _ in range(repeats + 1)]
     matches = {found for _, found, _ in runs}
     assert len(matches) == 1, f"runs differ: {sorted(matches)}"
     seconds = [each for each, *_ in runs[1:]]

@@ -28,7 +28,11 @@ PATTERNS = (
     "PATTERN many SEQ(a:A{2,3}, c:C) WHERE c.n = 0 PARTITION BY n ON s WITHIN 25ms",
     "PATTERN counted SEQ(a:A, b:B) REPORT EXISTS ON s WITHIN 20ms",
     "PATTERN over SEQ(a:A, c:C) WHERE a.n = 3 AND c.n = 3 ON s WITHIN 6ms ON TIMEOUT",
+    "PATTERN once SEQ(a:A, b:B) REPORT ONE PER a.n, b.n EVERY 30ms ON s WITHIN 12ms",
+    "PATTERN absent SEQ(a:A, NOT c:C, b:B) REPORT DISTINCT ONE PER a.n EVERY 25ms ON s WITHIN 15ms",
+    "PATTERN alike AND(a:A, b:A, c:C) REPORT DISTINCT ON s WITHIN 9ms",
     "PATTERN flow MATCH (x)-[e:E]->(y)-[f:E]->(z) ORDER e < f ON s WINDOW 20",
+    "PATTERN seldom MATCH (x)-[e:E]->(y)-[f:E]->(z) REPORT DISTINCT ONE PER y.id EVERY 50 ON s WINDOW 20",
 )
 SERVICES = ("ingestion", "planner", "statistics", "matcher_timing", "matcher_event_pattern", "admin_api")
 KILLED = ("matcher_event_pattern", "matcher_event_pattern", "planner", "ingestion", "admin_api")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 STREAM: Final = EventStreamShape(max_records=20)
-PATTERNS: Final = EventPatternShape(max_events=3, stream=STREAM, distinct=False)
+PATTERNS: Final = EventPatternShape(max_events=3, stream=STREAM)
 
 
 def blocks_for(events: Sequence[Event], task: Task, slices: Sequence[Slice], size: int) -> list[Block]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Binding = Mapping[str, tuple[EdgeId, ...]]
 
 STREAM: Final = EventStreamShape(duplicates=False, max_records=14)
-PATTERNS: Final = EventPatternShape(max_events=3, stream=STREAM, distinct=False, exists=False, timeouts=False)
+PATTERNS: Final = EventPatternShape(max_events=3, stream=STREAM, distinct=False, exists=False, timeouts=False, once=False)
 MS: Final = TimeUnit.MILLISECOND
 
 

@@ -85,3 +85,42 @@ def test_reports_that_follow_from_each_other_are_not_left_out(report: str, wrong
 def test_what_is_told_once_has_a_time_where_a_window_counts_edges() -> None:
     with pytest.raises(InvalidPatternError, match="the window counts edges"):
         graphtide.match("PATTERN p MATCH (a)-[x]->(b) ON s WINDOW 9 EDGES REPORT ONE PER a.id EVERY 1m", FAILURES)
+
+
+def test_explain_says_how_many_matches_were_left_untold(tmp_path: Path) -> None:
+    pattern, stream = tmp_path / "p.gtp", tmp_path / "s.jsonl"
+    pairs = "PATTERN pairs SEQ(a:fails, b:fails) PARTITION BY src REPORT ONE PER a.src EVERY 1h ON s WITHIN 5s"
+    pattern.write_text(f"{THREE_FAILURES} REPORT DISTINCT ONE PER a.id EVERY 1h {pairs}")
+    stream.write_text("".join(json.dumps(each) + "\n" for each in FAILURES))
+    ended = CliRunner().invoke(app, ["explain", str(pattern), "--analyze", str(stream), "--format", "json"])
+    assert ended.exit_code == 0, ended.output
+    edges, events = json.loads(ended.output)
+    assert (edges["counts"]["matches"], edges["counts"]["suppressed"]) == (2, 2 * 455 - 2)
+    told = {name: events["funnel"][name] for name in ("matches", "suppressed")}
+    assert told == {"matches": {"pairs": 2}, "suppressed": {"pairs": 2 * (14 + 13) - 2}}
+    drawn = CliRunner().invoke(app, ["explain", str(pattern), "--analyze", str(stream)])
+    assert "suppressed: 908" in drawn.output
+    assert "left untold of pairs" in drawn.output
+
+
+def test_a_retraction_is_told_of_edges_whose_ids_were_given_again() -> None:
+    text = "PATTERN p MATCH (a)-[x:k]->(b) UNDER DUAL SIMULATION ON s WINDOW 10 REPORT MAXIMAL ONE PER min(x.src) EVERY 5"
+
+    def edge(ts: int, **more: object) -> dict[str, object]:
+        return {"ts": ts, "id": "e", "src": "a", "dst": "b", "label": "k", **more}
+
+    # The first is retracted at once; the second is still in the window when the first would have left it.
+    records = [
+        edge(1),
+        {"ts": 2, "id": "e", "op": "delete"},
+        edge(6),
+        edge(12, id="f", src="c", dst="d"),
+        {"ts": 14, "id": "e", "op": "delete"},
+    ]
+    assert [(each.kind.value, each.detected_at) for each in graphtide.match(text, records)] == [
+        ("match", 1),
+        ("retract", 2),
+        ("match", 6),
+        ("match", 12),
+        ("retract", 14),
+    ]

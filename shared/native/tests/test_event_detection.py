@@ -9,8 +9,8 @@ import pytest
 from graphtide_core.event_pattern import EventPattern
 from graphtide_native import _native
 from graphtide_native.event_detection import Bounds, EventDetector
-from graphtide_native.event_spec import event_columns
 from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_native.spec import columns
 from graphtide_query import parse
 from graphtide_query.families.events.builders import aggregate
 
@@ -28,7 +28,7 @@ class Stream:
     def __init__(self, text: str, builder: str = "none", *, may_change: bool = False, bounds: Bounds | None = None) -> None:
         patterns = [each for each in parse(text) if isinstance(each, EventPattern)]
         plan, symbols = aggregate(patterns, builder), Symbols()
-        self.columns = event_columns(plan)
+        self.columns = columns(patterns)
         self.detector = EventDetector(plan, patterns, symbols, ATTRIBUTES, may_change=may_change, bounds=bounds)
         self._decoder = JsonLinesDecoder(symbols, ATTRIBUTES, {})
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 ATTRIBUTES: Final = (*EVENT_ATTRIBUTES, "absent")
-ALL: Final = EventPatternShape()
+# What is told once for each key is left out by who takes what is detected.
+ALL: Final = EventPatternShape(once=False)
 PLAIN: Final = replace(ALL, groups=(Seq, Seq, All), iterations=False, partition=False, exists=False, timeouts=False)
 SMALL: Final = replace(ALL, max_events=3)
 SHARING: Final = tuple(sorted(BUILDERS))

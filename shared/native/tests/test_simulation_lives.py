@@ -14,6 +14,7 @@ from graphtide_native.spec import Limits, columns
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
+from graphtide_query.reads import hindsight
 from graphtide_testing.components import by_text, expected, reported
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.simulation import SimulationOracle
@@ -42,7 +43,7 @@ class Life:
     def __init__(self, pattern: SubgraphPattern, rng: random.Random, edges: Sequence[Edge]) -> None:
         self._pattern, self._rng, self._edges = pattern, rng, edges
         self._symbols, self._names = Symbols(), columns([pattern, OTHER])
-        self._window = pattern.reach(TimeUnit.MILLISECOND)
+        self._window = hindsight(pattern, TimeUnit.MILLISECOND)
         self._number = 0
 
     def begun(self, start: int, position: int, residue: Frontier | None) -> Life:

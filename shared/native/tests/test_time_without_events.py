@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 STREAM = EventStreamShape(duplicates=False)
-PATTERNS = replace(EventPatternShape(stream=STREAM), distinct=False, max_events=3)
+PATTERNS = EventPatternShape(stream=STREAM, max_events=3)
 
 
 class Pass:

@@ -17,6 +17,7 @@ from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse_matched
 from graphtide_query.families.events.builders import aggregate
+from graphtide_testing.members import take_past
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.records import events_to_json_lines
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns, families
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 STREAM = EventStreamShape(duplicates=False, negative_ts=False, max_records=20)
-PATTERNS = EventPatternShape(stream=STREAM, distinct=False, max_events=3)
+PATTERNS = EventPatternShape(stream=STREAM, max_events=3)
 
 
 def unit_of(patterns: Sequence[MatchedPattern], builder: str = "none") -> EventUnit:
@@ -49,9 +50,9 @@ class Matching:
     """A matcher of units, with the oracles of its patterns, both fed record by record."""
 
     def __init__(self, projected: Sequence[str]) -> None:
-        symbols = Symbols()
-        self._decoder = JsonLinesDecoder(symbols, list(projected), {})
-        self._matcher = Matcher([], symbols, projected, deletions=True, adaptive=True)
+        self._symbols, self._projected = Symbols(), projected
+        self._decoder = JsonLinesDecoder(self._symbols, list(projected), {})
+        self._matcher = Matcher([], self._symbols, projected, deletions=True, adaptive=True)
         self._taken: list[EdgeBatch] = []
         self._oracles: dict[str, EventOracle] = {}
         self._patterns: dict[str, EventPattern] = {}
@@ -66,10 +67,18 @@ class Matching:
         numbers = self._matcher.add_unit(unit_of(patterns, builder), Limits(), untold=untold, told=known)
         for pattern, number in zip(patterns, numbers, strict=True):
             oracle = EventOracle(pattern)
-            for record in self._records:
-                oracle.push(record)
+            for place, record in enumerate([*self._records, None]):
+                if place == cut:
+                    oracle.begin()
+                if record is not None:
+                    oracle.push(record)
             self._oracles[pattern.name], self._patterns[pattern.name] = oracle, pattern
             self._numbers[pattern.name], self._since[pattern.name] = number, cut
+            if pattern.one_per is not None:
+                alone = EventPlan(unit_of([pattern]), 0)
+                beside = Matcher([alone], self._symbols, self._projected, deletions=True, adaptive=True)
+                take_past(beside, untold, known)
+                self._matcher.take_telling(number, beside, 0)
 
     def remove(self, name: str) -> None:
         self._matcher.remove(self._numbers.pop(name))
@@ -235,6 +244,18 @@ def test_a_plan_that_reaches_a_limit_on_the_way_is_refused() -> None:
     assert matcher.regroup([0, 1], unit_of(patterns))
     found = [match for matches in matcher.push(decode(b'{"ts":50,"type":"D","id":"d"}\n')) for match in matches]
     assert Counter(match.query for match in found) == {"q": 210}
+
+
+def test_a_limit_says_for_how_many_patterns_it_is() -> None:
+    texts = "PATTERN p SEQ(a:A, b:B, c:C) ON s WITHIN 99ms PATTERN q SEQ(a:A, b:B, d:D) ON s WITHIN 99ms"
+    unit = unit_of(parse_matched(texts), "casem")
+    symbols = Symbols()
+    limits = Limits(partial_matches=20, policy="shed")
+    matcher = Matcher([EventPlan(unit, 0), EventPlan(unit, 1)], symbols, adaptive=True, limits=limits)
+    lines = [b'{"ts":%d,"type":"%c","id":"%d"}' % (ts, b"AB"[ts % 2], ts) for ts in range(40)]
+    list(matcher.push(JsonLinesDecoder(symbols, [], {}).decode(b"\n".join(lines) + b"\n")))
+    assert {report.limit for report in matcher.patterns()} == {"20 partial matches a pattern, for the 2 of its unit together"}
+    assert matcher.patterns()[0].partial_matches == 40
 
 
 def test_units_are_replaced_whole() -> None:

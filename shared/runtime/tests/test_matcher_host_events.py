@@ -44,7 +44,7 @@ def is_in_the_language(pattern: EventPattern) -> bool:
     return True
 
 
-PATTERNS = event_patterns(EventPatternShape(stream=STREAM, distinct=False, max_events=3)).filter(is_in_the_language)
+PATTERNS = event_patterns(EventPatternShape(stream=STREAM, max_events=3)).filter(is_in_the_language)
 
 
 def named(pattern: EventPattern, name: str) -> EventPattern:
@@ -191,6 +191,39 @@ def test_a_pattern_that_leaves_while_a_match_waits_is_told_of_by_the_host_that_i
     world.settle()
     assert world.matches() == world.expected(absent(), 0)
     assert len(world.matches()) == 1
+
+
+ONCE = "PATTERN one SEQ(a:A, b:B) REPORT ONE PER a.n EVERY 20ms ON s WITHIN 3ms"
+
+
+@pytest.mark.parametrize("loses_checkpoint", [False, True])
+def test_a_host_that_comes_back_tells_no_second_match_of_a_key(*, loses_checkpoint: bool) -> None:
+    (pattern,) = parse_matched(ONCE)
+    world = world_of_events()
+    world.plan(pattern, "aggregation", service=SERVICE, start=0)
+    for number in range(0, 18, 2):
+        world.send([event(number, "A", n=number % 3), event(number + 1, "B")])
+        world.settle()
+        world.host = None
+        world.checkpoints = MemoryCheckpoints() if loses_checkpoint else world.checkpoints
+    assert len(world.matches()) == 3
+    world.send([event(18, "A", n=1), event(19, "B"), event(20, "A", n=1), event(21, "B")])
+    world.settle()
+    assert world.matches() == world.expected(pattern, 0)
+    assert len(world.matches()) == 4
+
+
+def test_a_host_counts_what_it_leaves_untold() -> None:
+    (pattern,) = parse_matched(ONCE)
+    world = world_of_events()
+    world.plan(pattern, "aggregation", service=SERVICE, start=0)
+    world.send([event(1, "A", n=1), event(2, "B")])
+    world.settle()
+    assert not world.said()["one"].suppressed
+    world.send([event(3, "B"), event(4, "B"), event(20, "A", n=1), event(21, "B"), event(22, "B")])
+    world.settle()
+    assert len(world.matches()) == 2
+    assert world.said()["one"].suppressed == 3
 
 
 EDGES = "PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 10"

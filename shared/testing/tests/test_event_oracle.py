@@ -462,7 +462,7 @@ def test_timeouts_of_iterations_begin_with_the_first_of_enough() -> None:
 # ---- what holds of all patterns and streams
 
 
-PLAIN = EventPatternShape(exists=False, distinct=False, timeouts=False)
+PLAIN = EventPatternShape(exists=False, distinct=False, timeouts=False, once=False)
 KEPT = EventStreamShape(deletions=False, duplicates=False)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.time import TimeUnit
+    from graphtide_native.matcher import PatternReport
     from graphtide_native.records import EdgeBatch, Symbols
 
     from graphtide.event_questions import Question
@@ -78,8 +79,8 @@ class EventWatch:
             for question in self._questions:
                 question.take(rows)
 
-    def told(self, patterns: Sequence[EventPattern], matches: Sequence[int]) -> EventTold:
-        """Say of some of the patterns, and how many matches each had, what was found."""
+    def told(self, patterns: Sequence[EventPattern], reports: Sequence[PatternReport]) -> EventTold:
+        """Say of some of the patterns, and what was reported of each, what was found."""
         counts = [report.matches for report in self._matcher.patterns()]
         records = self._matcher.totals().records - self._matcher.totals().deletions
         places = []
@@ -92,8 +93,10 @@ class EventWatch:
         answers = tuple(
             question.answer(self._symbols, self._projected) for question in self._questions if question.pattern.name in names
         )
-        reported: dict[str, int] = {pattern.name: count for pattern, count in zip(patterns, matches, strict=True)}
-        return EventTold(tuple(places), reported, answers, self._unit)
+        of_each = list(zip(patterns, reports, strict=True))
+        reported: dict[str, int] = {pattern.name: report.matches for pattern, report in of_each}
+        suppressed: dict[str, int] = {pattern.name: report.suppressed for pattern, report in of_each if pattern.one_per}
+        return EventTold(tuple(places), reported, suppressed, answers, self._unit)
 
 
 def _tried(pattern: EventPattern, event: QueryEvent) -> _Tried:

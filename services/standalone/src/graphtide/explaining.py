@@ -190,7 +190,7 @@ def _units(
         actuals = {item.name: Actual(item.peak, item.created) for report in known.values() for item in report.items}
         told = None
         if watch is not None and known:
-            told = watch.told(unit.patterns, [known[pattern.name].matches for pattern in unit.patterns])
+            told = watch.told(unit.patterns, [known[pattern.name] for pattern in unit.patterns])
         yield explanation.explain_events(unit.aggregation, [pattern.name for pattern in unit.patterns], actuals, told)
 
 
@@ -228,12 +228,16 @@ def explained(run: Run) -> Explanations:
     alone = []
     for plan, report in zip(plans, reports, strict=True):
         actuals = {item.name: Actual(item.peak, item.created) for item in report.items}
-        counts = {name: getattr(report, name) for name in _COUNTS}
         if isinstance(plan, Plan):
+            counts = _counts(report, *(() if plan.pattern.one_per is None else ("suppressed",)))
             alone.append(explanation.explain(plan, actuals, counts, next(funnels, None), run.pipeline.time_unit))
         elif isinstance(plan, GraphPlan):
-            alone.append(explanation.explain_query(plan, actuals, {**counts, "extensions": report.extensions}))
+            alone.append(explanation.explain_query(plan, actuals, _counts(report, "extensions")))
     return Explanations((*alone, *_units(plans, reports, run.pipeline.events)))
+
+
+def _counts(report: PatternReport, *others: str) -> dict[str, int]:
+    return {name: getattr(report, name) for name in (*_COUNTS, *others)}
 
 
 def statistics_of(

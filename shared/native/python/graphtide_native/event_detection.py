@@ -77,7 +77,7 @@ class EventDetector:
             plan: of the patterns.
             patterns: in the order of the plan's branches.
             symbols: the table of types that batches are made with.
-            attributes: those of the batches, in order; they include `event_columns` of the plan.
+            attributes: those of the batches, in order; they include `columns` of the patterns.
             unit: what a tick of the stream's time is.
             deletions: whether events may be deleted.
             may_change: whether the plan may be replaced: then all events of the reach are kept, not only those asked for.

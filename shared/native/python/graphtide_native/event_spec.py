@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 _LABEL_COLUMNS = {"type": LABEL_COLUMNS["label"], **LABEL_COLUMNS}
 
 
-def event_columns(plan: AggregationPlan) -> tuple[str, ...]:
-    """Return the attributes that a plan reads, sorted: what a decoder has to project."""
-    names: set[str] = set()
-    for vertex in plan.vertices:
-        names.update(vertex.sub_pattern.partition)
-        for predicate in vertex.sub_pattern.predicates:
-            names.update(attribute.name for attribute in p.attributes(predicate))
-    return tuple(sorted(names - {"ts", "id", "type"}))
-
-
 def encode(plan: AggregationPlan, patterns: Sequence[EventPattern], unit: TimeUnit, projected: Sequence[str]) -> bytes:
     """Return the plan as the native detection reads it, in JSON; see `plan_spec`."""
     return msgspec.json.encode(plan_spec(plan, patterns, unit, projected))

@@ -43,12 +43,14 @@ class EventTold:
     Attributes:
         places: of all patterns, in their order.
         matches: by pattern, how many were reported.
+        suppressed: of those that tell one match for each key, how many were left untold.
         answers: to what was asked.
         unit: what times of the stream count.
     """
 
     places: tuple[Place, ...]
     matches: Mapping[str, int]
+    suppressed: Mapping[str, int]
     answers: tuple[EventAnswer, ...]
     unit: TimeUnit
 
@@ -66,7 +68,10 @@ class EventTold:
         ]
         stored = ((node.name, node.actual.created) for node in nodes if node.actual is not None and node.actual.created)
         rows += [[name, "", "", "", f"{created:,}"] for name, created in stored]
-        rows += [[f"matches of {name}", "", "", "", f"{count:,}"] for name, count in self.matches.items()]
+        for name, count in self.matches.items():
+            rows.append([f"matches of {name}", "", "", "", f"{count:,}"])
+            if name in self.suppressed:
+                rows.append([f"left untold of {name}", "", "", "", f"{self.suppressed[name]:,}"])
         return [["step", "looked at", "type", "predicate", "passed"], *rows]
 
     def why_not_lines(self) -> list[str]:
@@ -81,7 +86,7 @@ class EventTold:
             refused = {"type" if reason is Reason.LABEL else reason.value: count for reason, count in step.refused.items()}
             counts = {"looked_at": step.looked_at, "refused": refused, "passed": step.passed}
             events[place.pattern][place.name] = counts
-        return {"events": events, "matches": dict(self.matches)}
+        return {"events": events, "matches": dict(self.matches), "suppressed": dict(self.suppressed)}
 
     def why_not_object(self) -> dict[str, object]:
         """Return for JSON what was found of events that were asked about."""

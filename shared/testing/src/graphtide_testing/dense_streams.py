@@ -26,6 +26,9 @@ PATTERN more MATCH (a)-[x:l]->(b)-[y:k]->(c) WHERE x.n < y.n AND x.m = y.m AND y
 PATTERN from_one MATCH (a {id: "v1"})-[x]->(b)-[y]->(c) WHERE x.label = y.label ON s WINDOW 7
 PATTERN typed MATCH (a:A)-[x:k]->(b:B)-[y]->(c) ORDER x < y ON s WINDOW 10
 PATTERN single MATCH (a)-[x:l]->(b) WHERE x.m > 0 RETURN *, x.n ON s WINDOW 5
+PATTERN once MATCH (a)-[x:k]->(b)-[y:k]->(c) REPORT ONE PER b.id EVERY 10 ON s WINDOW 6
+PATTERN alike MATCH (a)-[x:k]->(b), (a)-[y:k]->(c) REPORT DISTINCT ONE PER a.id, x.m EVERY 7 ON s WINDOW 9
+PATTERN sets MATCH (a)-[x:k]->(b), (b)-[y]->(c), (b)-[z]->(c) UNDER EDGE ISOMORPHISM REPORT DISTINCT ON s WINDOW 8
 PATTERN next MATCH (a)-[x:k]->(b)-[y]->(c) ON s WINDOW 6 EDGES
 PATTERN soon MATCH (a)-[x:k]->(b)-[y:l]->(c)-[z]->(d) ORDER x < z ON s WINDOW 14 EDGES
 """
@@ -38,6 +41,7 @@ PATTERN twice MATCH (a)-[x:k *2]->(b), (b)-[y:l]->(c) UNDER DUAL SIMULATION REPO
 PATTERN mutual MATCH (a)-[x:k]->(b), (b)-[y]->(a) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 5
 PATTERN around MATCH (a)-[x]->(a) WHERE x.n > 0 UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 8
 PATTERN richer MATCH (a:A)-[x:k]->(b), (a)-[y:k]->(c)-[z]->(d) WHERE z.m = 1 UNDER DUAL SIMULATION ON s WINDOW 10
+PATTERN seldom MATCH (a)-[x:k]->(b)-[y:k]->(c) UNDER DUAL SIMULATION REPORT MAXIMAL ONE PER min(b.id) EVERY 8 ON s WINDOW 7
 PATTERN counted MATCH (a)-[x:k]->(b)-[y:k]->(c) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 6 EDGES
 PATTERN counting MATCH (a)-[x:k]->(b), (b)-[y]->(a) UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 9 EDGES
 PATTERN any MATCH (a)-[x:l]->(b) UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 3

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Edge
     from graphtide_core.graph_query import GraphQuery
+    from graphtide_core.ids import VertexId
     from graphtide_core.match import Match, PathStep
     from graphtide_core.regular_rule import Atom
 
@@ -100,7 +101,7 @@ def _spelled(
         reached = {(start, 0)}
         for step in path:
             row = _row(step, edges)
-            after: set[tuple[str, int]] = set()
+            after: set[tuple[VertexId, int]] = set()
             for symbol, number in order.items():
                 if row not in snapshot[symbol.predicate] or not _is_of(step, symbol.predicate, query, edges):
                     continue

@@ -194,8 +194,11 @@ class World:
             return self._expected_components(pattern, start, end)
         found, told = [], set()
         for epoch in range(self.stream_epoch + 1):
-            oracle = SubgraphOracle(pattern)
+            oracle, has_begun = SubgraphOracle(pattern), False
             for offset, edge in self._edges_of(epoch):
+                if offset >= start and not has_begun:
+                    has_begun = True
+                    oracle.begin()
                 for match in oracle.push(edge):
                     if offset >= start and (end is None or offset < end) and (match.kind == "match" or match.match_id in told):
                         found.append(repr(match))
@@ -227,8 +230,11 @@ class World:
         """
         found: list[str] = []
         for epoch in range(self.stream_epoch + 1):
-            oracle, came = EventOracle(pattern), dict[str, int]()
+            oracle, came, has_begun = EventOracle(pattern), dict[str, int](), False
             for offset, record in self._records_of(epoch):
+                if offset >= start and not has_begun:
+                    has_begun = True
+                    oracle.begin()
                 if isinstance(record, Event) and record.operation is Operation.INSERT:
                     came[record.id] = offset
                 told = (

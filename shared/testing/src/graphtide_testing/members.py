@@ -33,6 +33,7 @@ class Alone:
         """Take edges before it was told of anything, and edges of which it was told."""
         self._oracle = SubgraphOracle(pattern)
         self._untold = {(found.edges, found.vertices) for edge in untold for found in self._oracle.push(edge)}
+        self._oracle.begin()
         for edge in told:
             self._oracle.push(edge)
 
@@ -49,6 +50,7 @@ class Members:
         """Begin before the first of some edges."""
         self.edges = edges
         self.taken = 0
+        self.deletions = deletions
         self.symbols = Symbols()
         self.columns = list(columns(plan.pattern for plan in plans))
         self.matcher = Matcher(plans, self.symbols, self.columns, deletions=deletions, adaptive=True, limits=limits)
@@ -70,13 +72,30 @@ class Members:
         self.columns += [each for each in columns([plan.pattern]) if each not in self.columns]
         untold = [self.decoded(0, start // 2, known), self.decoded(start // 2, start, known)]
         told = [self.decoded(start, self.taken, known)]
-        return self.matcher.add(plan, limits or Limits(), untold=untold, told=told, projected=self.columns)
+        number = self.matcher.add(plan, limits or Limits(), untold=untold, told=told, projected=self.columns)
+        if plan.pattern.one_per is not None:
+            beside = Matcher([plan], self.symbols, self.columns, deletions=self.deletions, adaptive=True)
+            take_past(beside, untold, told)
+            self.matcher.take_telling(number, beside, 0)
+        return number
 
     def push(self, count: int = 1) -> list[Found]:
         """Take the next edges; return what was found."""
         batch = self.decoded(self.taken, self.taken + count)
         self.taken += count
         return keys(found for matches in self.matcher.push(batch) for found in matches)
+
+
+def take_past(matcher: Matcher, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> None:
+    """Let a new matcher of one pattern take its past: records before it was told of anything, and those of which it was."""
+    matcher.wait(0, None)
+    for batch in untold:
+        for _ in matcher.push(batch):
+            pass
+    matcher.begin(0)
+    for batch in told:
+        for _ in matcher.push(batch):
+            pass
 
 
 def chained(count: int, label: str = "k") -> tuple[Edge, ...]:

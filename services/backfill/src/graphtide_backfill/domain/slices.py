@@ -1,14 +1,17 @@
 """Slices of time, and which edges each of them needs.
 
 A slice [a, b) reports what is detected at a <= ts < b. It needs the records with a - window < ts < b, where `window` is the
-longest of the patterns; of an event pattern, of which more may have a say than its matches hold, it is
-`EventPattern.hindsight`. That is enough, and every match and retraction is reported by one slice alone:
+longest `graphtide_query.reads.hindsight` of the patterns: their window, and more where more may have a say than matches hold,
+as of event patterns, and of matches that are told once for each key in an interval. That is enough, and every match and
+retraction is reported by one slice alone:
 
 * A match is detected at the time of its last edge, which lies in one slice. All its edges are later than that time less the
   window, hence later than a - window.
 * A deletion at d in [a, b) retracts the matches that hold the edge and whose edges are all in the window at d: all are later
   than d - window >= a - window, so the slice finds the match itself, though an earlier slice reported it. One window is enough
   for retractions, too: a match of which an edge is older is never retracted.
+* Whether a match is the first of its key follows from the interval that it was detected in; so does whether its retraction is
+  told.
 * A record that deletes one of these edges comes after it, so it is later than a - window as well. What was deleted for an
   earlier slice is deleted for this one.
 * What time alone brings about, since something did not come, is detected at its bound. A slice lets time come to a and forgets

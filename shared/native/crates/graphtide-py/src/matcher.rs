@@ -432,7 +432,7 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit)
     let Usage { live, peak, .. } = unit.engine.usage();
     dict.set_item("partial_matches", live)?;
     dict.set_item("peak_partial_matches", peak)?;
-    dict.set_item("state_bytes", matcher.unit_bytes(unit))?;
+    dict.set_item("state_bytes", matcher.unit_bytes(unit) + query.told_bytes())?;
     let items = unit.engine.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
     dict.set_item("items", items.collect::<Vec<_>>())?;
     Ok(dict)
@@ -457,7 +457,7 @@ fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit:
     let Usage { live, peak, bytes } = unit.usage_of(number);
     dict.set_item("partial_matches", live)?;
     dict.set_item("peak_partial_matches", peak)?;
-    dict.set_item("state_bytes", bytes)?;
+    dict.set_item("state_bytes", bytes + query.told_bytes())?;
     let items = unit.instances(number);
     let items = items.map(|(vertex, live, peak, created)| (format!("v{vertex}"), live, peak, created, 0));
     dict.set_item("items", items.collect::<Vec<(String, usize, usize, u64, u64)>>())?;

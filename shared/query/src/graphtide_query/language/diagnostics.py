@@ -138,7 +138,7 @@ _BEGINNINGS = frozenset({"PATH", "CONSTRUCT", "SELECT", "INPUT", "_GRAPH"})
 _STEPS = frozenset({"COLON", "TILDE", "CARET"})
 _REPETITIONS = frozenset({"STAR", "PLUS", "MAYBE", "POWER"})
 
-_OF_EVENTS = frozenset({"PARTITION", "SKIP", "WITHIN", "EXISTS", "DISTINCT", "ONE"})
+_OF_EVENTS = frozenset({"PARTITION", "SKIP", "WITHIN", "EXISTS"})
 _OF_EDGES = {
     "WINDOW": "of events it is WITHIN",
     "ORDER": "events are put in order by SEQ",
@@ -278,6 +278,8 @@ def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token 
         return f"{last} is a keyword here; as a name it is written {write_name(last)}"
     if kind == "NAME":
         return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & KEYWORDS))
+    if found.upper() in {"DISTINCT", "ONE"} and "ON" in accepted:
+        return "which matches are told stands behind REPORT: REPORT DISTINCT …, REPORT … ONE PER a.x EVERY 10m"
     return _hint_by_family(found.upper(), accepted)
 
 

@@ -118,8 +118,14 @@ class EventOracle:
         self._complete: list[_Candidate] = []
         self._groups: list[_Group] = []
         self._begun: list[Seen] = []
-        self._teller = Teller(pattern.one_per, unit)
+        self._unit = unit
         self._untold: list[_Candidate] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Let matches count from the next record on: those completed before have no say in what ONE PER leaves untold."""
+        self._teller = Teller(self._pattern.one_per, self._unit)
+        self._first = len(self._seen)
 
     def push(self, record: Event) -> tuple[Told, ...]:
         """Take one record and return all that it brings about: what the time before it settles, then what it does itself.
@@ -269,7 +275,9 @@ class EventOracle:
         return told
 
     def _tells(self, candidate: _Candidate, at: int) -> bool:
-        """Take a match that was found; say whether it is told."""
+        """Take a match that was found; say whether it is told, if it counts."""
+        if _number(candidate.last) < self._first:
+            return True
         keys = () if self._pattern.one_per is None else self._pattern.one_per.keys
         return self._teller.tells(at, [self._conditions.value(key, candidate.chosen) for key in keys])
 

@@ -120,14 +120,15 @@ class SimulationOracle:
         if part is None:
             return told
         if self._teller.tells(edge.ts, self._keys(part)):
-            self._told.add(self._named(part))
+            self._told.add(frozenset(part))
             told.append(Component(MatchKind.MATCH, edge.ts, self._named(part)))
         self._consume(part)
         return told
 
     def _told_anew(self) -> None:
         self._teller = Teller(self._query.one_per, self._unit)
-        self._told: set[frozenset[tuple[str, EdgeId]]] = set()
+        # By places of edges: an id may be given again, and one that was made reads like one that was given.
+        self._told: set[frozenset[Pair]] = set()
 
     def _keys(self, part: _Part) -> list[Value]:
         """Return what ONE PER tells a component apart by."""
@@ -199,7 +200,7 @@ class SimulationOracle:
             return self._left(before, self._graph(), now)
         # Instances that were reported are consumed: what is left of them was never reported.
         parts = [] if self._consumes else [part for part in before if any(of == number for _, of in part)]
-        told = [part for part in parts if self._query.one_per is None or self._named(part) in self._told]
+        told = [part for part in parts if self._query.one_per is None or frozenset(part) in self._told]
         return [Component(MatchKind.RETRACT, now, self._named(part)) for part in told]
 
     def _entered(self, before: list[_Part], after: list[_Part], now: int) -> list[Component]:

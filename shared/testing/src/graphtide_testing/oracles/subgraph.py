@@ -49,7 +49,12 @@ class SubgraphOracle:
         self._live: list[_Live] = []
         self._reported: list[tuple[_Live, ...]] = []
         self._came = 0
-        self._teller = Teller(pattern.one_per, unit)
+        self._unit = unit
+        self.begin()
+
+    def begin(self) -> None:
+        """Let reports count from the next record on: nothing of what ONE PER asks for was told."""
+        self._teller = Teller(self._pattern.one_per, self._unit)
 
     def push(self, edge: Edge) -> frozenset[Found]:
         """Take one record and return what it brings about: matches of an insert, retractions of a deletion.

@@ -10,6 +10,7 @@ from graphtide_core.arrangement import events, positive_events
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import (
     Aggregate,
@@ -65,6 +66,7 @@ class EventPatternShape:
     distinct: bool = True
     timeouts: bool = True
     returns: bool = True
+    once: bool = True
 
 
 def event_patterns(shape: EventPatternShape | None = None) -> SearchStrategy[EventPattern]:
@@ -123,6 +125,8 @@ def _pattern(choices: Choices, shape: EventPatternShape) -> EventPattern:
             pattern = _if_allowed(pattern, predicate=_predicate(choices, root))
     if shape.returns and choices.rarely(2):
         pattern = replace(pattern, returns=_returns(choices, root))
+    if shape.once and choices.rarely(4):
+        pattern = replace(pattern, one_per=_one_per(choices, pattern, shape))
     return pattern
 
 
@@ -218,6 +222,25 @@ def _returned(choices: Choices, root: Group) -> Expression:
             return Aggregate(choices.one_of(_FUNCTIONS), operand)
         case _:
             return Attribute(choices.one_of(places).name, choices.one_of(("n", "k", "ts", "id", "type", "src", "absent")))
+
+
+def _one_per(choices: Choices, pattern: EventPattern, shape: EventPatternShape) -> OnePer | None:
+    """Return what is told once for each key, where there is such a thing: intervals are shorter and longer than a match."""
+    places = positive_events(pattern.root)
+    if pattern.report is Report.EXISTS:
+        places = tuple(event for event in places if event.repeat is None) if pattern.partition else ()
+    if not places:
+        return None
+    keys: list[Expression] = []
+    for _ in range(choices.integer(1, 2)):
+        event = choices.one_of(places)
+        if pattern.report is Report.EXISTS:
+            keys.append(Attribute(event.name, choices.one_of(pattern.partition)))
+        elif event.repeat is None:
+            keys.append(Attribute(event.name, choices.one_of(("n", "k", "type", "ts", "absent"))))
+        else:
+            keys.append(Aggregate(choices.one_of(_FUNCTIONS), Attribute(event.name, choices.one_of(("n", "k", "ts")))))
+    return OnePer(tuple(keys), Duration(choices.integer(1, 3 * shape.max_within)))
 
 
 def _own(choices: Choices, name: str) -> Expression:

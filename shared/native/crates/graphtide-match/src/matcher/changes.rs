@@ -32,6 +32,7 @@ struct Figures {
     candidates: u64,
     matches: u64,
     retractions: u64,
+    suppressed: u64,
     limited: u64,
     work: u64,
     live: usize,
@@ -75,10 +76,11 @@ impl Figures {
             candidates: query.hits(unit, hits).sum(),
             matches: query.reports.matches,
             retractions: query.reports.retractions,
+            suppressed: query.reports.suppressed,
             limited: counts.limited,
             work: counts.work,
             live: unit.engine.live(),
-            bytes: unit.bytes(postings),
+            bytes: unit.bytes(postings) + query.told_bytes(),
             paused: unit.paused,
         }
     }
@@ -89,6 +91,7 @@ impl Figures {
             candidates: query.reports.timeouts,
             matches: query.reports.matches,
             retractions: query.reports.retractions,
+            suppressed: query.reports.suppressed,
             limited: unit.limited,
             work: 0,
             live,
@@ -104,6 +107,7 @@ impl Figures {
             candidates: query.reports.extensions,
             matches: query.reports.matches,
             retractions: query.reports.retractions,
+            suppressed: 0,
             limited: unit.limited,
             // Told with the rest, as the bytes are: they change with every edge.
             work: 0,

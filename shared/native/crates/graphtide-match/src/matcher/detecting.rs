@@ -65,7 +65,8 @@ impl Matcher {
         let unit = self.events.add(spec, numbers, &self.symbols, allowed)?;
         self.open_events(unit, spec);
         for (pattern, number) in spec.patterns.iter().zip(numbers) {
-            let telling = telling::Telling::new(&TellingSpec { is_distinct: false, once: pattern.once });
+            let telling = telling::Telling::new(&TellingSpec { is_distinct: false, once: pattern.once }, &spec.limits);
+            self.tells_less |= telling.is_some();
             let names = Arc::new(pattern.names());
             self.queries[number.place()] = Query { names, events: Some(unit), telling, ..Query::vacant() };
         }

@@ -283,8 +283,13 @@ impl EventUnits {
     }
 
     /// Does as the policies say where units take more bytes than they may.
-    pub fn check_bytes(&mut self) -> Result<(), LimitReached> {
-        self.units.iter_mut().try_for_each(EventUnit::check_bytes)
+    pub fn check_bytes(&mut self, queries: &[Query]) -> Result<(), LimitReached> {
+        self.units.iter_mut().try_for_each(|unit| unit.check_bytes(queries))
+    }
+
+    /// Does as the policy of a unit says, now that one of its patterns reached a limit.
+    pub fn at_limit(&mut self, number: u32, limit: String) -> Result<(), LimitReached> {
+        self.units[number as usize].at_limit(limit)
     }
 
     /// Bytes of state of all.
@@ -494,20 +499,29 @@ impl EventUnit {
             }
             Some(Refusal::Ended(_)) => self.shed = true,
             None if is_limited => {
-                *outcome = self.at_limit(Bounds::of(&self.limits).to_string());
+                *outcome = self.at_limit(self.of_each(&Bounds::of(&self.limits).to_string()));
             }
             None => {}
         }
         taken.is_kept
     }
 
-    fn check_bytes(&mut self) -> Result<(), LimitReached> {
+    fn check_bytes(&mut self, queries: &[Query]) -> Result<(), LimitReached> {
         let size = self.members.len() as u64;
-        match self.limits.state_bytes {
-            Some(bound) if !self.is_paused() && self.usage().bytes as u64 >= bound.saturating_mul(size) => {
-                self.at_limit(format!("{bound} bytes of state"))
-            }
-            _ => Ok(()),
+        let Some(bound) = self.limits.state_bytes.filter(|_| !self.is_paused()) else { return Ok(()) };
+        let told: usize = self.members().map(|member| queries[member.place()].told_bytes()).sum();
+        if (self.usage().bytes + told) as u64 >= bound.saturating_mul(size) {
+            self.at_limit(self.of_each(&format!("{bound} bytes of state")))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Words a bound that its patterns have each, and hold together.
+    fn of_each(&self, bound: &str) -> String {
+        match self.members.len() {
+            0 | 1 => bound.to_owned(),
+            several => format!("{bound} a pattern, for the {several} of its unit together"),
         }
     }
 

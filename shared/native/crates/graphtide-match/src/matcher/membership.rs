@@ -39,7 +39,7 @@ use super::allowances::{Allowances, Payer};
 use super::engine::AnyEngine;
 use super::query::{Query, Reports};
 use super::satisfied::Mark;
-use super::telling::Telling;
+use super::telling::{PastOrder, Telling};
 use super::unit::{Counts, Unit};
 use super::warming::{Recalled, Warm};
 use super::windows::Windows;
@@ -244,7 +244,7 @@ impl Matcher {
             counts_before: of.counts,
             reports: Reports::default(),
             shed: false,
-            telling: self.blueprints.of(unit).and_then(|spec| Telling::new(&spec.telling)),
+            telling: self.blueprints.of(unit).and_then(|spec| Telling::new(&spec.telling, &spec.limits)),
         };
         self.tells_less |= query.telling.is_some();
         if number.place() == self.queries.len() {
@@ -407,6 +407,7 @@ impl Matcher {
             limit: None,
             shed: false,
             is_occupied: false,
+            past: None,
             trace: None,
         };
         unit.attach(&mut self.postings);
@@ -541,6 +542,10 @@ impl Matcher {
             recalled.keep(edge, is_told);
         }
         self.store.settle_late();
+        if self.blueprints.of(number).is_some_and(|spec| spec.telling != TellingSpec::default()) {
+            let past = PastOrder::of(&recalled.edges, |edge| self.store.came(edge, clock));
+            self.units[number.place()].past = past;
+        }
         if !in_arrival_order && clock == Clock::Time {
             // Of the edges of one time, late ones are first wherever they lie.
             recalled.edges.sort_by_key(|&edge| (self.store.get(edge).ts, !edge.is_late()));

@@ -755,8 +755,13 @@ impl Matcher {
             self.grown = 0;
             self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
             let postings = &self.postings;
-            outcome = self.units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, meter));
-            outcome = outcome.and(self.events.check_bytes()).and(self.graphs.check_bytes());
+            let queries = &self.queries;
+            let more = |unit: &Unit| unit.members.iter().map(|member| queries[member.place()].told_bytes()).sum();
+            outcome = self.units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, more(unit), meter));
+            outcome = outcome.and(self.events.check_bytes(queries)).and(self.graphs.check_bytes());
+            if self.tells_less {
+                outcome = outcome.and(self.check_keys(meter));
+            }
             let held = (self.live + self.events.peak() + self.graphs.peak()) as u64;
             self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(held);
         }

@@ -42,6 +42,7 @@ impl Matcher {
         let mut old = std::mem::replace(&mut self.units[number.place()], new);
         let new = &mut self.units[number.place()];
         new.members.clone_from(&old.members);
+        new.past.clone_from(&old.past);
         new.paused = old.paused;
         // What its lists gave up is missing from now on, whether it goes on reading them or not.
         new.shed = old.has_shed(&self.postings);
@@ -79,6 +80,9 @@ impl Matcher {
     /// Gives a pattern another plan than the others of its unit have: it leaves them.
     fn split(&mut self, number: PatternId, spec: &PatternSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         let unit = self.make(spec, None)?;
+        if let Some(own) = self.unit_of(number) {
+            self.units[unit.place()].past = self.units[own.place()].past.clone();
+        }
         self.dispatch.seal();
         let past = Recalled::stored(self.edges_of(unit));
         let warm = self.warm(unit, &past, meter);

@@ -4,6 +4,7 @@
 //! Of matches that one record completes, the first is that whose edges, in the order of the text, are the earliest in the stream: so
 //! neither the engine nor its plan decides which is told. What was told in an interval follows from the records of the interval and
 //! of the reach before it; so whoever takes them again, and tells nothing, goes on as if he had been there.
+//! Keys are state: a pattern holds no more of them than its limits allow, and does at the bound what they say.
 //! Cost: a comparison a hand-over where all patterns tell all; else a match costs its key and a look-up, one that is told 16 bytes
 //! while its interval lasts and, where the stream may delete, its identity while it may be retracted.
 
@@ -12,20 +13,31 @@ use std::collections::VecDeque;
 
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
-use graphtide_engine::ids::{PatternId, UnitId};
+use graphtide_engine::engine::Engine;
+use graphtide_engine::ids::PatternId;
+use graphtide_engine::limits::Limits;
+use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{FoundRow, Kind, MatchBatch, Rows};
 use graphtide_graph::Time;
+use graphtide_graph::clock::Now;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::Matcher;
 use super::query::Query;
+use super::unit::{LimitReached, Unit};
 use crate::plan::{OnceSpec, TellingSpec};
 
-/// Keys that are remembered of an interval. The matches of more are all told, and marked.
-pub const MOST_KEYS: usize = 1 << 20;
+/// Keys that are remembered of an interval, whatever the limits.
+const MOST_KEYS: u64 = 1 << 20;
+
+/// Keys, or matches, for which room may be left when they are gone.
+const SMALL: usize = 64;
+
+/// Bytes that a key is counted for: its own, with the room that a table leaves free.
+const KEY_BYTES: u64 = 32;
 
 /// What a pattern does not tell.
 #[derive(Clone, Debug, Default)]
@@ -40,12 +52,17 @@ pub struct Telling {
 #[derive(Clone, Debug)]
 pub struct Once {
     spec: OnceSpec,
+    /// Keys that it may hold.
+    most: usize,
+    /// Whether there were more since somebody asked.
+    is_over: bool,
     has_begun: bool,
     interval: i128,
     keys: HashSet<[u8; 16], FxBuildHasher>,
     /// Identities of matches that were told and may be retracted, with when they were.
     told: VecDeque<(Time, [u8; 32])>,
-    ids: HashSet<[u8; 32], FxBuildHasher>,
+    /// When each of them was told last: ids of edges may be given again.
+    last: HashMap<[u8; 32], Time, FxBuildHasher>,
 }
 
 /// What is to be done about a match.
@@ -55,7 +72,7 @@ pub enum Say {
     Told,
     /// It is counted.
     Suppressed,
-    /// It is told, though one of its key may have been: there are too many keys.
+    /// It is told, though one of its key may have been: there are more keys than are remembered.
     Overflow,
 }
 
@@ -69,6 +86,15 @@ pub struct Silent {
 /// Places of edges in the stream.
 type Ranks = SmallVec<[usize; 8]>;
 
+/// The order in the stream of edges of a unit's past, which may have come late to the store: that lets them be before others of
+/// their time. Edges that the unit took since are behind all of them.
+#[derive(Clone, Debug)]
+pub struct PastOrder {
+    places: HashMap<EdgeRef, usize, FxBuildHasher>,
+    /// When the last of them came, on the clock of the unit's window.
+    newest: i64,
+}
+
 /// A row of a pattern that does not tell all.
 struct Candidate {
     pattern: PatternId,
@@ -80,15 +106,18 @@ struct Candidate {
 }
 
 impl Telling {
-    /// What a specification asks for; none where all is told.
-    pub fn new(spec: &TellingSpec) -> Option<Box<Self>> {
+    /// What a specification asks for, of a pattern with these limits; none where all is told. Keys may take half of its bytes.
+    pub fn new(spec: &TellingSpec, limits: &Limits) -> Option<Box<Self>> {
+        let most = limits.state_bytes.map_or(MOST_KEYS, |bytes| (bytes / 2 / KEY_BYTES).clamp(1, MOST_KEYS)) as usize;
         let once = spec.once.map(|spec| Once {
             spec,
+            most,
+            is_over: false,
             has_begun: true,
             interval: 0,
             keys: HashSet::default(),
             told: VecDeque::new(),
-            ids: HashSet::default(),
+            last: HashMap::default(),
         });
         (spec.is_distinct || once.is_some()).then(|| Box::new(Self { is_distinct: spec.is_distinct, once }))
     }
@@ -100,20 +129,49 @@ impl Once {
         if !self.has_begun {
             return Say::Told;
         }
-        let (length, parts) = self.spec.every;
-        let interval = (i128::from(detected_at) * i128::from(parts)).div_euclid(i128::from(length));
-        if interval != self.interval {
-            self.interval = interval;
-            self.keys.clear();
-        }
+        self.pass(detected_at);
         if self.keys.contains(key) {
             return Say::Suppressed;
         }
-        if self.keys.len() >= MOST_KEYS {
+        if self.keys.len() >= self.most {
+            self.is_over = true;
             return Say::Overflow;
         }
         self.keys.insert(*key);
         Say::Told
+    }
+
+    /// Takes it that nothing is detected before a time any more: what was told in intervals before is of no use.
+    pub fn pass(&mut self, now: Time) {
+        let (length, parts) = self.spec.every;
+        let interval = (i128::from(now) * i128::from(parts)).div_euclid(i128::from(length));
+        if interval != self.interval {
+            self.interval = interval;
+            self.keys.clear();
+            // A crowd leaves no empty room behind.
+            self.keys.shrink_to(SMALL);
+        }
+    }
+
+    /// Lets go of matches that were told so long before a time that they are not retracted any more.
+    fn expire(&mut self, now: Time) {
+        while let Some(&(at, oldest)) = self.told.front()
+            && at <= now.saturating_sub(self.spec.reach)
+        {
+            self.told.pop_front();
+            if self.last.get(&oldest) == Some(&at) {
+                self.last.remove(&oldest);
+            }
+        }
+        if self.told.capacity() > SMALL.max(4 * self.told.len()) {
+            self.told.shrink_to(2 * self.told.len());
+            self.last.shrink_to(2 * self.last.len());
+        }
+    }
+
+    /// The bound on keys, if there were more since the last call.
+    pub fn take_limit(&mut self) -> Option<String> {
+        std::mem::take(&mut self.is_over).then(|| format!("{} keys of ONE PER in an interval", self.most))
     }
 
     /// Lets matches count from now on, or wait for that.
@@ -121,25 +179,44 @@ impl Once {
         self.has_begun = has_begun;
         self.keys.clear();
         self.told.clear();
-        self.ids.clear();
+        self.last.clear();
     }
 
     /// Remembers a match that was told, to be retracted.
     fn keep(&mut self, detected_at: Time, id: [u8; 32]) {
-        while let Some(&(at, oldest)) = self.told.front()
-            && at <= detected_at.saturating_sub(self.spec.reach)
-        {
-            self.told.pop_front();
-            self.ids.remove(&oldest);
-        }
-        if self.has_begun && self.ids.insert(id) {
+        self.expire(detected_at);
+        if self.has_begun && self.last.insert(id, detected_at) != Some(detected_at) {
             self.told.push_back((detected_at, id));
         }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.keys.capacity() * 17 + self.told.capacity() * size_of::<(Time, [u8; 32])>() + self.ids.capacity() * 33
+        self.keys.capacity() * 17 + self.told.capacity() * size_of::<(Time, [u8; 32])>() + self.last.capacity() * 41
+    }
+}
+
+impl PastOrder {
+    /// Of edges in the order of the stream; nothing where there are none.
+    pub fn of(edges: &[EdgeRef], came: impl Fn(EdgeRef) -> i64) -> Option<Box<Self>> {
+        let newest = edges.iter().map(|&edge| came(edge)).max()?;
+        Some(Box::new(Self { places: edges.iter().copied().zip(0..).collect(), newest }))
+    }
+
+    /// The place of an edge among those of its unit.
+    fn rank(past: Option<&Self>, edge: EdgeRef, store: &EdgeStore) -> usize {
+        let Some(past) = past else { return store.rank(edge) };
+        past.places.get(&edge).copied().unwrap_or_else(|| past.places.len() + store.rank(edge))
+    }
+}
+
+impl Unit {
+    /// Lets go of the order of its past once that has left its window.
+    pub fn forget_past(&mut self, now: Now) {
+        let alive_from = now.alive_from(self.clock, self.engine.reach());
+        if self.past.as_ref().is_some_and(|past| past.newest < alive_from) {
+            self.past = None;
+        }
     }
 }
 
@@ -183,21 +260,21 @@ impl Candidate {
     }
 }
 
-/// Places of assignments that have the edges of another, which is the first of them.
-pub fn repeated(rows: &Rows, store: &EdgeStore) -> Vec<usize> {
-    let mut found: Vec<(UnitId, Ranks, Ranks, usize)> = Vec::new();
+/// Places of assignments of one unit that have the edges of another, which is the first of them.
+pub fn repeated(rows: &Rows, past: Option<&PastOrder>, store: &EdgeStore) -> Vec<usize> {
+    let mut found: Vec<(Ranks, Ranks, usize)> = Vec::new();
     let mut place = 0;
-    rows.each(|unit, _, row| {
+    rows.each(|_, _, row| {
         if let FoundRow::Assignment { edges, .. } = row {
-            let order: Ranks = edges.iter().map(|&edge| store.rank(edge)).collect();
+            let order: Ranks = edges.iter().map(|&edge| PastOrder::rank(past, edge, store)).collect();
             let mut sorted = order.clone();
             sorted.sort_unstable();
-            found.push((unit, sorted, order, place));
+            found.push((sorted, order, place));
         }
         place += 1;
     });
     found.sort_unstable();
-    found.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].1 == pair[1].1).map(|pair| pair[1].3).collect()
+    found.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].2).collect()
 }
 
 impl Matcher {
@@ -234,7 +311,8 @@ impl Matcher {
             for &pattern in &units[unit.place()].members {
                 let query = &queries[pattern.place()];
                 let Some(telling) = query.telling.as_ref().filter(|_| row.kind() == Kind::Match) else { continue };
-                let rank = |edge: EdgeRef| store.rank(edge);
+                let past = units[unit.place()].past.as_deref();
+                let rank = |edge: EdgeRef| PastOrder::rank(past, edge, store);
                 let order = match row {
                     FoundRow::Assignment { edges, .. } => edges.iter().map(|&edge| (rank(edge), 0)).collect(),
                     FoundRow::Component { pairs, .. } => pairs.iter().map(|&(of, edge)| (rank(edge), of)).collect(),
@@ -263,11 +341,26 @@ impl Matcher {
 
     /// Bytes that all patterns take for what they told once.
     pub(super) fn telling_bytes(&self) -> usize {
-        if !self.tells_less {
-            return 0;
+        if self.tells_less { self.queries.iter().map(Query::told_bytes).sum() } else { 0 }
+    }
+
+    /// Lets go of what was told in intervals that are over, and does as the limits say where there are too many keys in one.
+    #[cold]
+    pub(super) fn check_keys(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
+        let now = self.now();
+        self.units.iter_mut().for_each(|unit| unit.forget_past(now));
+        for query in &mut self.queries {
+            let Some(once) = query.telling.as_mut().and_then(|telling| telling.once.as_mut()) else { continue };
+            once.pass(now.ts);
+            once.expire(now.ts);
+            let Some(limit) = once.take_limit() else { continue };
+            match (query.unit, query.events) {
+                (Some(unit), _) => self.units[unit.place()].at_limit(&limit, meter)?,
+                (None, Some(unit)) => self.events.at_limit(unit, limit)?,
+                (None, None) => {}
+            }
         }
-        let tellings = self.queries.iter().filter_map(|query| query.telling.as_ref()?.once.as_ref());
-        tellings.map(Once::bytes).sum()
+        Ok(())
     }
 
     /// Lets a pattern tell what it would if it went on from what another matcher told of it, which stands where this one stands.
@@ -286,6 +379,11 @@ impl Matcher {
 }
 
 impl Query {
+    /// Bytes that it takes for what it told once.
+    pub fn told_bytes(&self) -> usize {
+        self.telling.as_ref().and_then(|telling| telling.once.as_ref()).map_or(0, Once::bytes)
+    }
+
     /// Says whether a record of a match that is to be told is told, where a match for each key is; counts it as not told if not.
     pub fn notes(&mut self, kind: Kind, detected_at: Time, id: impl FnOnce(&Self) -> [u8; 32]) -> bool {
         let has_once = |telling: &Telling| telling.once.is_some();
@@ -298,7 +396,7 @@ impl Query {
             once.keep(detected_at, id);
             return true;
         }
-        let was_told = !once.has_begun || once.ids.remove(&id);
+        let was_told = !once.has_begun || once.last.remove(&id).is_some();
         if !was_told {
             self.reports.retractions -= 1;
         }

@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 
 use super::allowances::Bounded;
 use super::engine::AnyEngine;
+use super::telling::PastOrder;
 
 /// What a unit counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub struct Unit {
     pub shed: bool,
     /// Whether its engine may hold something since an edge came to it.
     pub is_occupied: bool,
+    /// The order of the edges of its past, where it may not tell all of its matches.
+    pub past: Option<Box<PastOrder>>,
     /// What is told of it, if it is traced.
     pub trace: Option<Box<Trace>>,
 }
@@ -182,9 +185,11 @@ impl Unit {
     }
 
     /// Does as the policy says if the unit takes more bytes than it may, with the lists that it reads.
-    pub fn check_bytes(&mut self, postings: &Postings, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
+    ///
+    /// `more` are bytes that its patterns hold beside.
+    pub fn check_bytes(&mut self, postings: &Postings, more: usize, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         match self.limits.state_bytes {
-            Some(bound) if !self.gave_up() && self.bytes(postings) as u64 >= bound => {
+            Some(bound) if !self.gave_up() && (self.bytes(postings) + more) as u64 >= bound => {
                 self.at_limit(&format!("{bound} bytes of state"), meter)
             }
             _ => Ok(()),

@@ -101,10 +101,12 @@ impl Matcher {
         signatures.dedup();
         let (members, clock) = (unit.members.clone(), unit.clock);
         let is_distinct = self.blueprints.of(number).is_some_and(|spec| spec.telling.is_distinct);
+        let past = unit.past.take();
         let mut found = Rows::default();
         let mut keep = |found: &mut Rows, kept: Now| {
             if let Some(reported) = reported.as_mut() {
-                let (repeated, mut place) = (if is_distinct { repeated(found, store) } else { Vec::new() }, 0..);
+                let (repeated, mut place) =
+                    (if is_distinct { repeated(found, past.as_deref(), store) } else { Vec::new() }, 0..);
                 found.each(|_, detected_at, found| {
                     let is_repeated = place.next().is_some_and(|place| repeated.contains(&place));
                     if !is_repeated
@@ -165,6 +167,7 @@ impl Matcher {
         unit.engine.end_replay();
         let drained = unit.drain(&mut found, meter);
         keep(&mut found, now);
+        unit.past = past;
         if drained.limited.is_some() || drained.refused || unit.counts.limited > 0 {
             outcome = Warm::Limited;
         }
