@@ -49,7 +49,7 @@ def asked(name: str, window: str) -> GraphQuery:
 def check(plan: GraphPlan, edges: tuple[Edge, ...]) -> int:
     """Compare after each record; return how much was told."""
     oracle, feed, count = GraphQueryOracle(plan.query), Feed(plan), 0
-    known = {edge.id: edge for edge in edges if edge.source}
+    known = {str(edge.id): edge for edge in edges if edge.source}
     for edge in edges:
         told, found = oracle.push(edge), feed.matches(edge)
         assert reported(found) == expected(plan.query, told)
