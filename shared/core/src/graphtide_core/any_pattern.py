@@ -30,7 +30,7 @@ def without_graph_queries(patterns: Iterable[AnyPattern]) -> tuple[MatchedPatter
     for pattern in patterns:
         if isinstance(pattern, GraphQuery):
             message = (
-                f"{show(pattern.name)} is a streaming graph query: it can be checked and printed, but nothing answers it here"
+                f"{show(pattern.name)} is a streaming graph query: it is answered in one process (graphtide match), not here"
             )
             hint = "write a pattern of edges, PATTERN name MATCH (a)-[e]->(b), or of events, PATTERN name SEQ(a:A, b:B)"
             raise InvalidPatternError(message, pattern.inputs[0].window.location, hint=hint)
