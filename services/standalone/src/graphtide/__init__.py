@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from graphtide.client import Client
     from graphtide.explaining import explain
     from graphtide.explanations import Explanations
+    from graphtide.inputs import Inputs
     from graphtide.matches import MatchList
     from graphtide.options import MatchOptions
     from graphtide.put_aside import StreamWarning
@@ -56,6 +57,7 @@ __all__ = [
     "EdgesRejectedError",
     "Explanations",
     "GraphtideError",
+    "Inputs",
     "InvalidPatternError",
     "LimitExceededError",
     "Limits",
@@ -88,6 +90,7 @@ _MODULES: Final = {
     "graphtide.client": ("Client",),
     "graphtide.explaining": ("explain",),
     "graphtide.explanations": ("Explanations",),
+    "graphtide.inputs": ("Inputs",),
     "graphtide.matches": ("MatchList",),
     "graphtide.options": ("MatchOptions",),
     "graphtide.put_aside": ("StreamWarning",),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import LimitExceededError
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans import EventPlan, Plan
 from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
@@ -27,9 +28,10 @@ from graphtide_query.worth import is_worth_it
 
 from graphtide.adaptation import Watch, regroupings
 from graphtide.event_watch import EventWatch
+from graphtide.readers.merged import MergedReader, Ordering
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
@@ -115,6 +117,7 @@ class Pipeline:
             self.events = EventWatch(self.patterns, questions, self.symbols, self.projected, options.time_unit)
         self._matcher: Matcher | None = None
         self._duplicates: Duplicates | None = None
+        self._merged: MergedReader | None = None
         self._deletions = False
         unit = options.time_unit
         self._sequencer = Sequencer(int(options.lateness.ticks(unit)), options.max_pending)
@@ -130,12 +133,19 @@ class Pipeline:
     @property
     def duplicates(self) -> int:
         """Records dropped because their id was in the window already."""
-        return self._duplicates.dropped if self._duplicates is not None else 0
+        own = self._duplicates.dropped if self._duplicates is not None else 0
+        return own if self._merged is None else own + self._merged.dropped
 
     @property
     def time_unit(self) -> TimeUnit:
         """What times of the stream count."""
         return self._options.time_unit
+
+    def ordering(self, streams: Iterable[str]) -> Ordering:
+        """Return how streams by name are put in order before they are merged."""
+        unit, queries = self.time_unit, [each for each in self.patterns if isinstance(each, GraphQuery)]
+        reaches = {name: longest(each.extent(unit) for each in queries if name in each.streams)[0] for name in streams}
+        return Ordering(int(self._options.lateness.ticks(unit)), self._options.max_pending, reaches)
 
     @property
     def held_back(self) -> int:
@@ -160,7 +170,7 @@ class Pipeline:
             self._start(batch, reader)
         elif self._watch is not None and (known := self._watch.look(batch)) is not None:
             self._replan(known)
-        yield from self._match(self._sequencer.push(batch))
+        yield from self._match(self._sequencer.push(batch) if self._merged is None else batch)
 
     def finish(self, reader: Reader) -> Iterator[MatchBatch]:
         """Take the end of the stream: match what was held back.
@@ -275,9 +285,15 @@ class Pipeline:
         options = self._options
         # A format without columns may turn out to give ids and deletions at any record.
         has_columns = reader is not None and reader.columns is not None
-        if reader is not None and reader.columns is not None:
+        if isinstance(reader, MergedReader):
+            self._merged = reader
+            for name, own in reader.streams():
+                if own.columns is not None:
+                    refuse_unknown_attributes(self.patterns, own.columns, stream=name)
+        elif reader is not None and reader.columns is not None:
             refuse_unknown_attributes(self.patterns, reader.columns)
-        has_ids = reader is not None and (not has_columns or reader.has_ids)
+        # Of merged streams each is cleared of its own duplicates.
+        has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
             self._duplicates = Duplicates(*longest(_extent(pattern, options.time_unit) for pattern in self.patterns))

@@ -5,6 +5,7 @@ However the run ends, what was found before is written and the summary is true f
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
 
+from graphtide.inputs import Inputs
 from graphtide.pipeline import Pipeline
 from graphtide.put_aside import PutAside, settled_told, unfit_told
-from graphtide.readers import ReaderOptions, open_stream
+from graphtide.readers import MergedReader, ReaderOptions, open_stream
 from graphtide.readers.ahead import read_ahead
 from graphtide.summary import PatternSummary, Summary
 
@@ -195,14 +197,14 @@ def _unmatched(pattern: AnyPattern, hits: Sequence[int]) -> tuple[str, ...]:
 
 def prepare(
     patterns: Sequence[AnyPattern],
-    stream: str,
+    stream: str | Inputs,
     options: MatchOptions,
     *,
     reading: ReaderOptions,
     matches: MatchSink,
     dead_letters: DeadLetterSink | None = None,
 ) -> Run:
-    """Open a stream for patterns.
+    """Open a stream for patterns, or several by name, each the name of a file.
 
     `reading` says how the stream is written; what the matcher needs of it is added here.
 
@@ -210,8 +212,25 @@ def prepare(
         UnreadableStreamError: the stream cannot be opened.
     """
     pipeline = Pipeline(patterns, options)
-    reader = read_ahead(open_stream(stream, tuned(reading, pipeline, options)))
+    own = tuned(reading, pipeline, options)
+    if isinstance(stream, Inputs):
+        return Run(
+            pipeline, merged(stream, pipeline, lambda each: read_ahead(open_stream(str(each), own))), matches, dead_letters
+        )
+    reader = read_ahead(open_stream(stream, own))
     return Run(pipeline, reader, matches, dead_letters)
+
+
+def merged(inputs: Inputs, pipeline: Pipeline, opened: Callable[[object], Reader]) -> MergedReader:
+    """Open streams by name and return a reader of all; where one cannot be opened, none is left open."""
+    with contextlib.ExitStack() as stack:
+        readers: dict[str, Reader] = {}
+        for name, stream in inputs:
+            readers[name] = opened(stream)
+            stack.callback(readers[name].close)
+        found = MergedReader(readers, pipeline.ordering(readers), pipeline.symbols)
+        stack.pop_all()
+        return found
 
 
 def tuned(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Final, Self, TypeGuard
 
 from graphtide_core.any_pattern import AnyPattern
 from graphtide_core.edge import Edge
+from graphtide_core.errors import InvalidQueryError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import parse
 
+from graphtide.inputs import IN_PYTHON, Inputs, flaw_of_streams
 from graphtide.matches import MatchList, columns_of_patterns, to_arrow
 from graphtide.one_at_a_time import OneAtATime
 from graphtide.options import MatchOptions
@@ -23,7 +25,7 @@ from graphtide.pipeline import Pipeline, Replan
 from graphtide.put_aside import PutAside, settled_told, unfit_told, warn
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.readers.ahead import read_ahead
-from graphtide.run import tuned
+from graphtide.run import merged, tuned
 from graphtide.streaming import Matches
 
 if TYPE_CHECKING:
@@ -42,7 +44,10 @@ Patterns = str | AnyPattern | list[SubgraphPattern] | list[EventPattern] | list[
 """One pattern or several, as text or parsed."""
 
 Records = object
-"""A path, `-`, a table of pyarrow, pandas or polars, a record, or an iterable, also an asynchronous one, of records."""
+"""A path, `-`, a table of pyarrow, pandas or polars, a record, or an iterable, also an asynchronous one, of records.
+
+Or `Inputs`: several by name.
+"""
 
 _STREAMS: Final = (
     "give a path, a table of pyarrow, pandas or polars, a record (an Edge, or a dictionary with the keys ts, src, dst, label), "
@@ -65,12 +70,14 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
         pattern: text of one or several patterns, or parsed patterns.
         edges: a path, a pyarrow, pandas or polars table, a record, or an iterable of records, which may be an asynchronous
             one: of `Edge`, or of dictionaries with the keys `ts src dst label` and, if there are, `src_label dst_label id op`
-            and attributes. There a `ts` is an integer, or a datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole
+            and attributes. Or, for streaming graph queries, `Inputs`: several of these by name.
+            In records a `ts` is an integer, or a datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole
             number of ticks of `options.time_unit`; one without a zone is UTC.
         options: see `MatchOptions`.
 
     Raises:
         InvalidPatternError: the text is wrong; or, while iterating, it reads an attribute that the stream does not have.
+        InvalidQueryError: a query reads several streams and one is given, or others are given by name than queries read.
         UnreadableStreamError: the stream cannot be opened; or, while iterating, it cannot be read on.
         LimitExceededError: while iterating, a pattern reached a bound under the policy `fail`.
         TypeError: what should be a stream is none.
@@ -125,9 +132,15 @@ class Session:
             warn(f"{held:,} {were} held back to be put in order, and not matched: call finish() before the session is closed")
 
     def push(self, records: Iterable[Edge | Mapping[str, object]] | Records) -> MatchList:
-        """Take records, or one; return the matches they complete. Raises as `match`, and ValueError after the end."""
+        """Take records, or one; return the matches they complete. Raises as `match`, and ValueError after the end.
+
+        Streams by name are taken as a whole, by `run`: here they raise TypeError.
+        """
         with self._alone:
             self._refuse_after_end()
+            if isinstance(records, Inputs):
+                message = "streams by name are taken as a whole: give them to run() or to match()"
+                raise TypeError(message)
             return self._list(self._take(self._open(records)))
 
     def finish(self) -> MatchList:
@@ -245,7 +258,13 @@ class Session:
         return told
 
     def _open(self, records: Records, *, live: bool = False) -> Reader:
-        return opened(records, tuned(ReaderOptions(live=live), self._pipeline, self._options))
+        given = records.names if isinstance(records, Inputs) else None
+        if flaw := flaw_of_streams(self.patterns, given, IN_PYTHON):
+            raise InvalidQueryError(flaw)
+        options = tuned(ReaderOptions(live=live), self._pipeline, self._options)
+        if isinstance(records, Inputs):
+            return merged(records, self._pipeline, lambda each: opened(each, options))
+        return opened(records, options)
 
 
 def opened(records: Records, options: ReaderOptions) -> Reader:

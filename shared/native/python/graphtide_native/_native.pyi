@@ -185,6 +185,19 @@ class EdgeBatch:
     def ordinals(self) -> list[int]:
         """0-based places of the records in their stream, copied."""
 
+    @staticmethod
+    def merged(heads: Sequence[tuple[EdgeBatch, int, str]]) -> tuple[EdgeBatch, list[int]]:
+        """Merge what is at hand of streams, up to the end of the first that has no more at hand.
+
+        Args:
+            heads: in the order of the names of the streams, of each: records in order of time, of the same attributes and symbols;
+                the place of the first that was not merged yet; the name.
+
+        Returns:
+            The records in order of time, of equal times in that of the streams, each knowing its stream, without their bytes as
+            they came; and for each stream the place of the first that was not merged.
+        """
+
     def numbered(self, first: int) -> EdgeBatch:
         """Return the records with how many edges came before each, deletions and events not counted, in place of ordinals."""
 
@@ -551,6 +564,8 @@ class Symbols:
 
     def __new__(cls) -> Symbols: ...
     def __len__(self) -> int: ...
+    def learn(self, name: str) -> None:
+        """Give a name a number, so that there is room for it whatever comes later."""
 
 def check_graph_query(query: bytes) -> None:
     """Raise ValueError where a matcher would not take a graph query with its plan."""

@@ -61,6 +61,7 @@ def _input(scan: ScanOperator, unit: TimeUnit, writer: _EdgeWriter) -> dict[str,
     # Past that no two times can be apart.
     slide = min(scan.window.step(unit), MAX_EVENT_TIME)
     return {
+        "stream": scan.window.stream,
         "label": scan.label,
         "source_label": scan.source_label,
         "target_label": scan.target_label,

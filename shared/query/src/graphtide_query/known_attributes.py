@@ -29,18 +29,23 @@ _ANY: Final[Outcomes] = frozenset({True, False, None})
 _MISSING: Final[Outcomes] = frozenset({None})
 
 
-def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[str]) -> None:
+def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[str], *, stream: str | None = None) -> None:
     """Refuse patterns with a condition that cannot be true, or a field that is always missing, where records have these alone.
+
+    Args:
+        patterns: to be matched.
+        known: what records have.
+        stream: the one of which they are, where patterns are graph queries over several; None where there is one.
 
     Raises:
         InvalidPatternError: the first attribute that such a condition or field misses, with its place in the text.
     """
     for pattern in patterns:
         columns = {*known, *p.RECORD_FIELDS} | ({"type"} if isinstance(pattern, EventPattern) else set())
-        for condition in (part for predicate in _conditions(pattern) for part in p.conjuncts(predicate)):
+        for condition in (part for predicate in _conditions(pattern, stream) for part in p.conjuncts(predicate)):
             missing = _missing(pattern, condition, columns)
             if missing and True not in _outcomes(condition, frozenset(missing)):
-                raise _unknown(pattern, missing[0], known)
+                raise _unknown(pattern, missing[0], known, stream)
         returns = None if isinstance(pattern, GraphQuery) else pattern.returns
         for field in () if returns is None else returns.fields:
             missing = _missing(pattern, field.value, columns)
@@ -53,10 +58,13 @@ def _missing(pattern: AnyPattern, expression: p.Expression, columns: Container[s
     return [each for each in p.attributes(expression) if each.variable in parts and each.name not in columns]
 
 
-def _unknown(pattern: AnyPattern, attribute: p.Attribute, known: Sequence[str]) -> InvalidPatternError:
+def _unknown(
+    pattern: AnyPattern, attribute: p.Attribute, known: Sequence[str], stream: str | None = None
+) -> InvalidPatternError:
     close = difflib.get_close_matches(attribute.name, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"the stream's columns are {', '.join(known)}"
-    message = f"pattern {pattern.name!r}: the stream has no attribute {attribute.name!r}"
+    which = "the stream" if stream is None else f"stream {stream!r}"
+    message = f"pattern {pattern.name!r}: {which} has no attribute {attribute.name!r}"
     return InvalidPatternError(message, attribute.location, hint=hint)
 
 
@@ -71,10 +79,11 @@ def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
     )
 
 
-def _conditions(pattern: AnyPattern) -> Iterator[p.Expression]:
-    """Yield the conditions on records: of a graph query, those of its inputs."""
+def _conditions(pattern: AnyPattern, stream: str | None = None) -> Iterator[p.Expression]:
+    """Yield the conditions on records: of a graph query, those of its inputs, or of its inputs of one stream."""
     if isinstance(pattern, GraphQuery):
-        yield from (condition for each in pattern.inputs for condition in each.conditions)
+        inputs = (each for each in pattern.inputs if stream is None or each.window.stream == stream)
+        yield from (condition for each in inputs for condition in each.conditions)
     else:
         yield from pattern.predicates
 

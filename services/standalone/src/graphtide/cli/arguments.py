@@ -21,6 +21,13 @@ PatternFile = Annotated[Path, typer.Argument(help="File with one or several patt
 StreamFile = Annotated[
     str, typer.Argument(help="CSV, JSON Lines, Parquet or Arrow file, .gz or .zst; - is standard input.", show_default=False)
 ]
+OptionalStreamFile = Annotated[
+    str | None,
+    typer.Argument(
+        help="CSV, JSON Lines, Parquet or Arrow file, .gz or .zst; - is standard input. Of several streams --input for each.",
+        show_default=False,
+    ),
+]
 Engine = Annotated[str, typer.Option(help=f"{AUTO} (the cheapest by estimate), {' or '.join(VARIANTS)}.")]
 Plan = Annotated[
     str | None,

@@ -18,11 +18,11 @@ from graphtide_query.families import AUTO
 from graphtide.cli.arguments import (
     MOST,
     Engine,
+    OptionalStreamFile,
     PatternFile,
     Plan,
     SchemaFile,
     StatisticsFrom,
-    StreamFile,
     TimeUnitOption,
     Type,
     choice,
@@ -40,11 +40,13 @@ from graphtide.cli.streams import (
     Columns,
     Delimiter,
     Format,
+    Input,
     Lateness,
     MaxAhead,
     of_another,
     of_stream,
     reading_of,
+    stream_of,
 )
 from graphtide.readers import DeadLetterFile
 from graphtide.run import Run, prepare
@@ -54,8 +56,9 @@ _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADA
 
 def match(
     pattern_file: PatternFile,
-    stream_file: StreamFile,
+    stream_file: OptionalStreamFile = None,
     *,
+    input: Input = None,
     engine: Engine = AUTO,
     plan: Plan = None,
     output: Annotated[Path | None, typer.Option(help="Where matches go; standard output by default.")] = None,
@@ -89,12 +92,19 @@ def match(
     the end, matches so far are written and the summary is true. What was put aside is said on standard error.
     """
     refuse_shared_files(
-        {"PATTERN_FILE": pattern_file, "STREAM_FILE": stream_file, "--statistics-from": statistics_from, "--schema": schema},
+        {
+            "PATTERN_FILE": pattern_file,
+            "STREAM_FILE": stream_file,
+            "--statistics-from": statistics_from,
+            "--schema": schema,
+            **{f"--input {pair}": pair.partition("=")[2] for pair in input or ()},
+        },
         {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
     )
     refuse_unwritable([summary, explain])
     keep_pages()
     patterns = read_any_patterns(pattern_file)
+    stream = stream_of(patterns, stream_file, input)
     wished = wish(engine, plan)
     options = replace(
         of_stream(lateness, column, time_unit(unit), type, schema).with_wish(wished),
@@ -115,7 +125,7 @@ def match(
     with contextlib.ExitStack() as stack:
         sink = stack.enter_context(MatchFile(output))
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
-        run = prepare(patterns, stream_file, options, reading=reading, matches=sink, dead_letters=letters)
+        run = prepare(patterns, stream, options, reading=reading, matches=sink, dead_letters=letters)
         # Said when the bar has gone, however the run ends.
         stack.callback(_say_unused, run, dead_letters)
         bar = stack.enter_context(ProgressBar())

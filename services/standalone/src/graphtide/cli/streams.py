@@ -16,6 +16,11 @@ from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 from graphtide.cli.arguments import attribute_types, bounded_duration, choice, columns, delimiter_of, duration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.any_pattern import AnyPattern
+
+    from graphtide.inputs import Inputs
     from graphtide.options import MatchOptions
     from graphtide.readers import ReaderOptions
 
@@ -26,6 +31,10 @@ MaxAhead = Annotated[str | None, typer.Option(help="Records further ahead of the
 Columns = Annotated[list[str] | None, typer.Option("--column", help="NAME=COLUMN: what the stream calls ts, src, dst …")]
 Format = Annotated[str | None, typer.Option("--format", "--stream-format", help=_FORMATS)]
 FormatOfStream = Annotated[str | None, typer.Option("--stream-format", help=f"The stream's: {_FORMATS}")]
+Input = Annotated[
+    list[str] | None,
+    typer.Option("--input", help="NAME=FILE: a stream by name, for streaming graph queries over several.", show_default=False),
+]
 Delimiter = Annotated[str, typer.Option(help="What separates the fields of a CSV file.")]
 
 
@@ -63,6 +72,44 @@ def reading_of(
         keep_raw=keep_raw,
         latest=MAX_EVENT_TIME if max_ahead is None else _latest(duration(max_ahead, "--max-ahead"), options.time_unit),
     )
+
+
+def stream_of(patterns: Iterable[AnyPattern], stream_file: str | None, inputs: list[str] | None) -> str | Inputs:
+    """Return the stream of a run: one without a name, or those that are given by name."""
+    from graphtide.inputs import Inputs, Spelling, flaw_of_streams  # noqa: PLC0415 - help does without
+
+    spelling = Spelling("--input {name}=FILE")
+    if inputs is None:
+        if stream_file is None and (flaw := flaw_of_streams(patterns, None, spelling)):
+            raise typer.BadParameter(flaw, param_hint="--input")
+        if stream_file is None:
+            message = "give the file of the stream, or - for standard input; of several streams --input NAME=FILE for each"
+            raise typer.BadParameter(message, param_hint="STREAM_FILE")
+        if flaw := flaw_of_streams(patterns, None, spelling):
+            raise typer.BadParameter(flaw, param_hint="--input")
+        return stream_file
+    if stream_file is not None:
+        message = f"streams are given by name: leave {stream_file!r} out, or give it as --input NAME={stream_file}"
+        raise typer.BadParameter(message, param_hint="STREAM_FILE")
+    files = dict[str, str]()
+    for pair in inputs:
+        name, separator, file = pair.partition("=")
+        if not separator or not name or not file:
+            message = f"{pair!r} is not NAME=FILE, for example social_stream=social.csv"
+            raise typer.BadParameter(message, param_hint="--input")
+        if name in files:
+            message = f"stream {name!r} is given twice: {files[name]} and {file}"
+            raise typer.BadParameter(message, param_hint="--input")
+        files[name] = file
+    if flaw := flaw_of_streams(patterns, files, spelling):
+        raise typer.BadParameter(flaw, param_hint="--input")
+    if list(files.values()).count("-") > 1:
+        message = "standard input is one stream"
+        raise typer.BadParameter(message, param_hint="--input")
+    try:
+        return Inputs(files)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--input") from error
 
 
 def of_another(reading: ReaderOptions, *, is_same: bool) -> ReaderOptions:

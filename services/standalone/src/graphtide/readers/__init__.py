@@ -2,11 +2,14 @@
 
 from graphtide.readers.dead_letters import DeadLetterFile
 from graphtide.readers.memory import from_edges, from_table
+from graphtide.readers.merged import MergedReader, Ordering
 from graphtide.readers.opening import open_stream
 from graphtide.readers.reader import Reader, ReaderOptions, Settled, StreamFormat, Unfit
 
 __all__ = [
     "DeadLetterFile",
+    "MergedReader",
+    "Ordering",
     "Reader",
     "ReaderOptions",
     "Settled",

@@ -27,6 +27,9 @@ pub struct PlanSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputSpec {
+    /// Of which stream, where records of several come.
+    #[serde(default)]
+    pub stream: Option<String>,
     /// Of edges; none for any.
     pub label: Option<String>,
     /// Of their sources; none for any.

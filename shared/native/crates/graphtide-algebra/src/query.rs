@@ -13,7 +13,7 @@ use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
-use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
@@ -48,8 +48,15 @@ pub struct Taken {
     pub is_limited: bool,
 }
 
-/// An edge as its scans know it: their numbers.
-type Class = SmallVec<[u32; 2]>;
+/// Numbers of scans.
+type Scans = SmallVec<[u32; 2]>;
+
+/// An edge as its scans know it: their numbers, with the stream of which they read it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Class {
+    stream: Symbol,
+    scans: Scans,
+}
 
 /// A query.
 #[derive(Debug)]
@@ -63,15 +70,18 @@ pub struct Query {
     texts: Vec<Box<str>>,
     names: VertexTable,
     /// By label: the scans that ask for it.
-    by_label: Vec<Class>,
+    by_label: Vec<Scans>,
     /// The scans that ask for every label.
-    of_any_label: Class,
+    of_any_label: Scans,
     /// Operators whose tuples are symbols of paths, with those paths.
     walked: Vec<Vec<usize>>,
+    /// The operands of each operator.
+    operands: Vec<Vec<usize>>,
     /// Edges that are alive, where they may be deleted or told; the class of each is the scans that have it.
     store: Option<EdgeStore>,
     classes: Vec<Class>,
     by_class: HashMap<Class, u32, FxBuildHasher>,
+    /// Of each stream: edges by their ids.
     by_id: HashTable<EdgeRef>,
     longest: i64,
     now: Time,
@@ -114,6 +124,7 @@ impl Query {
         walked.iter_mut().for_each(Vec::dedup);
         let mut query = Self {
             windows,
+            operands: operators.iter().map(Operator::operands).collect(),
             operators,
             outputs: plan.outputs.clone(),
             labels: plan.labels.clone(),
@@ -122,7 +133,7 @@ impl Query {
             texts: Vec::new(),
             names: VertexTable::default(),
             by_label: Vec::new(),
-            of_any_label: Class::new(),
+            of_any_label: Scans::new(),
             walked,
             store: keeps_edges.then(|| EdgeStore::new(0)),
             classes: Vec::new(),
@@ -163,7 +174,7 @@ impl Query {
         self.begin();
         let (mut is_kept, mut is_limited) = (false, false);
         if batch.operations()[row] == Operation::Delete {
-            is_kept = self.delete(batch.id(row));
+            is_kept = self.delete(batch.id(row), batch.stream(row));
             self.follow(Direction::Fall, meter);
         } else if batch.is_edge(row) {
             is_limited = self.options.most.is_some_and(|most| self.live() >= most);
@@ -259,7 +270,7 @@ impl Query {
                 None => self.of_any_label.push(number),
                 Some(label) => {
                     let label = label.0 as usize;
-                    self.by_label.resize_with(self.by_label.len().max(label + 1), SmallVec::new);
+                    self.by_label.resize_with(self.by_label.len().max(label + 1), Scans::new);
                     self.by_label[label].push(number);
                 }
             }
@@ -278,20 +289,20 @@ impl Query {
         let record = Record { batch, row, labels: &self.texts };
         let asked = self.by_label.get(label).into_iter().flatten().chain(&self.of_any_label);
         let (operators, windows) = (&self.operators, &self.windows);
-        let class: Class = asked
+        let scans: Scans = asked
             .copied()
             .filter(|&number| match &operators[number as usize] {
                 Operator::Scan(scan) => windows[scan.input].takes(&record),
                 _ => false,
             })
             .collect();
-        if class.is_empty() {
+        if scans.is_empty() {
             return false;
         }
         let ends = (self.names.acquire(batch.source(row)), self.names.acquire(batch.target(row)));
-        let edge = self.keep(batch, row, ends, &class);
+        let edge = self.keep(batch, row, ends, &scans);
         let ts = batch.ts()[row];
-        for &number in &class {
+        for &number in &scans {
             if let Operator::Scan(scan) = &mut self.operators[number as usize] {
                 let end = self.windows[scan.input].end(ts);
                 scan.insert(ends, edge, (end, self.now), &mut self.names);
@@ -306,33 +317,37 @@ impl Query {
     }
 
     /// Keeps an edge, if edges are kept; then it has a use of its ends.
-    fn keep(&mut self, batch: &EdgeBatch, row: usize, ends: (Vertex, Vertex), class: &Class) -> Option<EdgeRef> {
+    fn keep(&mut self, batch: &EdgeBatch, row: usize, ends: (Vertex, Vertex), scans: &Scans) -> Option<EdgeRef> {
         let store = self.store.as_mut()?;
         let classes = &mut self.classes;
-        let class = *self.by_class.entry(class.clone()).or_insert_with_key(|class| {
+        let stream = batch.stream(row);
+        let class = *self.by_class.entry(Class { stream, scans: scans.clone() }).or_insert_with_key(|class| {
             classes.push(class.clone());
             classes.len() as u32 - 1
         });
         let id = batch.id(row);
         let edge = store.push((batch.ts()[row], class), ends, id, std::iter::empty());
         if self.options.deletions && !id.is_made() {
-            let store = &*store;
-            match self.by_id.find_mut(hash(id), |&other| store.id(other) == id) {
+            let (store, classes) = (&*store, &*classes);
+            let named = |other: EdgeRef| (store.id(other), classes[store.get(other).class as usize].stream);
+            match self.by_id.find_mut(hash((id, stream)), |&other| named(other) == (id, stream)) {
                 Some(known) => *known = edge,
-                None => drop(self.by_id.insert_unique(hash(id), edge, |&other| hash(store.id(other)))),
+                None => drop(self.by_id.insert_unique(hash((id, stream)), edge, |&other| hash(named(other)))),
             }
         }
         Some(edge)
     }
 
     /// Takes an edge from its scans; says whether it was alive.
-    fn delete(&mut self, id: IdRef<'_>) -> bool {
+    fn delete(&mut self, id: IdRef<'_>, stream: Symbol) -> bool {
         let Some(store) = &mut self.store else { return false };
-        let Ok(entry) = self.by_id.find_entry(hash(id), |&edge| store.id(edge) == id) else { return false };
+        let classes = &self.classes;
+        let is_it = |&edge: &EdgeRef| store.id(edge) == id && classes[store.get(edge).class as usize].stream == stream;
+        let Ok(entry) = self.by_id.find_entry(hash((id, stream)), is_it) else { return false };
         let (edge, _) = entry.remove();
         let stored = *store.get(edge);
         store.delete(edge);
-        for &number in &self.classes[stored.class as usize] {
+        for &number in &self.classes[stored.class as usize].scans {
             if let Operator::Scan(scan) = &mut self.operators[number as usize] {
                 let window = &self.windows[scan.input];
                 let store = &*store;
@@ -345,10 +360,11 @@ impl Query {
 
     fn forget(&mut self, edge: EdgeRef, (source, target): (Vertex, Vertex), class: u32) {
         let Some(store) = &mut self.store else { return };
-        if let Ok(entry) = self.by_id.find_entry(hash(store.id(edge)), |&other| other == edge) {
+        let class = &self.classes[class as usize];
+        if let Ok(entry) = self.by_id.find_entry(hash((store.id(edge), class.stream)), |&other| other == edge) {
             entry.remove();
         }
-        for &number in &self.classes[class as usize] {
+        for &number in &class.scans {
             if let Operator::Scan(scan) = &mut self.operators[number as usize] {
                 scan.forget((source, target), edge);
             }
@@ -368,7 +384,7 @@ impl Query {
             let Some(operator) = rest.first_mut() else { break };
             let operands = Operands::new(before);
             let is_changed = |operand: usize| !operands.get(operand).changed().is_empty();
-            if operator.operands().into_iter().any(is_changed) {
+            if self.operands[number].iter().copied().any(is_changed) {
                 operator.follow(direction, operands, &self.names, self.now, meter);
                 self.touched.push(number);
             }
@@ -438,6 +454,6 @@ fn reads(operator: &OperatorSpec, number: usize) -> bool {
     }
 }
 
-fn hash(id: IdRef<'_>) -> u64 {
-    FxBuildHasher.hash_one(id)
+fn hash(named: (IdRef<'_>, Symbol)) -> u64 {
+    FxBuildHasher.hash_one(named)
 }

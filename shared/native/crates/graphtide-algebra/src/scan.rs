@@ -20,6 +20,7 @@ use crate::relation::{ENDED, Relation, Tuple};
 pub struct Window {
     /// Of edges; none for any.
     pub label: Option<Symbol>,
+    stream: Option<Symbol>,
     source_label: Option<Symbol>,
     target_label: Option<Symbol>,
     conditions: Vec<Expression>,
@@ -33,6 +34,7 @@ impl Window {
         let number = |label: &Option<String>| label.as_deref().map(|label| symbols.lock().intern(label));
         Self {
             label: number(&spec.label),
+            stream: number(&spec.stream),
             source_label: number(&spec.source_label),
             target_label: number(&spec.target_label),
             conditions: spec.conditions.clone(),
@@ -41,11 +43,13 @@ impl Window {
         }
     }
 
-    /// Whether it takes an edge whose label it asks for.
+    /// Whether it takes an edge whose label it asks for. An edge that knows no stream is of the only one.
     #[inline]
     pub fn takes(&self, record: &Record<'_>) -> bool {
         let [source, _, target] = record.batch.labels()[record.row];
-        self.source_label.is_none_or(|label| label == source)
+        let stream = record.batch.stream(record.row);
+        (stream == Symbol::ABSENT || self.stream.is_none_or(|own| own == stream))
+            && self.source_label.is_none_or(|label| label == source)
             && self.target_label.is_none_or(|label| label == target)
             && self.conditions.iter().all(|condition| condition.holds(record))
     }

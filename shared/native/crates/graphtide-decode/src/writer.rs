@@ -147,6 +147,7 @@ impl Writer {
             label: symbol(label),
             source_label: symbol(draft.source_label.filter(|_| !draft.is_event).unwrap_or(NO_LABEL)),
             target_label: symbol(draft.target_label.filter(|_| !draft.is_event).unwrap_or(NO_LABEL)),
+            stream: Symbol::ABSENT,
             id,
             raw: if keep_raw { raw } else { b"" },
         };

@@ -63,6 +63,7 @@ fn edges(label: Symbol) -> EdgeBatch {
                         label,
                         source_label: Symbol::ABSENT,
                         target_label: Symbol::ABSENT,
+                        stream: Symbol::ABSENT,
                         id: IdRef::Made(0),
                         raw: &[],
                     };

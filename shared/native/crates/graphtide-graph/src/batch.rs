@@ -42,6 +42,8 @@ pub struct Row<'a> {
     pub source_label: Symbol,
     /// Label of the target.
     pub target_label: Symbol,
+    /// The stream that it is of; [`Symbol::ABSENT`] where all records are of one.
+    pub stream: Symbol,
     /// The record's own id, or the one made of its ordinal.
     pub id: IdRef<'a>,
     /// The record's bytes as they came; empty where the format has none.
@@ -69,6 +71,8 @@ pub struct EdgeBatch {
     operations: Vec<Operation>,
     ends: Vec<[Key; 2]>,
     labels: Vec<[Symbol; 3]>,
+    /// As many as records, or none where all records are of one stream.
+    streams: Vec<Symbol>,
     ids: Vec<Key>,
     attributes: Vec<Value>,
     text: TextArena,
@@ -132,6 +136,10 @@ impl EdgeBatch {
         let ends = [self.text.insert(row.source), self.text.insert(row.target)];
         self.ends.push(ends);
         self.labels.push([row.source_label, row.label, row.target_label]);
+        if row.stream != Symbol::ABSENT || !self.streams.is_empty() {
+            self.streams.resize(self.ts.len() - 1, Symbol::ABSENT);
+            self.streams.push(row.stream);
+        }
         let id = self.text.insert_id(row.id);
         self.ids.push(id);
         for value in attributes.into_iter().take(self.width) {
@@ -160,6 +168,9 @@ impl EdgeBatch {
         self.has_events |= bulk.ends.iter().any(|ends| ends[0].is_empty());
         self.ends.append(&mut bulk.ends);
         self.labels.append(&mut bulk.labels);
+        if !self.streams.is_empty() {
+            self.streams.resize(self.ts.len(), Symbol::ABSENT);
+        }
         self.ids.append(&mut bulk.ids);
         self.attributes.append(&mut bulk.attributes);
         self.raw_ends.resize(self.ts.len(), self.raw.len());
@@ -236,6 +247,7 @@ impl EdgeBatch {
             label,
             source_label,
             target_label,
+            stream: self.stream(index),
             id: self.id(index),
             raw: self.raw(index),
         }
@@ -263,6 +275,12 @@ impl EdgeBatch {
     #[inline]
     pub fn labels(&self) -> &[[Symbol; 3]] {
         &self.labels
+    }
+
+    /// The stream that a record is of; [`Symbol::ABSENT`] where all records are of one.
+    #[inline]
+    pub fn stream(&self, index: usize) -> Symbol {
+        self.streams.get(index).copied().unwrap_or(Symbol::ABSENT)
     }
 
     /// Source vertex of a record.
@@ -340,6 +358,7 @@ mod tests {
             label: Symbol(3),
             source_label: Symbol::ABSENT,
             target_label: Symbol(4),
+            stream: Symbol(5),
             id: IdRef::Made(7),
             raw: b"raw bytes",
         };
@@ -349,7 +368,7 @@ mod tests {
         for batch in [batch, copy] {
             let read = batch.row(0);
             assert_eq!((read.source, read.target, read.id), (row.source, row.target, row.id));
-            assert_eq!((read.ts, read.raw, read.line), (-5, row.raw, 9));
+            assert_eq!((read.ts, read.raw, read.line, read.stream), (-5, row.raw, 9, Symbol(5)));
             assert_eq!(batch.attributes(0).collect::<Vec<_>>(), [ValueRef::Text("S0"), ValueRef::Null]);
             assert_eq!(batch.raw_text(7), b"\n\nraw bytes\n");
             assert_eq!((batch.at([]).len(), batch.at([0, 0]).len()), (0, 2));

@@ -234,6 +234,7 @@ mod tests {
                 label: Symbol(2),
                 source_label: Symbol::ABSENT,
                 target_label: Symbol::ABSENT,
+                stream: Symbol::ABSENT,
                 id: id.map_or(IdRef::Made(ordinal), |id| IdRef::Given(KeyRef::parse(id))),
                 raw: b"",
             };

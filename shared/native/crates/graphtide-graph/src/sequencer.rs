@@ -318,6 +318,7 @@ mod tests {
                 label: Symbol(2),
                 source_label: Symbol::ABSENT,
                 target_label: Symbol::ABSENT,
+                stream: Symbol::ABSENT,
                 id: IdRef::Made(ordinal),
                 raw: b"",
             };

@@ -57,6 +57,7 @@ fn stream(symbols: &SharedSymbols) -> EdgeBatch {
             label: symbols.lock().intern(label),
             source_label: absent,
             target_label: absent,
+            stream: Symbol::ABSENT,
             id: IdRef::Given(KeyRef::Number(ordinal as u64)),
             raw: b"",
         };

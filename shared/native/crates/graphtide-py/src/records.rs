@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use graphtide_decode::arrow_writer;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, block};
+use graphtide_graph::merge::{Head, merge};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 use pyo3::exceptions::PyValueError;
@@ -28,6 +29,10 @@ impl PySymbols {
 
     fn __len__(&self) -> usize {
         self.inner.lock().len()
+    }
+
+    fn learn(&self, name: &str) {
+        self.inner.lock().intern(name);
     }
 }
 
@@ -108,6 +113,23 @@ impl PyEdgeBatch {
             }
             joined
         })))
+    }
+
+    #[staticmethod]
+    fn merged(py: Python<'_>, heads: Vec<(PyRef<'_, Self>, usize, String)>) -> PyResult<(Self, Vec<usize>)> {
+        let Some((first, ..)) = heads.first() else { return Err(PyValueError::new_err("no stream is there to be merged")) };
+        let width = first.inner.width();
+        if heads.iter().any(|(batch, ..)| batch.inner.width() != width) {
+            return Err(PyValueError::new_err("the batches have other attributes"));
+        }
+        let streams =
+            heads.iter().map(|(batch, start, name)| (Arc::clone(&batch.inner), *start, first.symbols.lock().intern(name)));
+        let streams: Vec<_> = streams.collect();
+        let (merged, places) = py.detach(|| {
+            let heads: Vec<_> = streams.iter().map(|&(ref batch, start, stream)| Head { batch, start, stream }).collect();
+            merge(&heads, width)
+        });
+        Ok((first.with(merged), places))
     }
 
     fn numbered(&self, py: Python<'_>, first: u64) -> Self {

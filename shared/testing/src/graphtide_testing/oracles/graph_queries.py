@@ -59,6 +59,7 @@ class _Held:
     edge: Edge
     ends: Mapping[str, int]
     """By input that takes it: when it ends."""
+    stream: str | None = None
     deleted: int | None = None
 
     def is_valid(self, input: str, at: int) -> bool:
@@ -84,18 +85,21 @@ class GraphQueryOracle:
         self._withdrawn: dict[tuple[Key, int], int] = {}
         self._stays = all(each.window.kind is WindowKind.INTERNAL for each in query.inputs)
 
-    def push(self, record: Edge) -> tuple[ToldInterval, ...]:
-        """Take one record and return all that it brings about, in no order that matters."""
+    def push(self, record: Edge, stream: str | None = None) -> tuple[ToldInterval, ...]:
+        """Take one record, of the stream of that name, and return all that it brings about, in no order that matters.
+
+        Without a name it is of the only stream, whatever that is called.
+        """
         now = int(record.ts)
         if record.operation is Operation.DELETE:
             if self._deletions:
-                self._delete(record, now)
+                self._delete(record, now, stream)
         else:
             alive = (held for held in self._held if held.deleted is None and held.edge.ts > now - self._query.reach(self._unit))
-            if any(held.edge.shares_id(record) for held in alive):
+            if any(held.stream == stream and held.edge.shares_id(record) for held in alive):
                 return ()
-            ends = {each.name: self._end(each, now) for each in self._query.inputs if self._takes(each, record)}
-            self._held.append(_Held(record, ends))
+            ends = {each.name: self._end(each, now) for each in self._query.inputs if self._takes(each, record, stream)}
+            self._held.append(_Held(record, ends, stream))
         return tuple(self._told(now))
 
     def snapshot(self, at: int) -> Snapshot:
@@ -166,11 +170,11 @@ class GraphQueryOracle:
             left = still
         return ends
 
-    def _delete(self, record: Edge, now: int) -> None:
+    def _delete(self, record: Edge, now: int, stream: str | None) -> None:
         """Let the newest edge of the id end now, if it is held and was not deleted."""
         for place in reversed(range(len(self._held))):
             held = self._held[place]
-            if held.edge.shares_id(record):
+            if held.stream == stream and held.edge.shares_id(record):
                 if held.deleted is None:
                     self._held[place] = replace(held, deleted=now)
                 return
@@ -179,7 +183,9 @@ class GraphQueryOracle:
         step = each.window.step(self._unit)
         return ts // step * step + each.window.reach(self._unit)
 
-    def _takes(self, each: Input, edge: Edge) -> bool:
+    def _takes(self, each: Input, edge: Edge, stream: str | None) -> bool:
+        if stream is not None and each.window.stream != stream:
+            return False
         asked = ((each.label, edge.label), (each.source_label, edge.source_label), (each.target_label, edge.target_label))
         if any(label is not None and label != own for label, own in asked):
             return False

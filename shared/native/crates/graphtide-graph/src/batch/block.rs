@@ -102,6 +102,7 @@ pub fn unpack(block: &[u8], symbols: &mut SymbolTable, names: &[String], first: 
         operations,
         ends,
         labels: numbers.as_chunks().0.to_vec(),
+        streams: Vec::new(),
         text,
         raw_ends,
         raw,
@@ -261,6 +262,7 @@ mod tests {
             label: http,
             source_label: Symbol::ABSENT,
             target_label: Symbol::OTHER,
+            stream: Symbol::ABSENT,
             id: IdRef::Made(4),
             raw: b"raw bytes",
         };

@@ -1,0 +1,192 @@
+"""A reader of several streams as one: each put in order and cleared of duplicates by itself, then merged in order of time.
+
+Of equal times the names of the streams decide, then the order of each. The records know their streams. Memory: some batches of
+each stream, and what its lateness holds back. A stream that has nothing to give is waited for, for what it gives next may be
+earlier than all that is at hand of others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_core.ports.dead_letter_sink import DeadLetter
+from graphtide_native.records import Duplicates, EdgeBatch, Sequencer, take_dead_letters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from graphtide_native.records import Symbols
+
+    from graphtide.readers.reader import Reader, Settled, Unfit
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """How streams are put in order.
+
+    Attributes:
+        lateness: ticks that a record may be late in its stream.
+        max_pending: records of a stream that wait at once.
+        reaches: of each stream: ticks within which two records of one id are duplicates.
+    """
+
+    lateness: int
+    max_pending: int
+    reaches: Mapping[str, int]
+
+
+class _Stream:
+    """One of the streams, in order and without duplicates."""
+
+    def __init__(self, name: str, reader: Reader, ordering: Ordering) -> None:
+        self.name = name
+        self.reader = reader
+        self._sequencer = Sequencer(ordering.lateness, ordering.max_pending)
+        self._reach = ordering.reaches[name]
+        self._duplicates: Duplicates | None = None
+        self.letters: list[DeadLetter] = []
+        self._ordered = self._in_order()
+        self.head: EdgeBatch | None = None
+        self.place = 0
+
+    def has_more(self) -> bool:
+        """Return whether a record is at hand, after reading on where that is needed."""
+        while self.head is None or self.place >= len(self.head):
+            self.head, self.place = next(self._ordered, None), 0
+            if self.head is None:
+                return False
+        return True
+
+    @property
+    def dropped(self) -> int:
+        return self._duplicates.dropped if self._duplicates is not None else 0
+
+    def _in_order(self) -> Iterator[EdgeBatch]:
+        for batch in self.reader.batches():
+            ordered = self._sequencer.push(batch)
+            self._collect()
+            yield self._cleared(ordered)
+        rest = self._sequencer.finish()
+        self._collect()
+        if rest is not None:
+            yield self._cleared(rest)
+
+    def _cleared(self, batch: EdgeBatch) -> EdgeBatch:
+        # A format without columns may turn out to give ids at any record.
+        if self._duplicates is None and (self.reader.columns is None or self.reader.has_ids):
+            self._duplicates = Duplicates(self._reach)
+        return batch if self._duplicates is None else self._duplicates.filter(batch)
+
+    def _collect(self) -> None:
+        letters = [*self.reader.take_dead_letters(), *take_dead_letters(self._sequencer)]
+        self.letters += [DeadLetter(each.line, f"stream {self.name}: {each.reason}", each.raw) for each in letters]
+
+
+class MergedReader:
+    """A reader of streams by name; see `Reader`. Its batches are in order."""
+
+    def __init__(self, readers: Mapping[str, Reader], ordering: Ordering, symbols: Symbols) -> None:
+        """Take readers that decode the same attributes with one table of labels."""
+        self._streams = [_Stream(name, reader, ordering) for name, reader in sorted(readers.items())]
+        for name in readers:
+            symbols.learn(name)
+
+    def batches(self) -> Iterator[EdgeBatch]:
+        """Yield batches; see `Reader.batches`. Where one of the streams cannot be read on, none is."""
+        open_streams = self._streams
+        try:
+            while open_streams := [stream for stream in open_streams if stream.has_more()]:
+                heads = [(stream.head, stream.place, stream.name) for stream in open_streams if stream.head is not None]
+                merged, places = EdgeBatch.merged(heads)
+                for stream, place in zip(open_streams, places, strict=True):
+                    stream.place = place
+                yield merged
+        finally:
+            self.close()
+
+    def streams(self) -> Iterator[tuple[str, Reader]]:
+        """Yield the names of the streams with their readers."""
+        yield from ((stream.name, stream.reader) for stream in self._streams)
+
+    @property
+    def dropped(self) -> int:
+        """Records that were dropped as duplicates."""
+        return sum(stream.dropped for stream in self._streams)
+
+    def take_dead_letters(self) -> list[DeadLetter]:
+        """Return the records put aside since the last call, bad ones and late ones; the reason says of which stream."""
+        letters = [letter for stream in self._streams for letter in stream.letters]
+        for stream in self._streams:
+            stream.letters = []
+        return letters
+
+    def start_at(self, ordinal: int) -> None:
+        """Refuse to go on counting: the streams are whole.
+
+        Raises:
+            ValueError: they are to go on.
+        """
+        if ordinal:
+            message = "streams by name are whole, not pieces"
+            raise ValueError(message)
+
+    @property
+    def records(self) -> int:
+        """How many records were read, bad ones too."""
+        return sum(stream.reader.records for stream in self._streams)
+
+    def close(self) -> None:
+        """Let go of the streams."""
+        for stream in self._streams:
+            stream.reader.close()
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The columns of all, once known; None where one has none."""
+        each = [stream.reader.columns for stream in self._streams]
+        known = [columns for columns in each if columns is not None]
+        return list(dict.fromkeys(name for columns in known for name in columns)) if len(known) == len(each) else None
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether duplicates are to be looked for: they are gone."""
+        return False
+
+    @property
+    def has_operations(self) -> bool:
+        """Whether one of the streams gives operations, as far as is known."""
+        return any(stream.reader.columns is None or stream.reader.has_operations for stream in self._streams)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether records of one are handed on as they come."""
+        return any(stream.reader.is_live for stream in self._streams)
+
+    @property
+    def unfit(self) -> list[Unfit]:
+        """Wanted attributes whose values are missing because none can have them; see `Reader.unfit`."""
+        return [unfit for stream in self._streams for unfit in stream.reader.unfit]
+
+    @property
+    def settled(self) -> list[Settled]:
+        """Columns of CSV that were found to hold texts; see `Reader.settled`."""
+        return [settled for stream in self._streams for settled in stream.reader.settled]
+
+    @property
+    def place(self) -> str:
+        """What the line of a dead letter counts; see `Reader.place`."""
+        places = {stream.reader.place for stream in self._streams}
+        return places.pop() if len(places) == 1 else "record"
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of those that are of bytes."""
+        return sum(stream.reader.bytes_read for stream in self._streams)
+
+    @property
+    def bytes_total(self) -> int | None:
+        """Size of all, if each has one."""
+        sizes = [stream.reader.bytes_total for stream in self._streams]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None

@@ -1,0 +1,79 @@
+//! Merges streams: batches of several that are in order of time become one, whose records know their streams.
+//!
+//! Invariant: merged records are ascending in `(ts, stream, arrival)`, and do not depend on how records were grouped into batches.
+//! Cost: a comparison for each stream a record, and a copy of it.
+
+use crate::batch::{EdgeBatch, Row};
+use crate::symbol::Symbol;
+
+/// What is at hand of a stream: records from a place of a batch on.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// The records, in order of time.
+    pub batch: &'a EdgeBatch,
+    /// The first that was not merged yet.
+    pub start: usize,
+    /// The stream.
+    pub stream: Symbol,
+}
+
+/// Merges what is at hand of streams, in the order of their names, up to the end of the first that has no more: what comes next of
+/// it may be earlier than what is left of the others. Returns the records, and for each stream the first that was not merged.
+pub fn merge(heads: &[Head<'_>], width: usize) -> (EdgeBatch, Vec<usize>) {
+    let mut merged = EdgeBatch::new(width);
+    let mut places: Vec<usize> = heads.iter().map(|head| head.start).collect();
+    while heads.iter().zip(&places).all(|(head, &place)| place < head.batch.len()) {
+        // Of equal times the first: `min_by` returns the earliest of several.
+        let first = heads.iter().zip(&places).enumerate().min_by(|(_, one), (_, other)| at(one).cmp(&at(other)));
+        let Some((number, (head, &place))) = first else { break };
+        let row = Row { stream: head.stream, raw: b"", ..head.batch.row(place) };
+        merged.push(&row, head.batch.attributes(place));
+        places[number] += 1;
+    }
+    (merged, places)
+}
+
+fn at((head, place): &(&Head<'_>, &usize)) -> i64 {
+    head.batch.ts()[**place]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Operation;
+    use crate::key::{IdRef, KeyRef};
+
+    fn batch(times: &[i64]) -> EdgeBatch {
+        let mut batch = EdgeBatch::new(0);
+        for (ordinal, &ts) in (0..).zip(times) {
+            let row = Row {
+                ordinal,
+                line: ordinal + 1,
+                ts,
+                operation: Operation::Insert,
+                source: KeyRef::parse("a"),
+                target: KeyRef::parse("b"),
+                label: Symbol(9),
+                source_label: Symbol::ABSENT,
+                target_label: Symbol::ABSENT,
+                stream: Symbol::ABSENT,
+                id: IdRef::Made(ordinal),
+                raw: b"raw",
+            };
+            batch.push(&row, []);
+        }
+        batch
+    }
+
+    #[test]
+    fn records_are_in_order_of_time_then_stream_then_arrival_up_to_the_end_of_one_stream() {
+        let (one, other) = (batch(&[1, 3, 3, 7]), batch(&[0, 3, 4]));
+        let heads = [Head { batch: &one, start: 0, stream: Symbol(2) }, Head { batch: &other, start: 0, stream: Symbol(3) }];
+        let (merged, places) = merge(&heads, 0);
+        let found: Vec<_> =
+            (0..merged.len()).map(|row| (merged.ts()[row], merged.stream(row).0, merged.ordinal(row))).collect();
+        assert_eq!(found, [(0, 3, 0), (1, 2, 0), (3, 2, 1), (3, 2, 2), (3, 3, 1), (4, 3, 2)]);
+        assert_eq!(places, [3, 3]);
+        assert!(merge(&[Head { start: 3, ..heads[1] }], 0).0.is_empty());
+    }
+}
