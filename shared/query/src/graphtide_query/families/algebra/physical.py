@@ -28,6 +28,7 @@ from graphtide_core.predicate import attributes
 from graphtide_core.regular_rule import Constant, Variable
 
 from graphtide_query.families.algebra.automaton import automaton_of
+from graphtide_query.families.algebra.path_forms import label_of
 from graphtide_query.families.algebra.translation import (
     atom_expression,
     derived_predicates,
@@ -178,17 +179,6 @@ class _Names:
                 name = f"={key}"
                 self.constants[name] = key
                 return name
-
-
-def label_of(expression: Algebra) -> str:
-    """Return what the tuples of an expression are called."""
-    match expression:
-        case WScan(_, label):
-            return label or "any"
-        case Filter(operand):
-            return label_of(operand)
-        case Union(_, label) | Pattern(_, _, label) | Path(_, _, label):  # pragma: no branch - mypy knows that no case is left
-            return label
 
 
 def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], compiler: _Compiler) -> Iterator[TracedPath]:
