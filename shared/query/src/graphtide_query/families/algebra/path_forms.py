@@ -75,19 +75,18 @@ def path_of(
     if source is None and target is None and isinstance(expression, Symbol):
         operand = operands[expression.predicate]
         return turned(operand, spelled(expression)) if expression.is_inverse else operand
-    return _in_form(expression, operands, None, source, target)
+    return _in_form(expression, operands, source, target)
 
 
 def in_form(path: Path) -> Path:
-    """Return the same path, its symbols called after what they stand for."""
+    """Return the same path, called as it is written, and its symbols after what they stand for."""
     operands = {binding.symbol: binding.operand for binding in path.bindings}
-    return _in_form(path.expression, operands, path.label, path.source, path.target)
+    return _in_form(path.expression, operands, path.source, path.target)
 
 
 def _in_form(
     expression: PathExpression,
     operands: Mapping[str, Algebra],
-    label: str | None,
     source: VertexId | None,
     target: VertexId | None,
 ) -> Path:
@@ -98,7 +97,7 @@ def _in_form(
     }
     renamed = renamed_symbols(expression, names)
     bindings = tuple(Binding(name, operand) for name, operand in alphabet.operands.items())
-    return Path(renamed, bindings, label or spelled(renamed), source, target)
+    return Path(renamed, bindings, spelled(renamed), source, target)
 
 
 def substituted(expression: PathExpression, predicate: str, by: PathExpression) -> PathExpression:

@@ -155,7 +155,8 @@ def _one_of(words: list[_Word]) -> PathExpression:
 
 def _shared(options: list[_Word], *, is_suffix: bool) -> list[_Word]:
     """Return options of which no two begin alike, or end alike; what several did is one option."""
-    options = _with_empty_inside(options)
+    # What was taken out of some may make two of them one.
+    options = list(dict.fromkeys(_with_empty_inside(options)))
     groups: dict[PathExpression | None, list[_Word]] = {}
     for word in options:
         groups.setdefault((word[-1] if is_suffix else word[0]) if word else None, []).append(word)
@@ -167,7 +168,7 @@ def _shared(options: list[_Word], *, is_suffix: bool) -> list[_Word]:
             rests = [word[:-1] if is_suffix else word[1:] for word in members]
             rest = _one_of(rests)
             found.append(_word(_in_a_row((rest, shared) if is_suffix else (shared, rest))))
-    return _with_empty_inside(found)
+    return list(dict.fromkeys(_with_empty_inside(found)))
 
 
 def _with_empty_inside(options: list[_Word]) -> list[_Word]:

@@ -48,36 +48,40 @@ def rewritings(
                     yield name_of(rule), with_replaced(plan, place, new, fixed)
 
 
+def in_normal_form(plan: Plan, fixed: Set[Algebra] = frozenset()) -> Plan:
+    """Return the plan with its PATHs and their symbols called after what they are, as rules call them; fixed ones keep names."""
+    known: dict[Algebra, Algebra] = {each: each for each in fixed}
+    return tuple(_rebuilt(each, known) for each in plan)
+
+
 def with_replaced(plan: Plan, old: Algebra, new: Algebra, fixed: Set[Algebra] = frozenset()) -> Plan:
     """Return a plan with another expression wherever one stands, but in what is fixed."""
-    known: dict[Algebra, Algebra] = {old: new}
+    known: dict[Algebra, Algebra] = {each: each for each in fixed}
+    known[old] = new
+    return tuple(_rebuilt(each, known) for each in plan)
 
-    def visit(each: Algebra) -> Algebra:
-        if each in fixed:
-            return each
-        found = known.get(each)
-        if found is None:
-            found = known[each] = _rebuilt(each)
-        return found
 
-    def _rebuilt(each: Algebra) -> Algebra:
-        match each:
-            case WScan():
-                return each
-            case Filter(operand):
-                inner = visit(operand)
-                return each if inner is operand else _refiltered(each, inner)
-            case Union(operands):
-                several = tuple(map(visit, operands))
-                return each if several == operands else replace(each, operands=several)
-            case Pattern(parts):
-                joined = tuple(replace(part, operand=visit(part.operand)) for part in parts)
-                return each if joined == parts else replace(each, parts=joined)
-            case Path(_, bindings):  # pragma: no branch - mypy knows that no case is left
-                bound = tuple(replace(binding, operand=visit(binding.operand)) for binding in bindings)
-                return each if bound == bindings else in_form(replace(each, bindings=bound))
+def _rebuilt(expression: Algebra, known: dict[Algebra, Algebra]) -> Algebra:
+    """Return an expression over what is known to replace its parts; of paths, in normal form, if `known` lacks them."""
+    found = known.get(expression)
+    if found is None:
+        found = known[expression] = _over(expression, known)
+    return found
 
-    return tuple(map(visit, plan))
+
+def _over(expression: Algebra, known: dict[Algebra, Algebra]) -> Algebra:
+    match expression:
+        case WScan():
+            return expression
+        case Filter(operand):
+            return _refiltered(expression, _rebuilt(operand, known))
+        case Union(operands):
+            return replace(expression, operands=tuple(_rebuilt(each, known) for each in operands))
+        case Pattern(parts):
+            return replace(expression, parts=tuple(replace(part, operand=_rebuilt(part.operand, known)) for part in parts))
+        case Path(_, bindings):  # pragma: no branch - mypy knows that no case is left
+            bound = (replace(binding, operand=_rebuilt(binding.operand, known)) for binding in bindings)
+            return in_form(replace(expression, bindings=tuple(bound)))
 
 
 def _refiltered(each: Filter, operand: Algebra) -> Algebra:
