@@ -70,6 +70,8 @@ def bound(operand: Algebra, source: VertexId | None, target: VertexId | None) ->
 
     What cannot be restricted, as a PATTERN, is as it was: whoever asks compares the ends himself.
     """
+    if source is None and target is None:
+        return operand
     match operand:
         case Path():
             taken = replace(

@@ -190,9 +190,11 @@ def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], comp
             continue
         atom = next(atom for atom in rule.body if atom.name == output.path)
         expression = rule_expression(rule, known, output.path)
-        if not isinstance(expression, Pattern):
+        told = atom_expression(atom, known, is_told=True)
+        if not isinstance(expression, Pattern) or expression == told:
+            # A rule that only renames a predicate has no join, though what it renames may be one.
             walked = compiler.operator(expression)
             yield TracedPath(walked, None, (rule.columns[0], rule.columns[1]))
         else:
-            names, walked = _Names(), compiler.operator(atom_expression(atom, known, is_told=True))
+            names, walked = _Names(), compiler.operator(told)
             yield TracedPath(walked, compiler.operator(expression), (names.of(atom.source), names.of(atom.target)))
