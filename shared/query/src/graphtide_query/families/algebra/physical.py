@@ -37,7 +37,7 @@ from graphtide_query.families.algebra.translation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphtide_core.graph_query import GraphQuery, Output
     from graphtide_core.ids import VertexId
@@ -54,6 +54,7 @@ def compiled(
     engine: PathEngine = PathEngine.S_PATH,
     steps: Mapping[Pattern, Steps] | None = None,
     rules: tuple[str, ...] = (),
+    estimated: Callable[[Algebra], float] | None = None,
 ) -> AlgebraPlan:
     """Return the plan that computes the expression of each output of a query.
 
@@ -63,6 +64,7 @@ def compiled(
         engine: what runs PATHs.
         steps: how PATTERNs are joined; all parts at once where nothing is said.
         rules: names of those that led to the expressions.
+        estimated: how much the operator of an expression is estimated to hold.
     """
     known = derived_predicates(query)
     told = told_paths(query)
@@ -74,7 +76,12 @@ def compiled(
         ReportedOperator(operator, tuple(_paths(query, output, known, compiler)))
         for operator, output in zip(outputs, query.outputs, strict=True)
     ]
-    return AlgebraPlan(tuple(compiler.operators), tuple(reported), tuple(logical), engine, rules)
+    held: dict[OperatorIndex, float] = {}
+    for expression, operator in compiler.numbers.items():
+        if estimated is not None:
+            held.setdefault(operator, estimated(expression))
+    estimates = tuple(map(held.get, range(len(compiler.operators)))) if held else ()
+    return AlgebraPlan(tuple(compiler.operators), tuple(reported), tuple(logical), engine, rules, estimates)
 
 
 @dataclass(slots=True)
