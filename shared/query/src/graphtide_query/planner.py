@@ -84,7 +84,7 @@ def plan_all(
     return tuple(
         next(events)
         if isinstance(pattern, EventPattern)
-        else plan_graph_query(pattern, wish)
+        else plan_graph_query(pattern, wish, unit=unit, statistics=statistics)
         if isinstance(pattern, GraphQuery)
         else plan(pattern, wish, unit=unit, statistics=statistics, crowd=crowd)
         for pattern in patterns

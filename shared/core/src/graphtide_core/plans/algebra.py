@@ -149,6 +149,7 @@ class AlgebraPlan:
         logical: the expression of each output that the operators compute.
         engine: what runs its PATHs.
         rules: names of the transformation rules that led here from the canonical plan.
+        estimates: tuples, or nodes of paths, that each operator is estimated to hold; none where nothing was estimated.
     """
 
     operators: tuple[Operator, ...]
@@ -156,6 +157,7 @@ class AlgebraPlan:
     logical: tuple[Algebra, ...]
     engine: PathEngine = PathEngine.S_PATH
     rules: tuple[str, ...] = ()
+    estimates: tuple[float | None, ...] = ()
 
     @property
     def name(self) -> str:
@@ -164,11 +166,29 @@ class AlgebraPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsideredPlan:
+    """What a query could compute, with its estimated cost.
+
+    Attributes:
+        logical: an expression for each output.
+        nanoseconds: for an edge of the stream.
+        held: tuples and nodes of paths that operators keep.
+        rules: names of the transformation rules that led there from the canonical plan.
+    """
+
+    logical: tuple[Algebra, ...]
+    nanoseconds: float
+    held: float
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class GraphPlan:
-    """A streaming graph query and how it is answered."""
+    """A streaming graph query and how it is answered; `considered` holds what was chosen from, cheapest first, if there was."""
 
     query: GraphQuery
     physical: AlgebraPlan
+    considered: tuple[ConsideredPlan, ...] = ()
 
     @property
     def pattern(self) -> GraphQuery:

@@ -28,6 +28,7 @@ from graphtide_core.predicate import attributes
 from graphtide_core.regular_rule import Constant, Variable
 
 from graphtide_query.families.algebra.automaton import automaton_of
+from graphtide_query.families.algebra.path_forms import label_of
 from graphtide_query.families.algebra.translation import (
     atom_expression,
     derived_predicates,
@@ -36,7 +37,7 @@ from graphtide_query.families.algebra.translation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphtide_core.graph_query import GraphQuery, Output
     from graphtide_core.ids import VertexId
@@ -53,6 +54,7 @@ def compiled(
     engine: PathEngine = PathEngine.S_PATH,
     steps: Mapping[Pattern, Steps] | None = None,
     rules: tuple[str, ...] = (),
+    estimated: Callable[[Algebra], float] | None = None,
 ) -> AlgebraPlan:
     """Return the plan that computes the expression of each output of a query.
 
@@ -62,6 +64,7 @@ def compiled(
         engine: what runs PATHs.
         steps: how PATTERNs are joined; all parts at once where nothing is said.
         rules: names of those that led to the expressions.
+        estimated: how much the operator of an expression is estimated to hold.
     """
     known = derived_predicates(query)
     told = told_paths(query)
@@ -73,7 +76,12 @@ def compiled(
         ReportedOperator(operator, tuple(_paths(query, output, known, compiler)))
         for operator, output in zip(outputs, query.outputs, strict=True)
     ]
-    return AlgebraPlan(tuple(compiler.operators), tuple(reported), tuple(logical), engine, rules)
+    held: dict[OperatorIndex, float] = {}
+    for expression, operator in compiler.numbers.items():
+        if estimated is not None:
+            held.setdefault(operator, estimated(expression))
+    estimates = tuple(map(held.get, range(len(compiler.operators)))) if held else ()
+    return AlgebraPlan(tuple(compiler.operators), tuple(reported), tuple(logical), engine, rules, estimates)
 
 
 @dataclass(slots=True)
@@ -180,17 +188,6 @@ class _Names:
                 return name
 
 
-def label_of(expression: Algebra) -> str:
-    """Return what the tuples of an expression are called."""
-    match expression:
-        case WScan(_, label):
-            return label or "any"
-        case Filter(operand):
-            return label_of(operand)
-        case Union(_, label) | Pattern(_, _, label) | Path(_, _, label):  # pragma: no branch - mypy knows that no case is left
-            return label
-
-
 def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], compiler: _Compiler) -> Iterator[TracedPath]:
     """Yield where the paths of an output are found: one way for each rule of its head."""
     if output.path is None:
@@ -200,9 +197,11 @@ def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], comp
             continue
         atom = next(atom for atom in rule.body if atom.name == output.path)
         expression = rule_expression(rule, known, output.path)
-        if not isinstance(expression, Pattern):
+        told = atom_expression(atom, known, is_told=True)
+        if not isinstance(expression, Pattern) or expression == told:
+            # A rule that only renames a predicate has no join, though what it renames may be one.
             walked = compiler.operator(expression)
             yield TracedPath(walked, None, (rule.columns[0], rule.columns[1]))
         else:
-            names, walked = _Names(), compiler.operator(atom_expression(atom, known, is_told=True))
+            names, walked = _Names(), compiler.operator(told)
             yield TracedPath(walked, compiler.operator(expression), (names.of(atom.source), names.of(atom.target)))

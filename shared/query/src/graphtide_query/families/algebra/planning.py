@@ -8,30 +8,78 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.plans.algebra import GraphPlan, PathEngine
+from graphtide_core.plans.algebra import ConsideredPlan, GraphPlan, PathEngine
+from graphtide_core.time import TimeUnit
 
+from graphtide_query.estimates.budget import PlanningBudget, Work
+from graphtide_query.families.algebra.cost import AlgebraCost
 from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.rewriting import fixed_parts
+from graphtide_query.families.algebra.search import searched
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
+    from graphtide_core.algebra import Algebra
     from graphtide_core.graph_query import GraphQuery
+    from graphtide_core.statistics import StatisticsSnapshot
 
     from graphtide_query.families.wish import Wish
 
 NAMES: Final = tuple(engine.value for engine in PathEngine)
 """Names of the engines, which differ in how they run PATHs."""
 
-VARIANTS: Final = ("searched", "canonical")
-"""Variants of the plans of each."""
+SEARCHED: Final = "searched"
+CANONICAL: Final = "canonical"
+VARIANTS: Final = (SEARCHED, CANONICAL)
+"""Variants of the plans of each; the first where none is wished."""
+
+_ALIKE: Final = 1.05
+"""How many times as much as the cheapest a plan may be estimated to cost, to be preferred if fewer rules led to it."""
+
+_TOLD: Final = 4
+"""Plans that are told beside the canonical one, the cheapest first."""
 
 
-def plan_graph_query(query: GraphQuery, wish: Wish) -> GraphPlan:
+def plan_graph_query(
+    query: GraphQuery,
+    wish: Wish,
+    *,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+    statistics: StatisticsSnapshot | None = None,
+    budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
+) -> GraphPlan:
     """Plan a query.
+
+    Args:
+        query: the query.
+        wish: the engine and the variant that are wished.
+        unit: what a tick of the stream's time is.
+        statistics: what is known of the stream; where nothing is, structure alone decides.
+        budget: how much work the search may do.
 
     Raises:
         InvalidQueryError: the engine has no such variant.
+        PlanningBudgetError: the query cannot be planned within the budget.
     """
     engine = PathEngine.S_PATH if wish.engine == AUTO else PathEngine(wish.engine)
-    wish.variant_among(engine.value, VARIANTS)
-    return GraphPlan(query, compiled(query, canonical(query), engine))
+    variant = wish.variant_among(engine.value, VARIANTS)
+    logical = canonical(query)
+    cost = AlgebraCost(statistics, unit)
+
+    def held(expression: Algebra) -> float:
+        return cost.of(expression).held
+
+    if variant == CANONICAL:
+        return GraphPlan(query, compiled(query, logical, engine, estimated=held))
+    found = searched(logical, fixed_parts(query, logical), cost, Work(query.name, budget).search())
+    # Of plans that are about as cheap the one that is nearest to the query, which may be the canonical one.
+    near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
+    best = min(near, key=lambda each: len(each.rules))
+    first = next(each for each in found if not each.rules)
+    told = list(dict.fromkeys((best.plan, *(each.plan for each in found[:_TOLD]), first.plan)))
+    considered = tuple(
+        ConsideredPlan(each.plan, each.nanoseconds, each.held, each.rules) for each in found if each.plan in told
+    )
+    plan = logical if best is first and not best.steps else best.plan
+    return GraphPlan(query, compiled(query, plan, engine, best.steps, best.rules, held), considered)

@@ -1,0 +1,107 @@
+"""Restrictions of an expression's tuples by their ends: conditions and constants, where they act and what they are there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.algebra import Filter, Path, Union, WScan
+from graphtide_core.graph_query import EDGE
+from graphtide_core.predicate import (
+    Aggregate,
+    And,
+    Attribute,
+    Compare,
+    Comparison,
+    Compute,
+    Literal,
+    Or,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphtide_core.algebra import Algebra
+    from graphtide_core.ids import VertexId
+    from graphtide_core.predicate import Expression
+
+SOURCE: Final = Attribute("source", "id")
+TARGET: Final = Attribute("target", "id")
+_OF_EDGE: Final = {"source": Attribute(EDGE, "src"), "target": Attribute(EDGE, "dst")}
+
+
+def read_from(condition: Expression, new: Mapping[str, Attribute]) -> Expression:
+    """Return a condition that reads other attributes, by the variables of those that it reads."""
+
+    def visit(each: Expression) -> Expression:
+        match each:
+            case Literal() | Aggregate():
+                return each
+            case Attribute(variable):
+                return new.get(variable, each)
+            case Compare(comparison, left, right):
+                return Compare(comparison, visit(left), visit(right))
+            case Compute(operator, left, right):
+                return Compute(operator, visit(left), visit(right))
+            case And(operands) | Or(operands):
+                return type(each)(tuple(map(visit, operands)))
+            case _:
+                return replace(each, operand=visit(each.operand))
+
+    return visit(condition)
+
+
+def filtered(operand: Algebra, conditions: tuple[Expression, ...]) -> Algebra:
+    """Return the tuples of an expression whose ends, `source` and `target`, fulfil conditions; over a scan, its edges."""
+    match operand:
+        case WScan():
+            return Filter(operand, tuple(read_from(each, _OF_EDGE) for each in conditions))
+        case Filter(WScan(), known):
+            own = (read_from(each, _OF_EDGE) for each in conditions)
+            return replace(operand, conditions=tuple(dict.fromkeys((*known, *own))))
+        case Filter(inner, known):
+            return replace(operand, operand=inner, conditions=tuple(dict.fromkeys((*known, *conditions))))
+        case _:
+            return Filter(operand, conditions)
+
+
+def bound(operand: Algebra, source: VertexId | None, target: VertexId | None) -> Algebra:
+    """Return the tuples of an expression that begin or end at known vertices, restricted as far down as it goes.
+
+    What cannot be restricted, as a PATTERN, is as it was: whoever asks compares the ends himself.
+    """
+    if source is None and target is None:
+        return operand
+    match operand:
+        case Path():
+            taken = replace(
+                operand,
+                source=source if operand.source is None else operand.source,
+                target=target if operand.target is None else operand.target,
+            )
+            asked = ((source, taken.source), (target, taken.target))
+            return taken if all(own is None or own == has for own, has in asked) else operand
+        case WScan() | Filter(WScan()):
+            ends = ((SOURCE, source), (TARGET, target))
+            return filtered(operand, tuple(_is(end, key) for end, key in ends if key is not None))
+        case Filter(inner):
+            return replace(operand, operand=bound(inner, source, target))
+        case Union(several, label):
+            return Union(tuple(dict.fromkeys(bound(each, source, target) for each in several)), label)
+        case _:
+            return operand
+
+
+def known_vertex(condition: Expression) -> tuple[str, VertexId] | None:
+    """Return the variable and the key of a condition that says which vertex one is; None for any other."""
+    match condition:
+        case Compare(Comparison.EQUAL, Attribute(variable, "id"), Literal(str() as key)):
+            return variable, key  # type: ignore[return-value]  # ids of vertices are texts
+        case Compare(Comparison.EQUAL, Literal(str() as key), Attribute(variable, "id")):
+            return variable, key  # type: ignore[return-value]  # as above
+        case _:
+            return None
+
+
+def _is(end: Attribute, key: VertexId) -> Expression:
+    return Compare(Comparison.EQUAL, end, Literal(key))

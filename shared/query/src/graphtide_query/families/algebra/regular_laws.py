@@ -1,0 +1,185 @@
+"""Laws of regular expressions: an expression of the same words, the empty one too, that says less.
+
+What options begin or end with alike stands once, a closure of closures is one, and what may be left out is said once. Expressions
+that differ in their words never become equal; expressions of equal words mostly do, and their automata always are.
+
+>>> from graphtide_core.path_expression import Alternation, Concatenation, Plus, Symbol, spelled
+>>> a, b = Symbol("a"), Symbol("b")
+>>> spelled(simplified(Alternation((a, Concatenation((a, Plus(b)))))))
+':a :b*'
+
+Reference: Kleene algebra, Kozen, "A completeness theorem for Kleene algebras" (1994).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.path_expression import (
+    Alternation,
+    Concatenation,
+    Maybe,
+    Plus,
+    Star,
+    Symbol,
+    concatenated,
+    from_start,
+    is_nullable,
+    without_empty,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.path_expression import PathExpression
+
+_MOST_ROUNDS: Final = 8
+"""Rounds after which what still changes stays as it is; two are nearly always enough."""
+
+_Word = tuple["PathExpression", ...]
+"""Parts of a concatenation; none is the empty word."""
+
+
+def simplified(expression: PathExpression) -> PathExpression:
+    """Return an expression of the same words. Complexity: quadratic in the options of each alternation, `_MOST_ROUNDS` times."""
+    for _ in range(_MOST_ROUNDS):
+        before, expression = expression, _once(expression)
+        if before == expression:
+            break
+    return expression
+
+
+def _once(expression: PathExpression) -> PathExpression:
+    match expression:
+        case Symbol():
+            return expression
+        case Concatenation(parts):
+            return _in_a_row(map(_once, parts))
+        case Alternation(options):
+            return _one_of([_word(_once(option)) for option in options])
+        case Star(operand) | Plus(operand):
+            return _closed(_once(operand), is_star=isinstance(expression, Star))
+        case Maybe(operand):  # pragma: no branch - mypy knows that no case is left
+            return _or_nothing(_once(operand))
+
+
+def never_empty(expression: PathExpression) -> PathExpression:
+    """Return an expression of the same words but the empty one.
+
+    >>> from graphtide_core.path_expression import Concatenation, Star, Symbol, spelled
+    >>> spelled(never_empty(Concatenation((Star(Symbol("a")), Star(Symbol("b"))))))
+    ':a+ :b* | :b+'
+    """
+    found = without_empty(simplified(expression))
+    return simplified(from_start(found, lambda symbol: symbol)) if is_nullable(found) else found
+
+
+def _word(expression: PathExpression) -> _Word:
+    return expression.parts if isinstance(expression, Concatenation) else (expression,)
+
+
+def _closed(operand: PathExpression, *, is_star: bool) -> PathExpression:
+    is_star = is_star or is_nullable(operand)
+    match operand:
+        case Star(inner) | Plus(inner) | Maybe(inner):
+            return _closed(inner, is_star=is_star)
+        case Alternation(options):
+            # Any number of any of them: how often each comes at once does not matter.
+            inner_options = [each.operand if isinstance(each, Star | Plus | Maybe) else each for each in options]
+            operand = _one_of([_word(each) for each in inner_options])
+            if not isinstance(operand, Alternation):
+                return _closed(operand, is_star=is_star)
+        case _:
+            pass
+    return Star(operand) if is_star else Plus(operand)
+
+
+def _or_nothing(operand: PathExpression) -> PathExpression:
+    if is_nullable(operand):
+        return operand
+    return Star(operand.operand) if isinstance(operand, Plus) else Maybe(operand)
+
+
+def _in_a_row(parts: Iterable[PathExpression]) -> PathExpression:
+    """Return a concatenation in which no closure stands beside what it closes."""
+    found: list[PathExpression] = []
+    for part in (inner for each in parts for inner in _word(each)):
+        merged = _merged(found[-1], part) if found else None
+        if merged is None:
+            found.append(part)
+        else:
+            found[-1] = merged
+    return concatenated(found)
+
+
+def _merged(left: PathExpression, right: PathExpression) -> PathExpression | None:
+    """Return what two neighbours are together, if one of them repeats the other."""
+    if isinstance(left, Star) and _repeats(left, right):
+        return _closed(left.operand, is_star=is_nullable(right))
+    if isinstance(right, Star) and _repeats(right, left):
+        return _closed(right.operand, is_star=is_nullable(left))
+    return None
+
+
+def _repeats(star: Star, other: PathExpression) -> bool:
+    return other == star.operand or (isinstance(other, Star | Plus) and other.operand == star.operand)
+
+
+def _one_of(words: list[_Word]) -> PathExpression:
+    """Return the alternation of words, what they begin and end with alike taken out; () is the empty word."""
+    flat: dict[_Word, None] = {}
+    for word in words:
+        match word:
+            case (Alternation(options),):
+                flat.update(dict.fromkeys(map(_word, options)))
+            case (Maybe(operand),):
+                flat.update(dict.fromkeys((*map(_word, operand.options if isinstance(operand, Alternation) else (operand,)), ())))
+            case _:
+                flat[word] = None
+    options = list(flat)
+    before: list[_Word] = []
+    # What ends alike may begin alike once that is taken out; each time there is an option less, or nothing changes.
+    while options != before:
+        before = options
+        for is_suffix in (False, True):
+            options = _shared(options, is_suffix=is_suffix)
+    has_empty = () in options
+    rest = [concatenated(word) for word in options if word]
+    if not rest:
+        # Words of nothing but the empty one come from `_shared` alone, which keeps one that is not.
+        message = "an alternation has an option"
+        raise ValueError(message)
+    found = rest[0] if len(rest) == 1 else Alternation(tuple(rest))
+    return _or_nothing(found) if has_empty else found
+
+
+def _shared(options: list[_Word], *, is_suffix: bool) -> list[_Word]:
+    """Return options of which no two begin alike, or end alike; what several did is one option."""
+    # What was taken out of some may make two of them one.
+    options = list(dict.fromkeys(_with_empty_inside(options)))
+    groups: dict[PathExpression | None, list[_Word]] = {}
+    for word in options:
+        groups.setdefault((word[-1] if is_suffix else word[0]) if word else None, []).append(word)
+    found: list[_Word] = []
+    for shared, members in groups.items():
+        if shared is None or len(members) == 1:
+            found += members
+        else:
+            rests = [word[:-1] if is_suffix else word[1:] for word in members]
+            rest = _one_of(rests)
+            found.append(_word(_in_a_row((rest, shared) if is_suffix else (shared, rest))))
+    return list(dict.fromkeys(_with_empty_inside(found)))
+
+
+def _with_empty_inside(options: list[_Word]) -> list[_Word]:
+    """Return options without the empty word, if another one has it or can take it in."""
+    if () not in options:
+        return options
+    rest = [word for word in options if word]
+    if any(all(map(is_nullable, word)) for word in rest):
+        return rest
+    for place, word in enumerate(rest):
+        if len(word) == 1 and isinstance(word[0], Plus):
+            rest[place] = (Star(word[0].operand),)
+            return rest
+    return options

@@ -1,0 +1,91 @@
+"""Rules applied everywhere in a plan: each step is one law at one place, wherever that expression stands.
+
+Equal expressions are one, so that a step replaces all of them and what is shared stays shared. What is fixed, and everything in
+it, is left as it is: the paths of a query are told from expressions as they are written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, distinct
+
+from graphtide_query.families.algebra.ends import filtered
+from graphtide_query.families.algebra.path_forms import in_form
+from graphtide_query.families.algebra.rules import RULES, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence, Set
+
+    from graphtide_core.algebra import Algebra
+    from graphtide_core.graph_query import GraphQuery
+
+    from graphtide_query.families.algebra.rules import Rule
+
+Plan = tuple["Algebra", ...]
+"""An expression for each output of a query."""
+
+
+def fixed_parts(query: GraphQuery, canonical: Plan) -> frozenset[Algebra]:
+    """Return what must not be rewritten: outputs whose paths are told, and all that they are made of."""
+    told = (each for each, output in zip(canonical, query.outputs, strict=True) if output.path is not None)
+    return frozenset(part for each in told for part in distinct(each))
+
+
+def rewritings(
+    plan: Plan, fixed: Set[Algebra] = frozenset(), rules: Sequence[Rule] = RULES
+) -> Iterator[tuple[str, Plan]]:
+    """Yield each plan that one rule makes of a plan at one place, with the rule's name.
+
+    Complexity: for each step, linear in the plan.
+    """
+    places = dict.fromkeys(each for expression in plan for each in distinct(expression) if each not in fixed)
+    for place in places:
+        for rule in rules:
+            for new in rule(place):
+                if new != place:
+                    yield name_of(rule), with_replaced(plan, place, new, fixed)
+
+
+def in_normal_form(plan: Plan, fixed: Set[Algebra] = frozenset()) -> Plan:
+    """Return the plan with its PATHs and their symbols called after what they are, as rules call them; fixed ones keep names."""
+    known: dict[Algebra, Algebra] = {each: each for each in fixed}
+    return tuple(_rebuilt(each, known) for each in plan)
+
+
+def with_replaced(plan: Plan, old: Algebra, new: Algebra, fixed: Set[Algebra] = frozenset()) -> Plan:
+    """Return a plan with another expression wherever one stands, but in what is fixed."""
+    known: dict[Algebra, Algebra] = {each: each for each in fixed}
+    known[old] = new
+    return tuple(_rebuilt(each, known) for each in plan)
+
+
+def _rebuilt(expression: Algebra, known: dict[Algebra, Algebra]) -> Algebra:
+    """Return an expression over what is known to replace its parts; of paths, in normal form, if `known` lacks them."""
+    found = known.get(expression)
+    if found is None:
+        found = known[expression] = _over(expression, known)
+    return found
+
+
+def _over(expression: Algebra, known: dict[Algebra, Algebra]) -> Algebra:
+    match expression:
+        case WScan():
+            return expression
+        case Filter(operand):
+            return _refiltered(expression, _rebuilt(operand, known))
+        case Union(operands):
+            return replace(expression, operands=tuple(_rebuilt(each, known) for each in operands))
+        case Pattern(parts):
+            return replace(expression, parts=tuple(replace(part, operand=_rebuilt(part.operand, known)) for part in parts))
+        case Path(_, bindings):  # pragma: no branch - mypy knows that no case is left
+            bound = (replace(binding, operand=_rebuilt(binding.operand, known)) for binding in bindings)
+            return in_form(replace(expression, bindings=tuple(bound)))
+
+
+def _refiltered(each: Filter, operand: Algebra) -> Algebra:
+    """Return a FILTER over another operand; over a scan it would read edges, so that it is one with what filters that."""
+    if isinstance(operand, WScan) and not isinstance(each.operand, WScan):
+        return filtered(operand, each.conditions)
+    return replace(each, operand=operand)

@@ -1,0 +1,161 @@
+"""The search for a plan: rules applied to the cheapest plan that was not looked at yet, until a budget is spent.
+
+Plans that were seen are not looked at again. What is spent is counted, not timed, so that a query has the same plan on every
+machine. How the parts of a PATTERN are joined is chosen for each by itself: all at once, or one after the other in the order that
+is estimated cheapest.
+
+Cost: at most the budget, a unit of which is about what an estimate of one query edge takes in other searches.
+Reference: paper 001, sections 5.4 and 7.4; Selinger and others, "Access path selection" (1979), for orders of joins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.algebra import Pattern, distinct, operands
+
+from graphtide_query.families.algebra.rewriting import in_normal_form, rewritings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Set
+
+    from graphtide_core.algebra import Algebra
+
+    from graphtide_query.estimates.budget import Allowance
+    from graphtide_query.families.algebra.cost import AlgebraCost, Estimate
+    from graphtide_query.families.algebra.physical import Steps
+    from graphtide_query.families.algebra.rewriting import Plan
+
+SMALL: Final = 6
+"""Parts of a PATTERN up to which all orders of joins are weighed; of more, the next is the cheapest to join."""
+
+_UNITS_OF_A_NODE: Final = 40
+"""Units of work that an operator of a plan takes to be rewritten and estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plan that was found, with what it is estimated to cost.
+
+    Attributes:
+        plan: an expression for each output.
+        nanoseconds: for an edge of the stream.
+        held: tuples and nodes that its operators keep.
+        rules: that led to it, in their order.
+        steps: how its PATTERNs are joined, where not all parts at once.
+    """
+
+    plan: Plan
+    nanoseconds: float
+    held: float
+    rules: tuple[str, ...]
+    steps: Mapping[Pattern, Steps]
+
+
+def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, allowance: Allowance) -> tuple[Found, ...]:
+    """Return plans that rules lead to from the canonical one, which is among them, the cheapest first; of equals the nearest.
+
+    Args:
+        canonical: the plan as the query is written.
+        fixed: what stays as it is.
+        cost: estimates over the stream.
+        allowance: what may be spent; the canonical plan is estimated in any case.
+    """
+    estimated = partial(_found, cost=cost, fixed=fixed)
+    order = count()
+    start = in_normal_form(canonical, fixed)
+    first = estimated(start, ())
+    known = {start: first}
+    waiting = [(first.nanoseconds, next(order), start)]
+    while waiting and allowance.left:
+        _, _, plan = heappop(waiting)
+        for name, new in rewritings(plan, fixed):
+            allowance.work.do(_UNITS_OF_A_NODE)
+            if new in known:
+                continue
+            allowance.work.do(_UNITS_OF_A_NODE * sum(1 for each in new for _ in distinct(each)))
+            known[new] = estimated(new, (*known[plan].rules, name))
+            heappush(waiting, (known[new].nanoseconds, next(order), new))
+            if not allowance.left:
+                break
+    return tuple(sorted(known.values(), key=lambda each: (each.nanoseconds, len(each.rules))))
+
+
+def _found(plan: Plan, rules: tuple[str, ...], cost: AlgebraCost, fixed: Set[Algebra]) -> Found:
+    total = held = 0.0
+    steps: dict[Pattern, Steps] = {}
+    every = dict.fromkeys(inner for expression in plan for inner in distinct(expression))
+    read = {below for each in every for below in operands(each)}
+    for each in every:
+        estimate = cost.of(each)
+        if isinstance(each, Pattern) and each not in fixed:
+            groups, estimate = best_steps(each, cost)
+            if len(groups) > 1:
+                steps[each] = groups
+        total += cost.total_of(estimate, is_read=each in read)
+        held += estimate.held
+    return Found(plan, total, held, rules, steps)
+
+
+def best_steps(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
+    """Return how the parts of a PATTERN are joined cheapest, and the estimate of that.
+
+    Complexity: `SMALL`! for small PATTERNs; for others cubic in the parts. What was weighed is kept by the estimates.
+    """
+    known = cost.steps.get(pattern)
+    if known is None:
+        known = cost.steps[pattern] = _weighed(pattern, cost)
+    return known
+
+
+def _weighed(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
+    parts = range(len(pattern.parts))
+    all_at_once: Steps = (tuple(parts),)
+    best = (all_at_once, cost.of(pattern))
+    if len(parts) <= 2:  # noqa: PLR2004 - two parts are one join
+        return best
+    ways = _orders(pattern) if len(parts) <= SMALL else [_greedy(pattern, cost)]
+    for way in ways:
+        groups: Steps = (tuple(sorted(way[:2])), *((number,) for number in way[2:]))
+        estimate = cost.joined(pattern, groups)
+        if cost.total_of(estimate) < cost.total_of(best[1]):
+            best = (groups, estimate)
+    return best
+
+
+def _orders(pattern: Pattern) -> list[tuple[int, ...]]:
+    """Return the orders in which each part shares a variable with those before it; the first two as they stand."""
+    found: list[tuple[int, ...]] = []
+
+    def extend(order: tuple[int, ...]) -> None:
+        if len(order) == len(pattern.parts):
+            found.append(order)
+            return
+        for number in _joinable(pattern, order):
+            if len(order) != 1 or number > order[0]:
+                extend((*order, number))
+
+    for number in range(len(pattern.parts)):
+        extend((number,))
+    return found
+
+
+def _greedy(pattern: Pattern, cost: AlgebraCost) -> tuple[int, ...]:
+    """Return an order that begins with the smallest part and goes on with the smallest that joins."""
+    sizes = [cost.of(part.operand).tuples for part in pattern.parts]
+    order: tuple[int, ...] = (min(range(len(sizes)), key=sizes.__getitem__),)
+    while len(order) < len(sizes):
+        order = (*order, min(_joinable(pattern, order), key=sizes.__getitem__))
+    return order
+
+
+def _joinable(pattern: Pattern, order: tuple[int, ...]) -> list[int]:
+    """Return the parts that share an end with those of an order; all that are left where none does."""
+    bound = {end for number in order for end in (pattern.parts[number].source, pattern.parts[number].target)}
+    left = [number for number in range(len(pattern.parts)) if number not in order]
+    joined = [number for number in left if {pattern.parts[number].source, pattern.parts[number].target} & bound]
+    return joined or left
