@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
@@ -27,9 +27,19 @@ if TYPE_CHECKING:
     from graphtide_core.errors import GraphtideError
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.ports.match_sink import MatchSink
+    from graphtide_native.matcher import MatchBatch
 
     from graphtide.options import MatchOptions
     from graphtide.readers import Reader
+
+
+@runtime_checkable
+class TableSink(Protocol):
+    """Takes matches as they are found, to write them as rows of a table."""
+
+    def take(self, matches: MatchBatch) -> None:
+        """Take matches; rows may wait for others."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,7 @@ class Run:
 
     pipeline: Pipeline
     reader: Reader
-    matches: MatchSink
+    matches: MatchSink | TableSink
     dead_letters: DeadLetterSink | None = None
     on_progress: Callable[[Progress], None] | None = None
     error: GraphtideError | None = None
@@ -78,7 +88,7 @@ class Run:
         started = time.perf_counter()
         try:
             self._read()
-            self.matches.flush()
+            self._hand_on()
         except KeyboardInterrupt as error:
             self._outcome, self.interrupt = "interrupted", error
             self._flush()
@@ -101,10 +111,10 @@ class Run:
         try:
             for batch in self.reader.batches():
                 for matches in self.pipeline.push(batch, self.reader):
-                    self._write(matches.to_json_lines(), len(matches))
+                    self._write(matches)
                 self._records += len(batch)
                 self._put_aside()
-                self.matches.flush()
+                self._hand_on()
                 self._tell()
         except UnreadableStreamError:
             # What was read before is matched, held-back records included.
@@ -114,16 +124,24 @@ class Run:
 
     def _finish(self) -> None:
         for matches in self.pipeline.finish(self.reader):
-            self._write(matches.to_json_lines(), len(matches))
+            self._write(matches)
         self._tell()
 
-    def _write(self, lines: bytes, count: int) -> None:
-        self.matches.write(lines)
-        self._found += count
+    def _write(self, matches: MatchBatch) -> None:
+        if isinstance(self.matches, TableSink):
+            self.matches.take(matches)
+        else:
+            self.matches.write(matches.to_json_lines())
+        self._found += len(matches)
+
+    def _hand_on(self) -> None:
+        """Hand on the lines that were written; of a table rows wait for others."""
+        if not isinstance(self.matches, TableSink):
+            self.matches.flush()
 
     def _flush(self) -> None:
         try:
-            self.matches.flush()
+            self._hand_on()
         except BrokenPipeError:
             self._outcome = "output closed"
 
@@ -201,7 +219,7 @@ def prepare(
     options: MatchOptions,
     *,
     reading: ReaderOptions,
-    matches: MatchSink,
+    matches: MatchSink | TableSink,
     dead_letters: DeadLetterSink | None = None,
 ) -> Run:
     """Open a stream for patterns, or several by name, each the name of a file.

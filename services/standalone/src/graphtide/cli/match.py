@@ -32,7 +32,7 @@ from graphtide.cli.arguments import (
     wish,
     with_source,
 )
-from graphtide.cli.output import MatchFile, refuse_unwritable, write_text
+from graphtide.cli.output import match_file, refuse_unwritable, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
@@ -61,7 +61,10 @@ def match(
     input: Input = None,
     engine: Engine = AUTO,
     plan: Plan = None,
-    output: Annotated[Path | None, typer.Option(help="Where matches go; standard output by default.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Where matches go, by its ending as JSON Lines, .parquet or .arrow; standard output by default."),
+    ] = None,
     summary: Annotated[
         Path | None, typer.Option(help="Where the figures of the run go, as JSON; - is standard output.")
     ] = None,
@@ -87,9 +90,10 @@ def match(
 ) -> None:
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
-    Matches go out as JSON Lines. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is unreadable or all its
-    records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed, 143 ended by SIGTERM; whatever
-    the end, matches so far are written and the summary is true. What was put aside is said on standard error.
+    Matches go out as JSON Lines, or to a Parquet or Arrow file. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is
+    unreadable or all its records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed, 143 ended
+    by SIGTERM; whatever the end, matches so far are written and the summary is true. What was put aside is said on standard
+    error.
     """
     refuse_shared_files(
         {
@@ -123,7 +127,8 @@ def match(
         sampled = of_another(reading, is_same=str(statistics_from) == stream_file)
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     with contextlib.ExitStack() as stack:
-        sink = stack.enter_context(MatchFile(output))
+        sink = match_file(output, patterns, options)
+        stack.enter_context(sink)
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         run = prepare(patterns, stream, options, reading=reading, matches=sink, dead_letters=letters)
         # Said when the bar has gone, however the run ends.

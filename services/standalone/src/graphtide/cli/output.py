@@ -8,13 +8,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+import typer
 from graphtide_core.errors import FatalError
 
 from graphtide.cli.arguments import STANDARD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
+
+    from graphtide_core.any_pattern import AnyPattern
+
+    from graphtide.match_files import MatchTableFile
+    from graphtide.options import MatchOptions
 
 
 def write_text(path: Path, text: str) -> None:
@@ -67,6 +73,26 @@ def _hindrance(path: Path) -> int | None:
     if not path.parent.is_dir():
         return errno.ENOTDIR
     return None if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
+
+
+def match_file(path: Path | None, patterns: Sequence[AnyPattern], options: MatchOptions) -> MatchFile | MatchTableFile:
+    """Open where matches go: a table, if the name ends as that of one, else JSON Lines.
+
+    Raises:
+        FatalError: it cannot be written.
+    """
+    from graphtide.readers.opening import format_by_name  # noqa: PLC0415 - help does without
+    from graphtide.readers.reader import StreamFormat  # noqa: PLC0415 - as above
+
+    format = None if path is None else format_by_name(path.name)
+    if path is None or format not in {StreamFormat.PARQUET, StreamFormat.ARROW}:
+        return MatchFile(path)
+    if path.suffix.lower() in {".gz", ".zst"}:
+        message = f"{path}: a file of this format is not compressed as a whole: leave {path.suffix} out"
+        raise typer.BadParameter(message, param_hint="--output")
+    from graphtide.match_files import MatchTableFile  # noqa: PLC0415 - lines do without pyarrow
+
+    return MatchTableFile(path, format, patterns, options.time_unit)
 
 
 class MatchFile:
