@@ -30,14 +30,14 @@ struct Builders {
 pub(crate) fn columns(
     batch: &MatchBatch,
     names: &[Arc<PatternNames>],
-    (width, numbered): &Numbered,
+    (width, numbered): Numbered,
 ) -> Option<Result<RecordBatch, ArrowError>> {
     let rows = batch.len();
     let mut builders = Builders {
         id: StringBuilder::with_capacity(rows, rows * 32),
         words: std::array::from_fn(|_| Int32Builder::with_capacity(rows)),
         times: std::array::from_fn(|_| Int64Builder::with_capacity(rows)),
-        vertices: (0..*width).map(|_| StringBuilder::with_capacity(rows, rows * 8)).collect(),
+        vertices: (0..width).map(|_| StringBuilder::with_capacity(rows, rows * 8)).collect(),
         path: ListBuilder::new(StringBuilder::new()),
     };
     for index in 0..rows {
@@ -54,7 +54,7 @@ pub(crate) fn columns(
             Kind::Retract => 2,
             Kind::Timeout => 3,
         };
-        let words = [*query, kind, i32::from(found.shed), *label, found.pattern.0 as i32];
+        let words = [*query, kind, i32::from(found.shed), *label, found.pattern.0.cast_signed()];
         builders.words.iter_mut().zip(words).for_each(|(builder, word)| builder.append_value(word));
         let [detected, first, last, from, to] = &mut builders.times;
         detected.append_value(found.detected_at);

@@ -538,7 +538,7 @@ impl PyMatchBatch {
     }
 
     fn interval_columns<'py>(&self, py: Python<'py>, numbered: Numbered) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(columns) = py.detach(|| intervals::columns(&self.inner, &self.names, &numbered)) else { return Ok(None) };
+        let Some(columns) = py.detach(move || intervals::columns(&self.inner, &self.names, numbered)) else { return Ok(None) };
         let columns = columns.map_err(|error| PyValueError::new_err(error.to_string()))?;
         columns.into_pyarrow(py).map(Some)
     }
