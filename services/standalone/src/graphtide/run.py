@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from graphtide_core.errors import GraphtideError
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.ports.match_sink import MatchSink
+    from graphtide_core.time import EventTime
     from graphtide_native.matcher import MatchBatch
+    from graphtide_native.records import EdgeBatch
 
     from graphtide.options import MatchOptions
     from graphtide.readers import Reader
@@ -65,6 +67,7 @@ class Run:
         error: what ended the run, if not the end of the stream.
         put_aside: the records that could not be used.
         interrupt: what interrupted the run, if anything did.
+        until: a time up to which alone records are wanted: nothing is read once all of them came. None wants all.
     """
 
     pipeline: Pipeline
@@ -75,6 +78,7 @@ class Run:
     error: GraphtideError | None = None
     put_aside: PutAside = field(default_factory=PutAside)
     interrupt: KeyboardInterrupt | None = None
+    until: EventTime | None = None
     _found: int = 0
     _records: int = 0
     _outcome: str = field(default="done")
@@ -116,11 +120,18 @@ class Run:
                 self._put_aside()
                 self._hand_on()
                 self._tell()
+                if self._is_past(batch):
+                    break
         except UnreadableStreamError:
             # What was read before is matched, held-back records included.
             self._finish()
             raise
         self._finish()
+
+    def _is_past(self, batch: EdgeBatch) -> bool:
+        """Return whether all that follows is after what is wanted, or late."""
+        last = batch.last_ts
+        return self.until is not None and last is not None and last > self.until + self.pipeline.lateness
 
     def _finish(self) -> None:
         for matches in self.pipeline.finish(self.reader):

@@ -32,7 +32,7 @@ from graphtide.cli.arguments import (
     wish,
     with_source,
 )
-from graphtide.cli.output import match_file, refuse_unwritable, write_text
+from graphtide.cli.output import match_file, refuse_unwritable, valid_results, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
@@ -64,6 +64,10 @@ def match(
     output: Annotated[
         Path | None,
         typer.Option(help="Where matches go, by its ending as JSON Lines, .parquet or .arrow; standard output by default."),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Write the results of graph queries that are valid at a time: ticks, or a date.", show_default=False),
     ] = None,
     summary: Annotated[
         Path | None, typer.Option(help="Where the figures of the run go, as JSON; - is standard output.")
@@ -129,16 +133,22 @@ def match(
     with contextlib.ExitStack() as stack:
         sink = match_file(output, patterns, options)
         stack.enter_context(sink)
+        valid = None if at is None else valid_results(at, patterns, sink, options)
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
-        run = prepare(patterns, stream, options, reading=reading, matches=sink, dead_letters=letters)
+        run = prepare(patterns, stream, options, reading=reading, matches=valid or sink, dead_letters=letters)
         # Said when the bar has gone, however the run ends.
         stack.callback(_say_unused, run, dead_letters)
         bar = stack.enter_context(ProgressBar())
         run.on_progress = bar.update
+        run.until = None if valid is None else valid.at
         try:
             result = run.execute()
         except InvalidPatternError as error:
             raise with_source(error, pattern_file) from error
+        if valid is not None:
+            with contextlib.suppress(BrokenPipeError):
+                valid.write()
+                valid.flush()
     for report in result.patterns if result.records else ():
         for edge in report.unmatched_edges:
             say(f"note: pattern {report.name!r}: no record could be edge {edge!r}; has the stream its labels and values?")

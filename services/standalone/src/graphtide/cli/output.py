@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 import typer
 from graphtide_core.errors import FatalError
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, EventTime
 
 from graphtide.cli.arguments import STANDARD
 
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 
     from graphtide.match_files import MatchTableFile
     from graphtide.options import MatchOptions
+    from graphtide.valid_results import ValidResults
+
+
+_INTEGER = re.compile(r"[+-]?\d{1,19}")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -93,6 +100,30 @@ def match_file(path: Path | None, patterns: Sequence[AnyPattern], options: Match
     from graphtide.match_files import MatchTableFile  # noqa: PLC0415 - lines do without pyarrow
 
     return MatchTableFile(path, format, patterns, options.time_unit)
+
+
+def valid_results(
+    at: str, patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, options: MatchOptions
+) -> ValidResults:
+    """Return what keeps the results that are valid at a time, of graph queries alone, to be written as lines."""
+    from graphtide.readers.times import ticks  # noqa: PLC0415 - as above
+    from graphtide.valid_results import ValidResults  # noqa: PLC0415 - as above
+
+    try:
+        instant = int(at) if _INTEGER.fullmatch(at) else ticks(at, options.time_unit)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--at") from error
+    if not isinstance(instant, int) or not MIN_EVENT_TIME <= instant <= MAX_EVENT_TIME:
+        message = f"{at!r} is no time of a stream: give ticks, or a date and time such as 2024-01-31T12:00:00Z"
+        raise typer.BadParameter(message, param_hint="--at")
+    for pattern in patterns:
+        if not isinstance(pattern, GraphQuery):
+            message = f"pattern {pattern.name!r} has no results that are valid for a time: only streaming graph queries do"
+            raise typer.BadParameter(message, param_hint="--at")
+    if not isinstance(sink, MatchFile):
+        message = "results that are valid at a time are written as lines: give another ending, such as .jsonl"
+        raise typer.BadParameter(message, param_hint="--output")
+    return ValidResults(EventTime(instant), sink)
 
 
 class MatchFile:
