@@ -7,7 +7,8 @@ name, or it is that of an iteration, its columns hold lists. `component merged s
 simulation, `count` where matches are counted, `label valid_from valid_to path` where there is a graph query, with derived edges
 of a path as JSON, then `fields.NAME` for what patterns return. Times are timestamps in the stream's unit and UTC. Which columns
 there are depends on the patterns alone, so that tables of the pieces of one stream fit together; but the type of a field is of
-the values that a table has of it, and values of several kinds are texts, as in JSON.
+the values that a table has of it, and values of several kinds are texts, as in JSON. In files (`graphtide.match_files`) all
+are.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.match import PathStep
     from graphtide_core.returns import FieldValue
+
+_RESULTS: Final = ("label", "valid_from", "valid_to", "path")
+"""Columns of results of graph queries."""
 
 _ROWS: Final = 16_384
 """Matches that are made columns at once."""
@@ -110,6 +114,17 @@ class Columns:
     results: bool = False
     fields: tuple[str, ...] = ()
 
+    @property
+    def named(self) -> list[tuple[str, str, bool]]:
+        """The kind of each column that has the name of a part of a pattern, that name, and whether it holds lists."""
+        kinds = (("edges", self.edges), ("vertices", self.vertices), ("events", self.events))
+        return [(kind, name, has_lists) for kind, names in kinds for name, has_lists in names.items()]
+
+    @property
+    def of_families(self) -> tuple[str, ...]:
+        """The columns that matches of some families have."""
+        return (*(("component", "merged", "split_from") if self.changes else ()), *(("count",) if self.counts else ()))
+
 
 def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
     """Return the columns of what patterns match; a name that any of them has lists of has lists."""
@@ -153,40 +168,20 @@ def _events(match: Match) -> Mapping[str, str | Sequence[str]]:
     return match.events if isinstance(match, OccurrenceMatch) else {}
 
 
-def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.Table:
-    """Return matches as a table.
+def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit, *, texts: bool = False) -> pa.Table:
+    """Return matches as a table; with `texts` all that patterns return are texts, of the same type in every table.
 
     Complexity: O(edges + vertices) a match, in Python; some thousand are there at once, or all where patterns return fields.
     """
     import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
 
     matches = list(matches) if columns.fields else matches
-    fields = [(name, _typed([match.fields.get(name) for match in matches])) for name in columns.fields]
-    word, time, ids = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC"), pa.list_(pa.string())
-    named = [
-        (f"{kind}.{name}", kind, name, has_lists)
-        for kind, names in (("edges", columns.edges), ("vertices", columns.vertices), ("events", columns.events))
-        for name, has_lists in names.items()
-    ]
-    changes = [("component", pa.string()), ("merged", ids), ("split_from", pa.string())] if columns.changes else []
-    counts = [("count", pa.uint64())] if columns.counts else []
-    results = [("label", word), ("valid_from", time), ("valid_to", time), ("path", ids)] if columns.results else []
-    schema = pa.schema(
-        [
-            pa.field("match_id", pa.string(), nullable=False),
-            pa.field("query", word, nullable=False),
-            pa.field("version", pa.int32(), nullable=False),
-            pa.field("kind", word, nullable=False),
-            *(pa.field(name, time, nullable=False) for name in ("detected_at", "first_ts", "last_ts")),
-            pa.field("completeness", word, nullable=False),
-            *(pa.field(column, ids if has_lists else pa.string()) for column, _, _, has_lists in named),
-            *(pa.field(name, type) for name, type in (*changes, *counts, *results)),
-            *(pa.field(f"fields.{name}", column.type) for name, column in fields),
-        ]
-    )
+    typed = _as_texts if texts else _typed
+    fields = [typed([match.fields.get(name) for match in matches]) for name in columns.fields]
+    schema = schema_of(columns, unit, [column.type for column in fields])
 
     def batch(part: Sequence[Match], start: int) -> pa.RecordBatch:
-        columns = [
+        cells = [
             [match.match_id for match in part],
             [match.query for match in part],
             [match.version for match in part],
@@ -195,17 +190,49 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.T
             [match.first_ts for match in part],
             [match.last_ts for match in part],
             [match.completeness.value for match in part],
-            *([_cell(match, kind, name, has_lists=has_lists) for match in part] for _, kind, name, has_lists in named),
-            *([getattr(match, name, None) for match in part] for name, _ in (*changes, *counts)),
-            *([_of_result(match, name) for match in part] for name, _ in results),
+            *([_cell(match, kind, name, has_lists=has_lists) for match in part] for kind, name, has_lists in columns.named),
+            *([getattr(match, name, None) for match in part] for name in columns.of_families),
+            *([_of_result(match, name) for match in part] for name in (_RESULTS if columns.results else ())),
         ]
-        arrays = [pa.array(column, type) for column, type in zip(columns, schema.types, strict=False)]
-        returned = [column.slice(start, len(part)) for _, column in fields]
+        arrays = [pa.array(column, type) for column, type in zip(cells, schema.types, strict=False)]
+        returned = [column.slice(start, len(part)) for column in fields]
         return pa.record_batch([*arrays, *returned], schema=schema)
 
     # Parts have dictionaries of their own; one for all makes them one table.
     batches = [batch(part, _ROWS * number) for number, part in enumerate(_parts(matches))]
     return pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def schema_of(columns: Columns, unit: TimeUnit, fields: Sequence[pa.DataType]) -> pa.Schema:
+    """Return the columns of a table of matches; `fields` are the types of what patterns return."""
+    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+
+    word, time, ids = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC"), pa.list_(pa.string())
+    types = {
+        **{"component": pa.string(), "merged": ids, "split_from": pa.string(), "count": pa.uint64()},
+        **{"label": word, "valid_from": time, "valid_to": time, "path": ids},
+    }
+    return pa.schema(
+        [
+            pa.field("match_id", pa.string(), nullable=False),
+            pa.field("query", word, nullable=False),
+            pa.field("version", pa.int32(), nullable=False),
+            pa.field("kind", word, nullable=False),
+            *(pa.field(name, time, nullable=False) for name in ("detected_at", "first_ts", "last_ts")),
+            pa.field("completeness", word, nullable=False),
+            *(pa.field(f"{kind}.{name}", ids if has_lists else pa.string()) for kind, name, has_lists in columns.named),
+            *(pa.field(name, types[name]) for name in (*columns.of_families, *(_RESULTS if columns.results else ()))),
+            *(pa.field(f"fields.{name}", type) for name, type in zip(columns.fields, fields, strict=True)),
+        ]
+    )
+
+
+def _as_texts(values: Sequence[FieldValue]) -> pa.Array:
+    """Return the values of a field as texts, numbers and lists as JSON."""
+    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+
+    texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    return pa.array(texts, pa.string())
 
 
 def _typed(values: Sequence[FieldValue]) -> pa.Array:
@@ -215,8 +242,7 @@ def _typed(values: Sequence[FieldValue]) -> pa.Array:
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-        return pa.array(texts, pa.string())
+        return _as_texts(values)
 
 
 def _cell(match: Match, kind: str, name: str, *, has_lists: bool) -> str | Sequence[str] | None:

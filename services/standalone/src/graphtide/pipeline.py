@@ -145,7 +145,12 @@ class Pipeline:
         """Return how streams by name are put in order before they are merged."""
         unit, queries = self.time_unit, [each for each in self.patterns if isinstance(each, GraphQuery)]
         reaches = {name: longest(each.extent(unit) for each in queries if name in each.streams)[0] for name in streams}
-        return Ordering(int(self._options.lateness.ticks(unit)), self._options.max_pending, reaches)
+        return Ordering(self.lateness, self._options.max_pending, reaches)
+
+    @property
+    def lateness(self) -> int:
+        """Ticks that a record may be late."""
+        return int(self._options.lateness.ticks(self.time_unit))
 
     @property
     def held_back(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 from graphtide_core.pattern import SubgraphPattern
@@ -27,9 +27,21 @@ if TYPE_CHECKING:
     from graphtide_core.errors import GraphtideError
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.ports.match_sink import MatchSink
+    from graphtide_core.time import EventTime
+    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.records import EdgeBatch
 
     from graphtide.options import MatchOptions
     from graphtide.readers import Reader
+
+
+@runtime_checkable
+class TableSink(Protocol):
+    """Takes matches as they are found, to write them as rows of a table."""
+
+    def take(self, matches: MatchBatch) -> None:
+        """Take matches; rows may wait for others."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +67,18 @@ class Run:
         error: what ended the run, if not the end of the stream.
         put_aside: the records that could not be used.
         interrupt: what interrupted the run, if anything did.
+        until: a time up to which alone records are wanted: nothing is read once all of them came. None wants all.
     """
 
     pipeline: Pipeline
     reader: Reader
-    matches: MatchSink
+    matches: MatchSink | TableSink
     dead_letters: DeadLetterSink | None = None
     on_progress: Callable[[Progress], None] | None = None
     error: GraphtideError | None = None
     put_aside: PutAside = field(default_factory=PutAside)
     interrupt: KeyboardInterrupt | None = None
+    until: EventTime | None = None
     _found: int = 0
     _records: int = 0
     _outcome: str = field(default="done")
@@ -78,7 +92,7 @@ class Run:
         started = time.perf_counter()
         try:
             self._read()
-            self.matches.flush()
+            self._hand_on()
         except KeyboardInterrupt as error:
             self._outcome, self.interrupt = "interrupted", error
             self._flush()
@@ -101,29 +115,44 @@ class Run:
         try:
             for batch in self.reader.batches():
                 for matches in self.pipeline.push(batch, self.reader):
-                    self._write(matches.to_json_lines(), len(matches))
+                    self._write(matches)
                 self._records += len(batch)
                 self._put_aside()
-                self.matches.flush()
+                self._hand_on()
                 self._tell()
+                if self._is_past(batch):
+                    break
         except UnreadableStreamError:
             # What was read before is matched, held-back records included.
             self._finish()
             raise
         self._finish()
 
+    def _is_past(self, batch: EdgeBatch) -> bool:
+        """Return whether all that follows is after what is wanted, or late."""
+        last = batch.last_ts
+        return self.until is not None and last is not None and last > self.until + self.pipeline.lateness
+
     def _finish(self) -> None:
         for matches in self.pipeline.finish(self.reader):
-            self._write(matches.to_json_lines(), len(matches))
+            self._write(matches)
         self._tell()
 
-    def _write(self, lines: bytes, count: int) -> None:
-        self.matches.write(lines)
-        self._found += count
+    def _write(self, matches: MatchBatch) -> None:
+        if isinstance(self.matches, TableSink):
+            self.matches.take(matches)
+        else:
+            self.matches.write(matches.to_json_lines())
+        self._found += len(matches)
+
+    def _hand_on(self) -> None:
+        """Hand on the lines that were written; of a table rows wait for others."""
+        if not isinstance(self.matches, TableSink):
+            self.matches.flush()
 
     def _flush(self) -> None:
         try:
-            self.matches.flush()
+            self._hand_on()
         except BrokenPipeError:
             self._outcome = "output closed"
 
@@ -201,7 +230,7 @@ def prepare(
     options: MatchOptions,
     *,
     reading: ReaderOptions,
-    matches: MatchSink,
+    matches: MatchSink | TableSink,
     dead_letters: DeadLetterSink | None = None,
 ) -> Run:
     """Open a stream for patterns, or several by name, each the name of a file.

@@ -190,7 +190,8 @@ class EdgeBatch:
         """Merge what is at hand of streams, up to the end of the first that has no more at hand.
 
         Args:
-            heads: in the order of the names of the streams, of each: records in order of time, of the same attributes and symbols;
+            heads: in the order of the names of the streams, of each: records in order of time, of the same attributes and
+            symbols;
                 the place of the first that was not merged yet; the name.
 
         Returns:
@@ -325,6 +326,14 @@ class MatchBatch:
     def __len__(self) -> int: ...
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""
+
+    def interval_columns(self, numbered: tuple[int, list[tuple[int, list[tuple[int, list[int | None]]]]]]) -> object | None:
+        """Return results of graph queries as a record batch of pyarrow, words as numbers; None where a match is no such result.
+
+        Args:
+            numbered: how many columns of vertices there are; for each pattern the number of its name and, of each output, the
+                number of its label and, for each of the columns of vertices, its place among those of the output.
+        """
 
     def records(self) -> list[tuple[int, str, str, int, bytes]]:
         """Return pattern, kind, id, time of detection and record as JSON of every match."""

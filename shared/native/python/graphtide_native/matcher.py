@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 DEFAULT_MOST = 65_536
 """Matches that one call gives at once, so that a burst of matches is handed over in parts."""
 
+NumberedWords = tuple[int, list[tuple[int, list[tuple[int, list[int | None]]]]]]
+"""How results of graph queries are numbered.
+
+How many columns of vertices there are; of each pattern, by its number: the number of its name, and of each output that of its
+label and, for each of those columns, its place among those of the output.
+"""
+
 _KINDS = {kind.value: kind for kind in MatchKind}
 
 TURN_SECONDS = 0.02
@@ -162,6 +169,18 @@ class MatchBatch:
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""
         return self._native.to_json_lines()
+
+    def interval_columns(self, numbered: NumberedWords) -> object | None:
+        """Return results of graph queries as a record batch of pyarrow; None where a match is no such result.
+
+        Its columns are `match_id`; `query kind completeness label` as numbers, of kinds and completeness in the order of
+        `MatchKind` and `Completeness`; `pattern`, a number; `detected_at first_ts last_ts valid_from valid_to`, ticks; `path`;
+        and `vertices.0`, `vertices.1`, …. Complexity: O(vertices and steps) a result, outside of Python.
+
+        Args:
+            numbered: what the numbers are.
+        """
+        return self._native.interval_columns(numbered)
 
 
 def _component(

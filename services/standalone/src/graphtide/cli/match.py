@@ -32,7 +32,7 @@ from graphtide.cli.arguments import (
     wish,
     with_source,
 )
-from graphtide.cli.output import MatchFile, refuse_unwritable, write_text
+from graphtide.cli.output import match_file, refuse_unwritable, valid_results, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
@@ -61,7 +61,14 @@ def match(
     input: Input = None,
     engine: Engine = AUTO,
     plan: Plan = None,
-    output: Annotated[Path | None, typer.Option(help="Where matches go; standard output by default.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Where matches go, by its ending as JSON Lines, .parquet or .arrow; standard output by default."),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Write the results of graph queries that are valid at a time: ticks, or a date.", show_default=False),
+    ] = None,
     summary: Annotated[
         Path | None, typer.Option(help="Where the figures of the run go, as JSON; - is standard output.")
     ] = None,
@@ -87,9 +94,10 @@ def match(
 ) -> None:
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
-    Matches go out as JSON Lines. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is unreadable or all its
-    records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed, 143 ended by SIGTERM; whatever
-    the end, matches so far are written and the summary is true. What was put aside is said on standard error.
+    Matches go out as JSON Lines, or to a Parquet or Arrow file. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is
+    unreadable or all its records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed, 143 ended
+    by SIGTERM; whatever the end, matches so far are written and the summary is true. What was put aside is said on standard
+    error.
     """
     refuse_shared_files(
         {
@@ -123,17 +131,24 @@ def match(
         sampled = of_another(reading, is_same=str(statistics_from) == stream_file)
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     with contextlib.ExitStack() as stack:
-        sink = stack.enter_context(MatchFile(output))
+        sink = match_file(output, patterns, options)
+        stack.enter_context(sink)
+        valid = None if at is None else valid_results(at, patterns, sink, options)
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
-        run = prepare(patterns, stream, options, reading=reading, matches=sink, dead_letters=letters)
+        run = prepare(patterns, stream, options, reading=reading, matches=valid or sink, dead_letters=letters)
         # Said when the bar has gone, however the run ends.
         stack.callback(_say_unused, run, dead_letters)
         bar = stack.enter_context(ProgressBar())
         run.on_progress = bar.update
+        run.until = None if valid is None else valid.at
         try:
             result = run.execute()
         except InvalidPatternError as error:
             raise with_source(error, pattern_file) from error
+        if valid is not None:
+            with contextlib.suppress(BrokenPipeError):
+                valid.write()
+                valid.flush()
     for report in result.patterns if result.records else ():
         for edge in report.unmatched_edges:
             say(f"note: pattern {report.name!r}: no record could be edge {edge!r}; has the stream its labels and values?")

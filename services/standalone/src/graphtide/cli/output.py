@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+import typer
 from graphtide_core.errors import FatalError
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, EventTime
 
 from graphtide.cli.arguments import STANDARD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
+
+    from graphtide_core.any_pattern import AnyPattern
+
+    from graphtide.match_files import MatchTableFile
+    from graphtide.options import MatchOptions
+    from graphtide.valid_results import ValidResults
+
+
+_INTEGER = re.compile(r"[+-]?\d{1,19}")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -67,6 +80,50 @@ def _hindrance(path: Path) -> int | None:
     if not path.parent.is_dir():
         return errno.ENOTDIR
     return None if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
+
+
+def match_file(path: Path | None, patterns: Sequence[AnyPattern], options: MatchOptions) -> MatchFile | MatchTableFile:
+    """Open where matches go: a table, if the name ends as that of one, else JSON Lines.
+
+    Raises:
+        FatalError: it cannot be written.
+    """
+    from graphtide.readers.opening import format_by_name  # noqa: PLC0415 - help does without
+    from graphtide.readers.reader import StreamFormat  # noqa: PLC0415 - as above
+
+    format = None if path is None else format_by_name(path.name)
+    if path is None or format not in {StreamFormat.PARQUET, StreamFormat.ARROW}:
+        return MatchFile(path)
+    if path.suffix.lower() in {".gz", ".zst"}:
+        message = f"{path}: a file of this format is not compressed as a whole: leave {path.suffix} out"
+        raise typer.BadParameter(message, param_hint="--output")
+    from graphtide.match_files import MatchTableFile  # noqa: PLC0415 - lines do without pyarrow
+
+    return MatchTableFile(path, format, patterns, options.time_unit)
+
+
+def valid_results(
+    at: str, patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, options: MatchOptions
+) -> ValidResults:
+    """Return what keeps the results that are valid at a time, of graph queries alone, to be written as lines."""
+    from graphtide.readers.times import ticks  # noqa: PLC0415 - as above
+    from graphtide.valid_results import ValidResults  # noqa: PLC0415 - as above
+
+    try:
+        instant = int(at) if _INTEGER.fullmatch(at) else ticks(at, options.time_unit)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--at") from error
+    if not isinstance(instant, int) or not MIN_EVENT_TIME <= instant <= MAX_EVENT_TIME:
+        message = f"{at!r} is no time of a stream: give ticks, or a date and time such as 2024-01-31T12:00:00Z"
+        raise typer.BadParameter(message, param_hint="--at")
+    for pattern in patterns:
+        if not isinstance(pattern, GraphQuery):
+            message = f"pattern {pattern.name!r} has no results that are valid for a time: only streaming graph queries do"
+            raise typer.BadParameter(message, param_hint="--at")
+    if not isinstance(sink, MatchFile):
+        message = "results that are valid at a time are written as lines: give another ending, such as .jsonl"
+        raise typer.BadParameter(message, param_hint="--output")
+    return ValidResults(EventTime(instant), sink)
 
 
 class MatchFile:

@@ -5,6 +5,7 @@ mod errors;
 mod events;
 mod fields;
 mod funnel;
+mod intervals;
 mod matcher;
 mod order;
 mod records;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::LocalKey;
 use std::time::Duration;
 
+use arrow_pyarrow::IntoPyArrow;
 use graphtide_engine::engine::{Engine, Explained, Usage};
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::{Meter, Unhurried};
@@ -20,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::fields;
+use crate::intervals::{self, Numbered};
 use crate::records::{PyEdgeBatch, PySymbols};
 use crate::turns::{self, InTurns, Paused, Turn, UnderWay};
 
@@ -533,6 +535,12 @@ impl PyMatchBatch {
     fn to_json_lines<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let lines = py.detach(|| self.inner.to_json_lines(&self.names));
         PyBytes::new(py, &lines)
+    }
+
+    fn interval_columns<'py>(&self, py: Python<'py>, numbered: Numbered) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(columns) = py.detach(move || intervals::columns(&self.inner, &self.names, numbered)) else { return Ok(None) };
+        let columns = columns.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        columns.into_pyarrow(py).map(Some)
     }
 
     fn records<'py>(&self, py: Python<'py>) -> Vec<(u32, &'static str, String, i64, Bound<'py, PyBytes>)> {

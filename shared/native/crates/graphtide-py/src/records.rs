@@ -118,13 +118,14 @@ impl PyEdgeBatch {
     #[staticmethod]
     fn merged(py: Python<'_>, heads: Vec<(PyRef<'_, Self>, usize, String)>) -> PyResult<(Self, Vec<usize>)> {
         let Some((first, ..)) = heads.first() else { return Err(PyValueError::new_err("no stream is there to be merged")) };
-        let width = first.inner.width();
+        let first = first.with(EdgeBatch::default());
+        let width = first.attributes.len();
         if heads.iter().any(|(batch, ..)| batch.inner.width() != width) {
             return Err(PyValueError::new_err("the batches have other attributes"));
         }
-        let streams =
-            heads.iter().map(|(batch, start, name)| (Arc::clone(&batch.inner), *start, first.symbols.lock().intern(name)));
-        let streams: Vec<_> = streams.collect();
+        let of = |name: String| first.symbols.lock().intern(&name);
+        let streams: Vec<_> =
+            heads.into_iter().map(|(batch, start, name)| (Arc::clone(&batch.inner), start, of(name))).collect();
         let (merged, places) = py.detach(|| {
             let heads: Vec<_> = streams.iter().map(|&(ref batch, start, stream)| Head { batch, start, stream }).collect();
             merge(&heads, width)

@@ -200,13 +200,7 @@ impl<'a> IntervalRef<'a> {
                 match step {
                     PathStep::Edge(id) => id.with_text(|text| write_string(text, out)),
                     PathStep::Derived { operator, source, target } => {
-                        out.extend_from_slice(b"{\"label\":");
-                        out.extend_from_slice(&names.derived[operator as usize]);
-                        for (member, vertex) in [(",\"src\":", source), (",\"dst\":", target)] {
-                            out.extend_from_slice(member.as_bytes());
-                            vertex.with_text(|text| write_string(text, out));
-                        }
-                        out.push(b'}');
+                        names.write_derived(operator, [source, target], [",", ":"], out);
                     }
                 }
             }
@@ -225,6 +219,27 @@ impl IntervalNames {
             is_appended,
         });
         Self { outputs: outputs.collect(), derived: derived.iter().map(|label| json_text(label)).collect() }
+    }
+
+    /// A derived edge of a path as a JSON object, with a space behind each comma and colon.
+    pub fn derived_json(&self, operator: u32, source: KeyRef<'_>, target: KeyRef<'_>) -> Vec<u8> {
+        let mut json = Vec::new();
+        self.write_derived(operator, [source, target], [", ", ": "], &mut json);
+        json
+    }
+
+    fn write_derived(&self, operator: u32, ends: [KeyRef<'_>; 2], [comma, colon]: [&str; 2], out: &mut Vec<u8>) {
+        for part in ["{\"label\"", colon] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        out.extend_from_slice(&self.derived[operator as usize]);
+        for (member, vertex) in ["\"src\"", "\"dst\""].into_iter().zip(ends) {
+            for part in [comma, member, colon] {
+                out.extend_from_slice(part.as_bytes());
+            }
+            vertex.with_text(|text| write_string(text, out));
+        }
+        out.push(b'}');
     }
 
     /// The label of an output.

@@ -1,0 +1,129 @@
+"""`match --at`: the results that are valid at an instant are those of the oracle's snapshot, as far as is known by then."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from graphtide.cli.app import app
+from graphtide_core.match import interval_id
+from graphtide_core.stream_window import WindowKind
+from graphtide_query import print_pattern
+from graphtide_testing.oracles.graph_queries import GraphQueryOracle
+from graphtide_testing.records import to_json_lines
+from graphtide_testing.strategies import StreamShape, random_stream
+from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from graphtide_core.edge import Edge
+    from graphtide_core.graph_query import GraphQuery
+    from typer.testing import Result
+
+STREAM = StreamShape(labels=("a", "b", "c"), vertices=4, max_records=30, negative_ts=False)
+SHAPE = GraphQueryShape(
+    kinds=(WindowKind.EXTERNAL, WindowKind.EXTERNAL, WindowKind.NOW), conditions=False, paths=False, max_window=40
+)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False, env={"COLUMNS": "300"})
+
+
+def valid(folder: Path, at: object, *options: object) -> list[dict[str, Any]]:
+    result = run("match", folder / "q.gtp", folder / "s.jsonl", "--at", at, *options)
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def expected(query: GraphQuery, edges: tuple[Edge, ...], at: int) -> set[tuple[tuple[str, ...], tuple[int, int]]]:
+    """Return the rows of the snapshot with their intervals, from the records up to the instant."""
+    oracle = GraphQueryOracle(query)
+    for edge in edges:
+        if edge.ts <= at:
+            oracle.push(edge)
+    rows = oracle.snapshot(at)[query.outputs[0].head]
+    intervals = {key[1]: each for key, each in oracle.intervals().items()}
+    return {(row, next(span for span in intervals[row] if span[0] <= at < span[1])) for row in rows}
+
+
+def test_what_is_valid_at_an_instant_is_the_snapshot(tmp_path: Path) -> None:
+    results = 0
+    for seed in range(100):
+        rng = random.Random(seed)
+        query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
+        (tmp_path / "q.gtp").write_text(print_pattern(query))
+        (tmp_path / "s.jsonl").write_bytes(to_json_lines(edges))
+        at = int(edges[-1].ts) - rng.randrange(4)
+        found = valid(tmp_path, at)
+        rows = {((each["src"], each["dst"]) if "src" in each else tuple(each["bindings"].values())): each for each in found}
+        assert len(rows) == len(found)
+        assert {(row, tuple(each["valid"])) for row, each in rows.items()} == expected(query, edges, at)
+        for row, each in rows.items():
+            assert (each["kind"], each["detected_at"], each["first_ts"]) == ("match", each["valid"][0], each["valid"][0])
+            assert each["valid"][0] <= each["last_ts"] <= at
+            assert each["query"] == "generated"
+            assert each["label"] == "Answer"
+            first = interval_id(query.name, 1, ("Answer", row), each["valid"][0])
+            assert each["match_id"] == first or any(
+                each["match_id"] == interval_id(query.name, 1, ("Answer", row), each["valid"][0], n) for n in range(9)
+            )
+        results += len(found)
+    assert results > 60, "there must be results"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    (tmp_path / "q.gtp").write_text("QUERY q near(x, y) <- a+(x, y) AS p. ON s WINDOW(10) RETURN p")
+    records = [
+        {"ts": 1, "src": "u", "dst": "v", "label": "a", "id": "e1"},
+        {"ts": 3, "src": "v", "dst": "w", "label": "a", "id": "e2"},
+        {"ts": 5, "src": "u", "dst": "v", "label": "a", "id": "e3"},
+        {"ts": 6, "op": "delete", "id": "e3"},
+        {"ts": 9, "op": "delete", "id": "e2"},
+    ]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    return tmp_path
+
+
+def test_only_records_up_to_the_instant_count(small: Path) -> None:
+    told = {
+        at: [(each["src"], each["dst"], each["valid"], each.get("path")) for each in valid(small, at)] for at in (0, 5, 6, 9)
+    }
+    assert told[0] == []
+    assert told[5] == [
+        ("u", "v", [1, 15], ["e3"]),
+        ("u", "w", [3, 13], ["e3", "e2"]),
+        ("v", "w", [3, 13], ["e2"]),
+    ]
+    # A deletion shortened them: what was told of a path is not known to be there any more.
+    assert told[6] == [("u", "v", [1, 11], None), ("u", "w", [3, 11], None), ("v", "w", [3, 13], ["e2"])]
+    assert told[9] == [("u", "v", [1, 11], None)]
+    assert valid(small, "1970-01-01T00:00:00.009Z") == valid(small, 9)
+    assert valid(small, 9, "--lateness", 3) == valid(small, 9)
+
+
+@pytest.mark.parametrize(
+    ("at", "options", "said"),
+    [
+        ("soon", (), "'soon' is no time of a stream: give ticks, or a date"),
+        ("9" * 19, (), "is no time of a stream"),
+        ("5", ("--output", "x.parquet"), "results that are valid at a time are written as lines"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(
+    small: Path, monkeypatch: pytest.MonkeyPatch, at: str, options: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(small)
+    result = run("match", "q.gtp", "s.jsonl", "--at", at, *options)
+    assert (result.exit_code, said in result.stderr) == (2, True)
+
+
+def test_patterns_have_no_results_at_an_instant(small: Path) -> None:
+    (small / "q.gtp").write_text("PATTERN p MATCH (x)-[:a]->(y) ON s WINDOW 5")
+    result = run("match", small / "q.gtp", small / "s.jsonl", "--at", 5)
+    assert (result.exit_code, "only streaming graph queries do" in result.stderr) == (2, True)
