@@ -16,7 +16,7 @@ from graphtide_query import picture
 from graphtide_query.event_told import EventTold
 from graphtide_query.families import engine_of
 from graphtide_query.families.algebra.nodes import nodes as query_nodes
-from graphtide_query.families.algebra.nodes import written
+from graphtide_query.families.algebra.nodes import tree, written
 from graphtide_query.families.events.grouping import unit_of
 from graphtide_query.families.events.nodes import nodes as event_nodes
 from graphtide_query.funnel import Told, aligned, funnel_object, node_lines, table, why_not_lines, why_not_object
@@ -44,6 +44,8 @@ class Explanation:
         counts: counts of a run, by name; empty before one.
         told: what was told of a run that was traced.
         considered: what the choice was made from, cheapest first; empty if there was none.
+        logical: of a graph query, the expression of each output as lines, by the output's label.
+        plans: of a graph query, what it could have computed, as text, cheapest first.
     """
 
     pattern: str
@@ -53,6 +55,19 @@ class Explanation:
     counts: Mapping[str, int] = field(default_factory=dict)
     told: Told | EventTold | None = None
     considered: tuple[Candidate, ...] = ()
+    logical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    plans: tuple[PlanTold, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTold:
+    """What a graph query could compute: its expressions, its estimates, and whether it is what it does compute."""
+
+    written: tuple[str, ...]
+    nanoseconds: float
+    held: float
+    rules: tuple[str, ...]
+    is_chosen: bool
 
 
 def explain(
@@ -118,11 +133,22 @@ def explain_query(
         counts: of a run.
     """
     physical = plan.physical
-    settings = {
-        f"computes {output.label}": written(each) for output, each in zip(plan.query.outputs, physical.logical, strict=True)
-    }
-    settings["rules"] = ", ".join(physical.rules) or "none: as the query is written"
-    return Explanation(plan.query.name, plan.engine, settings, query_nodes(physical, actuals or {}), counts or {})
+    settings = {"rules": ", ".join(physical.rules) or "none: as the query is written"}
+    both = zip(plan.query.outputs, physical.logical, strict=True)
+    return Explanation(
+        plan.query.name,
+        plan.engine,
+        settings,
+        query_nodes(physical, actuals or {}),
+        counts or {},
+        logical={output.label: tree(each) for output, each in both},
+        plans=tuple(
+            PlanTold(
+                tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules
+            )
+            for each in plan.considered
+        ),
+    )
 
 
 def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:
@@ -158,6 +184,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                 "engine": explanation.engine,
                 "settings": dict(explanation.settings),
                 "considered": [_considered(each) for each in explanation.considered],
+                **_of_query(explanation),
                 "nodes": [
                     {
                         "name": node.name,
@@ -185,6 +212,37 @@ def _considered(candidate: Candidate) -> dict[str, object]:
         "partial_matches": candidate.partial_matches,
         "reason": candidate.reason,
     }
+
+
+def _of_query(explanation: Explanation) -> dict[str, object]:
+    """Return what is told of a graph query alone; nothing of others."""
+    if not explanation.logical:
+        return {}
+    plans = [
+        {
+            "logical": list(each.written),
+            "nanoseconds": each.nanoseconds,
+            "held": each.held,
+            "rules": list(each.rules),
+            "is_chosen": each.is_chosen,
+        }
+        for each in explanation.plans
+    ]
+    return {"logical": {label: list(lines) for label, lines in explanation.logical.items()}, "plans": plans}
+
+
+def _plan_lines(explanation: Explanation) -> list[str]:
+    """Return the expressions of a graph query as a tree, and the plans that were weighed."""
+    lines: list[str] = []
+    for label, expression in explanation.logical.items():
+        lines += [f"{label}:", *(f"  {line}" for line in expression)]
+    if explanation.plans:
+        lines.append("plans that were weighed, by nanoseconds an edge and what they hold:")
+    for each in explanation.plans:
+        mark = "*" if each.is_chosen else " "
+        rules = f"  by {', '.join(each.rules)}" if each.rules else "  as the query is written"
+        lines.append(f"{mark} {_nanoseconds(each.nanoseconds):>12} {each.held:>12,.3g}{rules}: {'; '.join(each.written)}")
+    return lines
 
 
 def _reasons(explanation: Explanation) -> dict[str, str]:
@@ -260,6 +318,9 @@ def to_html(explanations: Sequence[Explanation]) -> str:
             _html_table([[name, value] for name, value in facts.items()]),
             f'<div style="overflow-x:auto">{picture.to_svg([_drawing(explanation, why_not=False)])}</div>',
         ]
+        if plans := _plan_lines(explanation):
+            lines = "\n".join(plans)
+            parts += ["<h5>plans</h5>", f"<pre>{markup(lines)}</pre>"]
         if funnel := _funnel(explanation):
             head, *rows = funnel
             parts += ["<h5>match funnel</h5>", _html_table(rows, head)]
@@ -316,6 +377,7 @@ def _text_lines(explanation: Explanation) -> list[str]:
     lines = [f"{explanation.pattern}: engine {explanation.engine}"]
     lines += [f"  {name}: {value}" for name, value in explanation.settings.items()]
     lines += [f"    {engine}: {reason}" for engine, reason in _reasons(explanation).items()]
+    lines += [f"  {line}" for line in _plan_lines(explanation)]
     width = max(len(node.name) for node in explanation.nodes) if explanation.nodes else 0
     does = max(len(node.does) for node in explanation.nodes) if explanation.nodes else 0
     for node in explanation.nodes:

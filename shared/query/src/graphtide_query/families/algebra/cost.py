@@ -231,9 +231,10 @@ class AlgebraCost:
         taken: list[int] = []
         rows = changes = 0.0
         for group in groups:
-            before, taken = list(taken), [*taken, *group]
+            sides = [(rows, changes)] if taken else []
+            sides += [(each.tuples, each.changes) for each in (self.of(parts[number].operand) for number in group)]
+            taken += group
             found = self._rows([parts[number] for number in taken])
-            sides = [*([(rows, changes)] if before else []), *((self.of(parts[n].operand).tuples, self.of(parts[n].operand).changes) for n in group)]
             derived = sum(found * change / max(1e-9, count) for count, change in sides)
             # Each change is looked up in every other part, and what comes of it is gone through.
             looked = sum(change for _, change in sides) * max(1, len(sides) - 1) + derived * max(1, len(sides) - 1)
@@ -254,20 +255,28 @@ class AlgebraCost:
         return Estimate(tuples, found_all.sources, found_all.targets, found_all.changes, tuples + held, found_all.nanoseconds)
 
     def _rows(self, parts: Sequence[Part]) -> float:
-        """Return how many rows a join of parts has, before it is projected."""
+        """Return how many rows a join of parts has, before it is projected.
+
+        Where two parts meet that hang together already, a cycle closes: hubs make that no likelier.
+        """
         found = 1.0
-        at: dict[Term, list[tuple[Algebra, Direction]]] = {}
-        for part in parts:
-            found = min(MOST, found * self.of(part.operand).tuples)
+        at: dict[Term, list[tuple[int, Direction]]] = {}
+        for number, part in enumerate(parts):
+            estimate = self.of(part.operand)
+            found = min(MOST, found * estimate.tuples)
             for end, direction in ((part.source, Direction.OUT), (part.target, Direction.IN)):
                 if isinstance(end, Constant):
-                    estimate = self.of(part.operand)
                     found /= max(1.0, estimate.sources if direction is Direction.OUT else estimate.targets)
                 else:
-                    at.setdefault(end, []).append((part.operand, direction))
+                    at.setdefault(end, []).append((number, direction))
+        groups = list(range(len(parts)))
         for ends in at.values():
-            for before, each in zip(ends, ends[1:], strict=False):
-                found *= self.meeting(*before, *each) / self.vertices
+            for (one, way), (other, other_way) in zip(ends, ends[1:], strict=False):
+                found /= self.vertices
+                if groups[one] != groups[other]:
+                    found *= self.meeting(parts[one].operand, way, parts[other].operand, other_way)
+                    merged, gone = groups[one], groups[other]
+                    groups = [merged if group == gone else group for group in groups]
         return found
 
     def _column(self, pattern: Pattern, column: str) -> float:
@@ -281,6 +290,9 @@ class AlgebraCost:
         return least
 
     def _projected(self, pattern: Pattern, rows: float) -> float:
+        ends = {end.name for part in pattern.parts for end in (part.source, part.target) if isinstance(end, Variable)}
+        if ends <= set(pattern.columns):
+            return rows
         most = math.prod(self._column(pattern, column) for column in dict.fromkeys(pattern.columns))
         return self._distinct(rows, min(MOST, most))
 
