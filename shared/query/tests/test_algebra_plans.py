@@ -83,7 +83,7 @@ def test_equal_expressions_are_one_operator() -> None:
     query = asked("h(x, y) <- a+(x, y). Answer(x, z) <- h(x, y), h(y, z).")
     plan = compiled(query, canonical(query))
     assert [type(each) for each in plan.operators] == [ScanOperator, PathOperator, JoinOperator]
-    (scan, path, join) = plan.operators
+    join = plan.operators[-1]
     assert isinstance(join, JoinOperator)
     assert [part.operand for part in join.parts] == [1, 1]
 
@@ -147,9 +147,7 @@ def test_one_root_is_estimated_far_cheaper_than_all() -> None:
     one, every = (cost.of(read(text)) for text in ("PATH[:a+, from v](a@500)", "PATH[:a+](a@500)"))
     assert 20 * one.held < every.held
     assert 2 * one.nanoseconds < every.nanoseconds
-    assert planned('Answer(y) <- /:a+/("v", y).').startswith("PATTERN[y](PATH[:") and ", from v]" in planned(
-        'Answer(y) <- /:a+/("v", y).'
-    )
+    assert ", from v]" in planned('Answer(y) <- /:a+/("v", y).')
 
 
 def test_more_edges_are_estimated_to_cost_more() -> None:
@@ -178,11 +176,10 @@ def test_estimates_are_finite_and_never_negative() -> None:
 def test_the_search_is_bounded_and_the_same_each_time() -> None:
     query = asked("Answer(x, y) <- /:a :b* :c* :a* :b* :c*/(x, y).", "WINDOW(500)")
     logical = canonical(query)
-    work = Work("q", PlanningBudget(search=30_000))
-    found = searched(logical, fixed_parts(query, logical), AlgebraCost(BUSY, TimeUnit.MILLISECOND), work.search())
-    again = searched(
-        logical, fixed_parts(query, logical), AlgebraCost(BUSY, TimeUnit.MILLISECOND), Work("q", PlanningBudget(search=30_000)).search()
-    )
+    fixed, budget = fixed_parts(query, logical), PlanningBudget(search=30_000)
+    work = Work("q", budget)
+    found = searched(logical, fixed, AlgebraCost(BUSY, TimeUnit.MILLISECOND), work.search())
+    again = searched(logical, fixed, AlgebraCost(BUSY, TimeUnit.MILLISECOND), Work("q", budget).search())
     assert found == again
     assert work.done < 60_000, "a step past the end at most"
     assert [each.nanoseconds for each in found] == sorted(each.nanoseconds for each in found)

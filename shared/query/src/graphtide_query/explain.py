@@ -143,9 +143,7 @@ def explain_query(
         counts or {},
         logical={output.label: tree(each) for output, each in both},
         plans=tuple(
-            PlanTold(
-                tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules
-            )
+            PlanTold(tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules)
             for each in plan.considered
         ),
     )

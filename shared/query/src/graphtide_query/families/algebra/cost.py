@@ -1,12 +1,12 @@
 """What a plan of a streaming graph query is estimated to hold and to cost, operator by operator.
 
-An expression is estimated by its tuples that are valid at once, by its distinct ends, and by how many of its tuples change for an
-edge of the stream: begin, or are extended. Edges of a label are its share of the stream in the window. Where 2-edge paths were
-counted they say how often two labels meet; elsewhere degrees say how much likelier than elsewhere things meet at hubs. A PATH has,
-for each state of its automaton, the pairs of a root and a vertex that are reached: what is reached grows from state to state by the
-arcs there are at a vertex, and no further than there are roots and vertices. A pair improves as often as there are ways to it, at
-most once a slide. The estimates order plans; they do not promise figures. Weights were set so that plans of Q2, Q3 and Q4 over
-`mathoverflow` come out in the order in which they were measured.
+An expression is estimated by its tuples that are valid at once, by its distinct ends, and by how many of its tuples change
+for an edge of the stream: begin, or are extended. Edges of a label are its share of the stream in the window. Where 2-edge
+paths were counted they say how often two labels meet; elsewhere degrees say how much likelier than elsewhere things meet at
+hubs. A PATH has, for each state of its automaton, the pairs of a root and a vertex that are reached: what is reached grows
+from state to state by the arcs there are at a vertex, and no further than there are roots and vertices. A pair improves as
+often as there are ways to it, at most once a slide. The estimates order plans; they do not promise figures. Weights were set
+so that plans of Q2, Q3 and Q4 over `mathoverflow` come out in the order in which they were measured.
 
 Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, section 5.1, for counted 2-edge paths.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, operands
@@ -247,12 +248,11 @@ class AlgebraCost:
             held += kept if len(taken) < len(parts) else 0.0
         rows *= self._passing(pattern.conditions)
         changes *= self._passing(pattern.conditions)
-        ends = [self._column(pattern, column) for column in (pattern.columns[0], pattern.columns[-1])]
-        found_all = self._relation(rows, *ends, changes, cost) if len(pattern.columns) <= 2 else None  # noqa: PLR2004
-        if found_all is None:
-            return Estimate(min(rows, MOST), *ends, min(changes, MOST), min(rows + held, MOST), min(cost, MOST))
-        tuples = found_all.tuples
-        return Estimate(tuples, found_all.sources, found_all.targets, found_all.changes, tuples + held, found_all.nanoseconds)
+        first, last = (self._column(pattern, column) for column in (pattern.columns[0], pattern.columns[-1]))
+        if len(pattern.columns) > 2:
+            return Estimate(min(rows, MOST), first, last, min(changes, MOST), min(rows + held, MOST), min(cost, MOST))
+        found_all = self._relation(rows, first, last, changes, cost)
+        return replace(found_all, held=min(MOST, found_all.tuples + held))
 
     def _rows(self, parts: Sequence[Part]) -> float:
         """Return how many rows a join of parts has, before it is projected.
@@ -271,7 +271,7 @@ class AlgebraCost:
                     at.setdefault(end, []).append((number, direction))
         groups = list(range(len(parts)))
         for ends in at.values():
-            for (one, way), (other, other_way) in zip(ends, ends[1:], strict=False):
+            for (one, way), (other, other_way) in pairwise(ends):
                 found /= self.vertices
                 if groups[one] != groups[other]:
                     found *= self.meeting(parts[one].operand, way, parts[other].operand, other_way)
@@ -319,7 +319,11 @@ class AlgebraCost:
         for state, symbol, _ in automaton.transitions:
             there = reached[state] / self._distinct(max(1.0, reached[state])) if state else 1.0
             # Of one root alone few vertices are reached, and arcs elsewhere are passed over.
-            hit = min(1.0, reached[state] / self.vertices) if state else (1 / max(1.0, arcs[symbol].sources) if is_single else 1.0)
+            hit = (
+                min(1.0, reached[state] / self.vertices)
+                if state
+                else (1 / max(1.0, arcs[symbol].sources) if is_single else 1.0)
+            )
             cost += arcs[symbol].changes * (ARC * (0.2 + 0.8 * hit) + ROOT * there * hit)
         pairs = sum(reached[state] for state in automaton.accepting)
         told = improved * pairs / max(1e-9, nodes)
@@ -369,7 +373,10 @@ class _Walk:
             into[to].add(symbol)
         most = [
             min(roots, vertices)
-            * max(1.0, min(vertices, sum(self.arcs[each].sources if self.turned[each] else self.arcs[each].targets for each in ends)))
+            * max(
+                1.0,
+                min(vertices, sum(self.arcs[each].sources if self.turned[each] else self.arcs[each].targets for each in ends)),
+            )
             for ends in into
         ]
         reached, ways = [0.0] * states, [0.0] * states

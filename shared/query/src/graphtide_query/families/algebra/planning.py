@@ -84,7 +84,7 @@ def plan_graph_query(
 
 
 def _told(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:
-    """Return plans to be told, cheapest first: the one that is taken, the canonical one, and others that differ in their cost."""
+    """Return plans to be told, cheapest first: that which is taken, the canonical one, and others that differ in cost."""
     by_cost = {f"{each.nanoseconds:.3g}": each for each in reversed(found)}
     cheapest = [each for each in found if by_cost[f"{each.nanoseconds:.3g}"] is each][:_TOLD]
     return [each for each in found if each is best or each is first or any(each is other for other in cheapest)]
