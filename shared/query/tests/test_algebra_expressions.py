@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from typing import TYPE_CHECKING
 
 from graphtide_core.path_expression import (
     Alternation,
@@ -16,10 +17,12 @@ from graphtide_core.path_expression import (
     is_nullable,
     reversed_expression,
 )
-from graphtide_core.plans.algebra import Automaton
 from graphtide_query.families.algebra import automaton
 from graphtide_query.families.algebra.automaton import automaton_of
 from graphtide_query.families.algebra.regular_laws import never_empty, simplified
+
+if TYPE_CHECKING:
+    from graphtide_core.plans.algebra import Automaton
 
 SYMBOLS = (Symbol("a"), Symbol("b"), Symbol("a", is_inverse=True))
 NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}

@@ -23,6 +23,7 @@ from graphtide_query.funnel import Told, aligned, funnel_object, node_lines, tab
 from graphtide_query.markup import markup
 from graphtide_query.nodes import Actual, Node, drawn
 from graphtide_query.picture import Box, Drawing
+from graphtide_query.query_told import PlanTold, query_lines, query_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,17 +58,6 @@ class Explanation:
     considered: tuple[Candidate, ...] = ()
     logical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plans: tuple[PlanTold, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PlanTold:
-    """What a graph query could compute: its expressions, its estimates, and whether it is what it does compute."""
-
-    written: tuple[str, ...]
-    nanoseconds: float
-    held: float
-    rules: tuple[str, ...]
-    is_chosen: bool
 
 
 def explain(
@@ -182,7 +172,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                 "engine": explanation.engine,
                 "settings": dict(explanation.settings),
                 "considered": [_considered(each) for each in explanation.considered],
-                **_of_query(explanation),
+                **query_object(explanation.logical, explanation.plans),
                 "nodes": [
                     {
                         "name": node.name,
@@ -210,37 +200,6 @@ def _considered(candidate: Candidate) -> dict[str, object]:
         "partial_matches": candidate.partial_matches,
         "reason": candidate.reason,
     }
-
-
-def _of_query(explanation: Explanation) -> dict[str, object]:
-    """Return what is told of a graph query alone; nothing of others."""
-    if not explanation.logical:
-        return {}
-    plans = [
-        {
-            "logical": list(each.written),
-            "nanoseconds": each.nanoseconds,
-            "held": each.held,
-            "rules": list(each.rules),
-            "is_chosen": each.is_chosen,
-        }
-        for each in explanation.plans
-    ]
-    return {"logical": {label: list(lines) for label, lines in explanation.logical.items()}, "plans": plans}
-
-
-def _plan_lines(explanation: Explanation) -> list[str]:
-    """Return the expressions of a graph query as a tree, and the plans that were weighed."""
-    lines: list[str] = []
-    for label, expression in explanation.logical.items():
-        lines += [f"{label}:", *(f"  {line}" for line in expression)]
-    if explanation.plans:
-        lines.append("plans that were weighed, by nanoseconds an edge and what they hold:")
-    for each in explanation.plans:
-        mark = "*" if each.is_chosen else " "
-        rules = f"  by {', '.join(each.rules)}" if each.rules else "  as the query is written"
-        lines.append(f"{mark} {_nanoseconds(each.nanoseconds):>12} {each.held:>12,.3g}{rules}: {'; '.join(each.written)}")
-    return lines
 
 
 def _reasons(explanation: Explanation) -> dict[str, str]:
@@ -316,7 +275,7 @@ def to_html(explanations: Sequence[Explanation]) -> str:
             _html_table([[name, value] for name, value in facts.items()]),
             f'<div style="overflow-x:auto">{picture.to_svg([_drawing(explanation, why_not=False)])}</div>',
         ]
-        if plans := _plan_lines(explanation):
+        if plans := query_lines(explanation.logical, explanation.plans):
             lines = "\n".join(plans)
             parts += ["<h5>plans</h5>", f"<pre>{markup(lines)}</pre>"]
         if funnel := _funnel(explanation):
@@ -375,7 +334,7 @@ def _text_lines(explanation: Explanation) -> list[str]:
     lines = [f"{explanation.pattern}: engine {explanation.engine}"]
     lines += [f"  {name}: {value}" for name, value in explanation.settings.items()]
     lines += [f"    {engine}: {reason}" for engine, reason in _reasons(explanation).items()]
-    lines += [f"  {line}" for line in _plan_lines(explanation)]
+    lines += [f"  {line}" for line in query_lines(explanation.logical, explanation.plans)]
     width = max(len(node.name) for node in explanation.nodes) if explanation.nodes else 0
     does = max(len(node.does) for node in explanation.nodes) if explanation.nodes else 0
     for node in explanation.nodes:

@@ -14,7 +14,7 @@ Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, se
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -33,9 +33,10 @@ from graphtide_query.estimates.cost_model import (
     VERTEX_LABEL_SHARE,
 )
 from graphtide_query.families.algebra.automaton import automaton_of
+from graphtide_query.families.algebra.path_reach import Estimate, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.algebra import Algebra, Part
     from graphtide_core.plans.algebra import Automaton
@@ -59,32 +60,9 @@ NODE: Final = 40.0
 """For a node of a path whose end improves, from one root."""
 HELD: Final = 0.002
 """For a tuple held: what is in no cache costs all who look for it."""
-_ROUNDS: Final = 12
 _DEFAULT_SKEW: Final = 4.0
 _DEFAULT_VERTICES: Final = 200
 """Where nothing is known: windows in which closures reach far, since it is for these that a plan matters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Of an expression: what it has, and what its operator costs.
-
-    Attributes:
-        tuples: valid at once.
-        sources, targets: distinct ends of these; of other columns than two the distinct vertices of a column.
-        changes: tuples that change for an edge of the stream.
-        held: what its operator keeps: tuples, and of a PATH nodes.
-        nanoseconds: of its operator alone, for an edge of the stream.
-        kept: nanoseconds more where another operator reads it: a PATH that is reported alone need not keep its pairs.
-    """
-
-    tuples: float
-    sources: float
-    targets: float
-    changes: float
-    held: float
-    nanoseconds: float
-    kept: float = 0.0
 
 
 class AlgebraCost:
@@ -306,7 +284,7 @@ class AlgebraCost:
         below = {binding.symbol: binding.operand for binding in path.bindings}
         arcs = [self.of(below[symbol.predicate]) for symbol in found]
         turned = [symbol.is_inverse for symbol in found]
-        walk = _Walk(automaton, arcs, turned, self._fans(automaton, [below[symbol.predicate] for symbol in found], turned))
+        walk = Walk(automaton, arcs, turned, self._fans(automaton, [below[symbol.predicate] for symbol in found], turned))
         is_single = path.source is not None or path.target is not None
         reached, ways = walk.reached(self.vertices, is_single=is_single)
         per_window = max(1.0, self.edges(_first_scan(path)))
@@ -347,54 +325,6 @@ class AlgebraCost:
                     likelier = self.meeting(steps[before], ended, steps[symbol], begins)
                     found[before, symbol] = self.of(steps[symbol]).tuples * likelier / self.vertices
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """The arcs of a PATH, and how many follow on each other."""
-
-    automaton: Automaton
-    arcs: Sequence[Estimate]
-    turned: Sequence[bool]
-    fans: Mapping[tuple[int, int], float]
-
-    def roots(self, *, is_single: bool) -> float:
-        """Return where paths begin."""
-        if is_single:
-            return 1.0
-        first = {symbol for state, symbol, _ in self.automaton.transitions if state == 0}
-        return max(1.0, sum(self.arcs[each].targets if self.turned[each] else self.arcs[each].sources for each in first))
-
-    def reached(self, vertices: float, *, is_single: bool) -> tuple[list[float], list[float]]:
-        """Return, by state, the pairs of a root and a vertex that are reached, and the ways to them."""
-        roots, states = self.roots(is_single=is_single), self.automaton.states
-        into: list[set[int]] = [set() for _ in range(states)]
-        for _, symbol, to in self.automaton.transitions:
-            into[to].add(symbol)
-        most = [
-            min(roots, vertices)
-            * max(
-                1.0,
-                min(vertices, sum(self.arcs[each].sources if self.turned[each] else self.arcs[each].targets for each in ends)),
-            )
-            for ends in into
-        ]
-        reached, ways = [0.0] * states, [0.0] * states
-        for _ in range(_ROUNDS):
-            ways = [0.0] * states
-            for state, symbol, to in self.automaton.transitions:
-                if state == 0:
-                    begin = self.arcs[symbol].targets if self.turned[symbol] else self.arcs[symbol].sources
-                    ways[to] += self.arcs[symbol].tuples / (max(1.0, begin) if is_single else 1.0)
-                else:
-                    before = into[state]
-                    fan = sum(self.fans[each, symbol] for each in before) / max(1, len(before))
-                    ways[to] = min(MOST, ways[to] + reached[state] * fan)
-            after = [top * -math.expm1(-way / top) for top, way in zip(most, ways, strict=True)]
-            if after == reached:
-                break
-            reached = after
-        return reached, ways
 
 
 def _first_scan(expression: Algebra) -> WScan:
