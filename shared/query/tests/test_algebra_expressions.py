@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from typing import TYPE_CHECKING
 
 from graphtide_core.path_expression import (
     Alternation,
@@ -19,6 +20,9 @@ from graphtide_core.path_expression import (
 from graphtide_query.families.algebra import automaton
 from graphtide_query.families.algebra.automaton import automaton_of
 from graphtide_query.families.algebra.regular_laws import never_empty, simplified
+
+if TYPE_CHECKING:
+    from graphtide_core.plans.algebra import Automaton
 
 SYMBOLS = (Symbol("a"), Symbol("b"), Symbol("a", is_inverse=True))
 NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
@@ -94,7 +98,7 @@ def test_no_transition_leads_to_the_start_and_it_does_not_accept() -> None:
 
 
 def test_automata_of_equal_words_are_equal() -> None:
-    made = {}
+    made: dict[Automaton, Words] = {}
     for expression in expressions():
         key = automaton_of(expression, NUMBERS)
         # Longer words could differ, but where the automata are equal they do not.
@@ -128,5 +132,7 @@ def test_what_is_never_empty_has_the_other_words() -> None:
 def test_a_reversed_expression_spells_words_backwards() -> None:
     for expression in expressions(100):
         found = words_of(reversed_expression(expression))
-        turned = {tuple(Symbol(each.predicate, not each.is_inverse) for each in reversed(word)) for word in words_of(expression)}
+        turned = {
+            tuple(Symbol(each.predicate, not each.is_inverse) for each in reversed(word)) for word in words_of(expression)
+        }
         assert found == turned

@@ -16,13 +16,14 @@ from graphtide_query import picture
 from graphtide_query.event_told import EventTold
 from graphtide_query.families import engine_of
 from graphtide_query.families.algebra.nodes import nodes as query_nodes
-from graphtide_query.families.algebra.nodes import written
+from graphtide_query.families.algebra.nodes import tree, written
 from graphtide_query.families.events.grouping import unit_of
 from graphtide_query.families.events.nodes import nodes as event_nodes
 from graphtide_query.funnel import Told, aligned, funnel_object, node_lines, table, why_not_lines, why_not_object
 from graphtide_query.markup import markup
 from graphtide_query.nodes import Actual, Node, drawn
 from graphtide_query.picture import Box, Drawing
+from graphtide_query.query_told import PlanTold, query_lines, query_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +45,8 @@ class Explanation:
         counts: counts of a run, by name; empty before one.
         told: what was told of a run that was traced.
         considered: what the choice was made from, cheapest first; empty if there was none.
+        logical: of a graph query, the expression of each output as lines, by the output's label.
+        plans: of a graph query, what it could have computed, as text, cheapest first.
     """
 
     pattern: str
@@ -53,6 +56,8 @@ class Explanation:
     counts: Mapping[str, int] = field(default_factory=dict)
     told: Told | EventTold | None = None
     considered: tuple[Candidate, ...] = ()
+    logical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    plans: tuple[PlanTold, ...] = ()
 
 
 def explain(
@@ -118,11 +123,20 @@ def explain_query(
         counts: of a run.
     """
     physical = plan.physical
-    settings = {
-        f"computes {output.label}": written(each) for output, each in zip(plan.query.outputs, physical.logical, strict=True)
-    }
-    settings["rules"] = ", ".join(physical.rules) or "none: as the query is written"
-    return Explanation(plan.query.name, plan.engine, settings, query_nodes(physical, actuals or {}), counts or {})
+    settings = {"rules": ", ".join(physical.rules) or "none: as the query is written"}
+    both = zip(plan.query.outputs, physical.logical, strict=True)
+    return Explanation(
+        plan.query.name,
+        plan.engine,
+        settings,
+        query_nodes(physical, actuals or {}),
+        counts or {},
+        logical={output.label: tree(each) for output, each in both},
+        plans=tuple(
+            PlanTold(tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules)
+            for each in plan.considered
+        ),
+    )
 
 
 def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:
@@ -158,6 +172,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                 "engine": explanation.engine,
                 "settings": dict(explanation.settings),
                 "considered": [_considered(each) for each in explanation.considered],
+                **query_object(explanation.logical, explanation.plans),
                 "nodes": [
                     {
                         "name": node.name,
@@ -260,6 +275,9 @@ def to_html(explanations: Sequence[Explanation]) -> str:
             _html_table([[name, value] for name, value in facts.items()]),
             f'<div style="overflow-x:auto">{picture.to_svg([_drawing(explanation, why_not=False)])}</div>',
         ]
+        if plans := query_lines(explanation.logical, explanation.plans):
+            lines = "\n".join(plans)
+            parts += ["<h5>plans</h5>", f"<pre>{markup(lines)}</pre>"]
         if funnel := _funnel(explanation):
             head, *rows = funnel
             parts += ["<h5>match funnel</h5>", _html_table(rows, head)]
@@ -316,6 +334,7 @@ def _text_lines(explanation: Explanation) -> list[str]:
     lines = [f"{explanation.pattern}: engine {explanation.engine}"]
     lines += [f"  {name}: {value}" for name, value in explanation.settings.items()]
     lines += [f"    {engine}: {reason}" for engine, reason in _reasons(explanation).items()]
+    lines += [f"  {line}" for line in query_lines(explanation.logical, explanation.plans)]
     width = max(len(node.name) for node in explanation.nodes) if explanation.nodes else 0
     does = max(len(node.does) for node in explanation.nodes) if explanation.nodes else 0
     for node in explanation.nodes:

@@ -1,12 +1,12 @@
 """What a plan of a streaming graph query is estimated to hold and to cost, operator by operator.
 
-An expression is estimated by its tuples that are valid at once, by its distinct ends, and by how many of its tuples change for an
-edge of the stream: begin, or are extended. Edges of a label are its share of the stream in the window. Where 2-edge paths were
-counted they say how often two labels meet; elsewhere degrees say how much likelier than elsewhere things meet at hubs. A PATH has,
-for each state of its automaton, the pairs of a root and a vertex that are reached: what is reached grows from state to state by the
-arcs there are at a vertex, and no further than there are roots and vertices. A pair improves as often as there are ways to it, at
-most once a slide. The estimates order plans; they do not promise figures. Weights were set so that plans of Q2, Q3 and Q4 over
-`mathoverflow` come out in the order in which they were measured.
+An expression is estimated by its tuples that are valid at once, by its distinct ends, and by how many of its tuples change
+for an edge of the stream: begin, or are extended. Edges of a label are its share of the stream in the window. Where 2-edge
+paths were counted they say how often two labels meet; elsewhere degrees say how much likelier than elsewhere things meet at
+hubs. A PATH has, for each state of its automaton, the pairs of a root and a vertex that are reached: what is reached grows
+from state to state by the arcs there are at a vertex, and no further than there are roots and vertices. A pair improves as
+often as there are ways to it, at most once a slide. The estimates order plans; they do not promise figures. Weights were set
+so that plans of Q2, Q3 and Q4 over `mathoverflow` come out in the order in which they were measured.
 
 Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, section 5.1, for counted 2-edge paths.
 """
@@ -14,8 +14,9 @@ Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, se
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, operands
@@ -32,9 +33,10 @@ from graphtide_query.estimates.cost_model import (
     VERTEX_LABEL_SHARE,
 )
 from graphtide_query.families.algebra.automaton import automaton_of
+from graphtide_query.families.algebra.path_reach import Estimate, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.algebra import Algebra, Part
     from graphtide_core.plans.algebra import Automaton
@@ -58,32 +60,9 @@ NODE: Final = 40.0
 """For a node of a path whose end improves, from one root."""
 HELD: Final = 0.002
 """For a tuple held: what is in no cache costs all who look for it."""
-_ROUNDS: Final = 12
 _DEFAULT_SKEW: Final = 4.0
 _DEFAULT_VERTICES: Final = 200
 """Where nothing is known: windows in which closures reach far, since it is for these that a plan matters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Of an expression: what it has, and what its operator costs.
-
-    Attributes:
-        tuples: valid at once.
-        sources, targets: distinct ends of these; of other columns than two the distinct vertices of a column.
-        changes: tuples that change for an edge of the stream.
-        held: what its operator keeps: tuples, and of a PATH nodes.
-        nanoseconds: of its operator alone, for an edge of the stream.
-        kept: nanoseconds more where another operator reads it: a PATH that is reported alone need not keep its pairs.
-    """
-
-    tuples: float
-    sources: float
-    targets: float
-    changes: float
-    held: float
-    nanoseconds: float
-    kept: float = 0.0
 
 
 class AlgebraCost:
@@ -231,9 +210,10 @@ class AlgebraCost:
         taken: list[int] = []
         rows = changes = 0.0
         for group in groups:
-            before, taken = list(taken), [*taken, *group]
+            sides = [(rows, changes)] if taken else []
+            sides += [(each.tuples, each.changes) for each in (self.of(parts[number].operand) for number in group)]
+            taken += group
             found = self._rows([parts[number] for number in taken])
-            sides = [*([(rows, changes)] if before else []), *((self.of(parts[n].operand).tuples, self.of(parts[n].operand).changes) for n in group)]
             derived = sum(found * change / max(1e-9, count) for count, change in sides)
             # Each change is looked up in every other part, and what comes of it is gone through.
             looked = sum(change for _, change in sides) * max(1, len(sides) - 1) + derived * max(1, len(sides) - 1)
@@ -246,28 +226,35 @@ class AlgebraCost:
             held += kept if len(taken) < len(parts) else 0.0
         rows *= self._passing(pattern.conditions)
         changes *= self._passing(pattern.conditions)
-        ends = [self._column(pattern, column) for column in (pattern.columns[0], pattern.columns[-1])]
-        found_all = self._relation(rows, *ends, changes, cost) if len(pattern.columns) <= 2 else None  # noqa: PLR2004
-        if found_all is None:
-            return Estimate(min(rows, MOST), *ends, min(changes, MOST), min(rows + held, MOST), min(cost, MOST))
-        tuples = found_all.tuples
-        return Estimate(tuples, found_all.sources, found_all.targets, found_all.changes, tuples + held, found_all.nanoseconds)
+        first, last = (self._column(pattern, column) for column in (pattern.columns[0], pattern.columns[-1]))
+        if len(pattern.columns) > 2:
+            return Estimate(min(rows, MOST), first, last, min(changes, MOST), min(rows + held, MOST), min(cost, MOST))
+        found_all = self._relation(rows, first, last, changes, cost)
+        return replace(found_all, held=min(MOST, found_all.tuples + held))
 
     def _rows(self, parts: Sequence[Part]) -> float:
-        """Return how many rows a join of parts has, before it is projected."""
+        """Return how many rows a join of parts has, before it is projected.
+
+        Where two parts meet that hang together already, a cycle closes: hubs make that no likelier.
+        """
         found = 1.0
-        at: dict[Term, list[tuple[Algebra, Direction]]] = {}
-        for part in parts:
-            found = min(MOST, found * self.of(part.operand).tuples)
+        at: dict[Term, list[tuple[int, Direction]]] = {}
+        for number, part in enumerate(parts):
+            estimate = self.of(part.operand)
+            found = min(MOST, found * estimate.tuples)
             for end, direction in ((part.source, Direction.OUT), (part.target, Direction.IN)):
                 if isinstance(end, Constant):
-                    estimate = self.of(part.operand)
                     found /= max(1.0, estimate.sources if direction is Direction.OUT else estimate.targets)
                 else:
-                    at.setdefault(end, []).append((part.operand, direction))
+                    at.setdefault(end, []).append((number, direction))
+        groups = list(range(len(parts)))
         for ends in at.values():
-            for before, each in zip(ends, ends[1:], strict=False):
-                found *= self.meeting(*before, *each) / self.vertices
+            for (one, way), (other, other_way) in pairwise(ends):
+                found /= self.vertices
+                if groups[one] != groups[other]:
+                    found *= self.meeting(parts[one].operand, way, parts[other].operand, other_way)
+                    merged, gone = groups[one], groups[other]
+                    groups = [merged if group == gone else group for group in groups]
         return found
 
     def _column(self, pattern: Pattern, column: str) -> float:
@@ -281,6 +268,9 @@ class AlgebraCost:
         return least
 
     def _projected(self, pattern: Pattern, rows: float) -> float:
+        ends = {end.name for part in pattern.parts for end in (part.source, part.target) if isinstance(end, Variable)}
+        if ends <= set(pattern.columns):
+            return rows
         most = math.prod(self._column(pattern, column) for column in dict.fromkeys(pattern.columns))
         return self._distinct(rows, min(MOST, most))
 
@@ -294,7 +284,7 @@ class AlgebraCost:
         below = {binding.symbol: binding.operand for binding in path.bindings}
         arcs = [self.of(below[symbol.predicate]) for symbol in found]
         turned = [symbol.is_inverse for symbol in found]
-        walk = _Walk(automaton, arcs, turned, self._fans(automaton, [below[symbol.predicate] for symbol in found], turned))
+        walk = Walk(automaton, arcs, turned, self._fans(automaton, [below[symbol.predicate] for symbol in found], turned))
         is_single = path.source is not None or path.target is not None
         reached, ways = walk.reached(self.vertices, is_single=is_single)
         per_window = max(1.0, self.edges(_first_scan(path)))
@@ -307,7 +297,11 @@ class AlgebraCost:
         for state, symbol, _ in automaton.transitions:
             there = reached[state] / self._distinct(max(1.0, reached[state])) if state else 1.0
             # Of one root alone few vertices are reached, and arcs elsewhere are passed over.
-            hit = min(1.0, reached[state] / self.vertices) if state else (1 / max(1.0, arcs[symbol].sources) if is_single else 1.0)
+            hit = (
+                min(1.0, reached[state] / self.vertices)
+                if state
+                else (1 / max(1.0, arcs[symbol].sources) if is_single else 1.0)
+            )
             cost += arcs[symbol].changes * (ARC * (0.2 + 0.8 * hit) + ROOT * there * hit)
         pairs = sum(reached[state] for state in automaton.accepting)
         told = improved * pairs / max(1e-9, nodes)
@@ -331,51 +325,6 @@ class AlgebraCost:
                     likelier = self.meeting(steps[before], ended, steps[symbol], begins)
                     found[before, symbol] = self.of(steps[symbol]).tuples * likelier / self.vertices
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """The arcs of a PATH, and how many follow on each other."""
-
-    automaton: Automaton
-    arcs: Sequence[Estimate]
-    turned: Sequence[bool]
-    fans: Mapping[tuple[int, int], float]
-
-    def roots(self, *, is_single: bool) -> float:
-        """Return where paths begin."""
-        if is_single:
-            return 1.0
-        first = {symbol for state, symbol, _ in self.automaton.transitions if state == 0}
-        return max(1.0, sum(self.arcs[each].targets if self.turned[each] else self.arcs[each].sources for each in first))
-
-    def reached(self, vertices: float, *, is_single: bool) -> tuple[list[float], list[float]]:
-        """Return, by state, the pairs of a root and a vertex that are reached, and the ways to them."""
-        roots, states = self.roots(is_single=is_single), self.automaton.states
-        into: list[set[int]] = [set() for _ in range(states)]
-        for _, symbol, to in self.automaton.transitions:
-            into[to].add(symbol)
-        most = [
-            min(roots, vertices)
-            * max(1.0, min(vertices, sum(self.arcs[each].sources if self.turned[each] else self.arcs[each].targets for each in ends)))
-            for ends in into
-        ]
-        reached, ways = [0.0] * states, [0.0] * states
-        for _ in range(_ROUNDS):
-            ways = [0.0] * states
-            for state, symbol, to in self.automaton.transitions:
-                if state == 0:
-                    begin = self.arcs[symbol].targets if self.turned[symbol] else self.arcs[symbol].sources
-                    ways[to] += self.arcs[symbol].tuples / (max(1.0, begin) if is_single else 1.0)
-                else:
-                    before = into[state]
-                    fan = sum(self.fans[each, symbol] for each in before) / max(1, len(before))
-                    ways[to] = min(MOST, ways[to] + reached[state] * fan)
-            after = [top * -math.expm1(-way / top) for top, way in zip(most, ways, strict=True)]
-            if after == reached:
-                break
-            reached = after
-        return reached, ways
 
 
 def _first_scan(expression: Algebra) -> WScan:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan
-from graphtide_core.path_expression import spelled
+from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, operands
+from graphtide_core.path_expression import renamed_symbols, spelled, symbols
 from graphtide_core.plans.algebra import JoinOperator, PathOperator, ScanOperator, UnionOperator
 from graphtide_core.regular_rule import Constant, Variable
 from graphtide_core.stream_window import WindowKind
@@ -14,9 +14,11 @@ from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.nodes import Actual, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from graphtide_core.algebra import Algebra
+    from graphtide_core.ids import VertexId
+    from graphtide_core.path_expression import PathExpression
     from graphtide_core.plans.algebra import AlgebraPlan, Operator
     from graphtide_core.regular_rule import Term
     from graphtide_core.stream_window import StreamWindow
@@ -30,6 +32,7 @@ def nodes(plan: AlgebraPlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
             name=f"o{number}",
             does=_does(operator) + (" -> results" if number in told else ""),
             inputs=tuple(f"o{operand}" for operand in _operands(operator)),
+            estimate=plan.estimates[number] if plan.estimates else None,
             actual=actuals.get(f"o{number}"),
         )
         for number, operator in enumerate(plan.operators)
@@ -50,9 +53,64 @@ def written(expression: Algebra) -> str:
             asked = f" where {write_conditions(conditions)}" if conditions else ""
             return f"PATTERN[{', '.join(columns)}]({joined}{asked})"
         case Path(path, bindings, _, source, target):  # pragma: no branch - mypy knows that no case is left
-            ends = "".join(f", {word} {end}" for word, end in (("from", source), ("to", target)) if end is not None)
-            symbols = ", ".join(f"{binding.symbol} = {written(binding.operand)}" for binding in bindings)
-            return f"PATH[{spelled(path)}{ends}]({symbols})"
+            bound = ", ".join(f"{_name(binding.symbol)} = {written(binding.operand)}" for binding in bindings)
+            return f"PATH[{_spelled(path)}{_ends(source, target)}]({bound})"
+
+
+def tree(expression: Algebra) -> tuple[str, ...]:
+    r"""Write an expression as lines, what an operator reads below it and further in.
+
+    >>> from graphtide_testing.algebra_text import read
+    >>> print("\n".join(tree(read("UNION(PATH[:a :b+](a, b), a)"))))
+    UNION
+      PATH[:a :b+]
+        a = WSCAN[a, 10]
+        b = WSCAN[b, 10]
+      WSCAN[a, 10]
+    """
+    return tuple(_tree(expression, ""))
+
+
+def _tree(expression: Algebra, before: str) -> Iterator[str]:
+    yield before + _head(expression)
+    match expression:
+        case Pattern(parts):
+            below = [(f"({_term(part.source)}, {_term(part.target)}) in ", part.operand) for part in parts]
+        case Path(_, bindings):
+            below = [(f"{_name(binding.symbol)} = ", binding.operand) for binding in bindings]
+        case _:
+            below = [("", operand) for operand in operands(expression)]
+    for named, operand in below:
+        yield from (f"  {line}" for line in _tree(operand, named))
+
+
+def _head(expression: Algebra) -> str:
+    """Return what an operator is called, without what it reads."""
+    match expression:
+        case WScan():
+            return written(expression)
+        case Filter():
+            return f"FILTER[{_filtered(expression)}]"
+        case Union():
+            return "UNION"
+        case Pattern(_, columns, _, conditions):
+            asked = f" where {write_conditions(conditions)}" if conditions else ""
+            return f"PATTERN[{', '.join(columns)}]{asked}"
+        case Path(path, _, _, source, target):  # pragma: no branch - mypy knows that no case is left
+            return f"PATH[{_spelled(path)}{_ends(source, target)}]"
+
+
+def _spelled(path: PathExpression) -> str:
+    return spelled(renamed_symbols(path, {each.predicate: _name(each.predicate) for each in symbols(path)}))
+
+
+def _name(symbol: str) -> str:
+    """Write the name of a symbol: in backquotes where it is that of an expression."""
+    return symbol if symbol.replace("'", "").isidentifier() else f"`{symbol}`"
+
+
+def _ends(source: VertexId | None, target: VertexId | None) -> str:
+    return "".join(f", {word} {end}" for word, end in (("from", source), ("to", target)) if end is not None)
 
 
 def _does(operator: Operator) -> str:
@@ -68,9 +126,9 @@ def _does(operator: Operator) -> str:
             asked = f" where {write_conditions(operator.conditions)}" if operator.conditions else ""
             kind = "join" if len(parts) > 1 else "select"
             return f"{kind} {label}({', '.join(columns)}) of {keys}{constants}{asked}"
-        case PathOperator(symbols, automaton, label):  # pragma: no branch - mypy knows that no case is left
+        case PathOperator(steps, automaton, label):  # pragma: no branch - mypy knows that no case is left
             ends = f", {'to' if operator.is_reversed else 'from'} {operator.root}" if operator.root is not None else ""
-            return f"path {label} by {operator.engine.value}, {automaton.states} states over {len(symbols)} symbols{ends}"
+            return f"path {label} by {operator.engine.value}, {automaton.states} states over {len(steps)} symbols{ends}"
 
 
 def _operands(operator: Operator) -> tuple[int, ...]:
@@ -81,8 +139,8 @@ def _operands(operator: Operator) -> tuple[int, ...]:
             return operands
         case JoinOperator(parts):
             return tuple(dict.fromkeys(part.operand for part in parts))
-        case PathOperator(symbols):  # pragma: no branch - mypy knows that no case is left
-            return tuple(dict.fromkeys(operand for operand, _ in symbols))
+        case PathOperator(steps):  # pragma: no branch - mypy knows that no case is left
+            return tuple(dict.fromkeys(operand for operand, _ in steps))
 
 
 def _window(window: StreamWindow) -> str:

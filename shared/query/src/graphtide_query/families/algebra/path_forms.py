@@ -1,7 +1,7 @@
 """Expressions of the algebra as path expressions over others, and back: what rules about PATHs are written with.
 
-Symbols of a path are called after what they stand for, and bindings stand in the order of their symbols, so that equal paths are
-equal expressions, however they came about.
+Symbols of a path are called after what they stand for, and bindings stand in the order of their symbols, so that equal paths
+are equal expressions, however they came about.
 """
 
 from __future__ import annotations
@@ -128,13 +128,12 @@ def chain(pattern: Pattern, alphabet: Alphabet) -> tuple[PathExpression, ...] | 
     Each variable between is where two parts meet and no more, and nothing is asked of any.
     """
     columns = pattern.columns
-    if pattern.conditions or len(columns) != 2 or columns[0] == columns[1]:  # noqa: PLR2004 - an edge has two ends
+    if pattern.conditions or len(columns) != 2 or columns[0] == columns[1]:
         return None
     ends = [end for part in pattern.parts for end in (part.source, part.target)]
     counts = Counter(ends)
-    if any(counts[end] != (1 if end in map(Variable, columns) else 2) for end in ends) or not all(
-        isinstance(end, Variable) for end in ends
-    ):
+    outer = {Variable(column) for column in columns}
+    if any(not isinstance(end, Variable) or counts[end] != (1 if end in outer else 2) for end in ends):
         return None
     here, left, found = Variable(columns[0]), list(pattern.parts), list[Symbol]()
     while left:
@@ -161,7 +160,7 @@ def plain(pattern: Pattern) -> Algebra:
     """Return what a PATTERN of one part is without it, if it gives that part's tuples as they are; else the PATTERN."""
     match pattern:
         case Pattern((Part(operand, Variable(source), Variable(target)),), (first, second), _, ()) if (
-            source != target and (source, target) == (first, second) and arity(operand) == 2  # noqa: PLR2004 - as above
+            source != target and (source, target) == (first, second) and arity(operand) == 2
         ):
             return operand
         case _:

@@ -48,7 +48,7 @@ Steps = tuple[tuple[int, ...], ...]
 """How the parts of a PATTERN are joined: groups of them, each with what came before."""
 
 
-def compiled(
+def compiled(  # noqa: PLR0917 - each after the second is one of few who give it
     query: GraphQuery,
     logical: Sequence[Algebra],
     engine: PathEngine = PathEngine.S_PATH,

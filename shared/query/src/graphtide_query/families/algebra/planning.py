@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from graphtide_core.graph_query import GraphQuery
     from graphtide_core.statistics import StatisticsSnapshot
 
+    from graphtide_query.families.algebra.search import Found
     from graphtide_query.families.wish import Wish
 
 NAMES: Final = tuple(engine.value for engine in PathEngine)
@@ -77,9 +78,13 @@ def plan_graph_query(
     near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
     best = min(near, key=lambda each: len(each.rules))
     first = next(each for each in found if not each.rules)
-    told = list(dict.fromkeys((best.plan, *(each.plan for each in found[:_TOLD]), first.plan)))
-    considered = tuple(
-        ConsideredPlan(each.plan, each.nanoseconds, each.held, each.rules) for each in found if each.plan in told
-    )
+    considered = tuple(ConsideredPlan(each.plan, each.nanoseconds, each.held, each.rules) for each in _told(found, best, first))
     plan = logical if best is first and not best.steps else best.plan
     return GraphPlan(query, compiled(query, plan, engine, best.steps, best.rules, held), considered)
+
+
+def _told(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:
+    """Return plans to be told, cheapest first: that which is taken, the canonical one, and others that differ in cost."""
+    by_cost = {f"{each.nanoseconds:.3g}": each for each in reversed(found)}
+    cheapest = [each for each in found if by_cost[f"{each.nanoseconds:.3g}"] is each][:_TOLD]
+    return [each for each in found if each is best or each is first or any(each is other for other in cheapest)]

@@ -1,7 +1,8 @@
 """Laws of regular expressions: an expression of the same words, the empty one too, that says less.
 
-What options begin or end with alike stands once, a closure of closures is one, and what may be left out is said once. Expressions
-that differ in their words never become equal; expressions of equal words mostly do, and their automata always are.
+What options begin or end with alike stands once, a closure of closures is one, and what may be left out is said once.
+Expressions that differ in their words never become equal; expressions of equal words mostly do, and their automata always
+are.
 
 >>> from graphtide_core.path_expression import Alternation, Concatenation, Plus, Symbol, spelled
 >>> a, b = Symbol("a"), Symbol("b")
@@ -41,7 +42,7 @@ _Word = tuple["PathExpression", ...]
 
 
 def simplified(expression: PathExpression) -> PathExpression:
-    """Return an expression of the same words. Complexity: quadratic in the options of each alternation, `_MOST_ROUNDS` times."""
+    """Return an expression of the same words. Complexity: quadratic in the options of each alternation, in few rounds."""
     for _ in range(_MOST_ROUNDS):
         before, expression = expression, _once(expression)
         if before == expression:
@@ -133,24 +134,20 @@ def _one_of(words: list[_Word]) -> PathExpression:
             case (Alternation(options),):
                 flat.update(dict.fromkeys(map(_word, options)))
             case (Maybe(operand),):
-                flat.update(dict.fromkeys((*map(_word, operand.options if isinstance(operand, Alternation) else (operand,)), ())))
+                flat.update(
+                    dict.fromkeys((*map(_word, operand.options if isinstance(operand, Alternation) else (operand,)), ()))
+                )
             case _:
                 flat[word] = None
-    options = list(flat)
-    before: list[_Word] = []
+    left, before = list(flat), list[_Word]()
     # What ends alike may begin alike once that is taken out; each time there is an option less, or nothing changes.
-    while options != before:
-        before = options
+    while left != before:
+        before = left
         for is_suffix in (False, True):
-            options = _shared(options, is_suffix=is_suffix)
-    has_empty = () in options
-    rest = [concatenated(word) for word in options if word]
-    if not rest:
-        # Words of nothing but the empty one come from `_shared` alone, which keeps one that is not.
-        message = "an alternation has an option"
-        raise ValueError(message)
+            left = _shared(left, is_suffix=is_suffix)
+    rest = [concatenated(word) for word in left if word]
     found = rest[0] if len(rest) == 1 else Alternation(tuple(rest))
-    return _or_nothing(found) if has_empty else found
+    return _or_nothing(found) if () in left else found
 
 
 def _shared(options: list[_Word], *, is_suffix: bool) -> list[_Word]:

@@ -33,9 +33,7 @@ def fixed_parts(query: GraphQuery, canonical: Plan) -> frozenset[Algebra]:
     return frozenset(part for each in told for part in distinct(each))
 
 
-def rewritings(
-    plan: Plan, fixed: Set[Algebra] = frozenset(), rules: Sequence[Rule] = RULES
-) -> Iterator[tuple[str, Plan]]:
+def rewritings(plan: Plan, fixed: Set[Algebra] = frozenset(), rules: Sequence[Rule] = RULES) -> Iterator[tuple[str, Plan]]:
     """Yield each plan that one rule makes of a plan at one place, with the rule's name.
 
     Complexity: for each step, linear in the plan.
@@ -49,7 +47,7 @@ def rewritings(
 
 
 def in_normal_form(plan: Plan, fixed: Set[Algebra] = frozenset()) -> Plan:
-    """Return the plan with its PATHs and their symbols called after what they are, as rules call them; fixed ones keep names."""
+    """Return the plan with its PATHs and their symbols called as rules call them; fixed ones keep their names."""
     known: dict[Algebra, Algebra] = {each: each for each in fixed}
     return tuple(_rebuilt(each, known) for each in plan)
 

@@ -1,8 +1,8 @@
 """The search for a plan: rules applied to the cheapest plan that was not looked at yet, until a budget is spent.
 
 Plans that were seen are not looked at again. What is spent is counted, not timed, so that a query has the same plan on every
-machine. How the parts of a PATTERN are joined is chosen for each by itself: all at once, or one after the other in the order that
-is estimated cheapest.
+machine. How the parts of a PATTERN are joined is chosen for each by itself: all at once, or one after the other in the order
+that is estimated cheapest.
 
 Cost: at most the budget, a unit of which is about what an estimate of one query edge takes in other searches.
 Reference: paper 001, sections 5.4 and 7.4; Selinger and others, "Access path selection" (1979), for orders of joins.
@@ -116,32 +116,38 @@ def _weighed(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
     parts = range(len(pattern.parts))
     all_at_once: Steps = (tuple(parts),)
     best = (all_at_once, cost.of(pattern))
-    if len(parts) <= 2:  # noqa: PLR2004 - two parts are one join
+    if len(parts) <= 2:
         return best
-    ways = _orders(pattern) if len(parts) <= SMALL else [_greedy(pattern, cost)]
-    for way in ways:
-        groups: Steps = (tuple(sorted(way[:2])), *((number,) for number in way[2:]))
+    for groups in orders(pattern) if len(parts) <= SMALL else (_one_by_one(_greedy(pattern, cost)),):
         estimate = cost.joined(pattern, groups)
         if cost.total_of(estimate) < cost.total_of(best[1]):
             best = (groups, estimate)
     return best
 
 
-def _orders(pattern: Pattern) -> list[tuple[int, ...]]:
-    """Return the orders in which each part shares a variable with those before it; the first two as they stand."""
-    found: list[tuple[int, ...]] = []
+def orders(pattern: Pattern) -> tuple[Steps, ...]:
+    """Return the ways to join parts of a PATTERN one after the other, each with one before it that it meets, if any.
+
+    Complexity: the factorial of the parts.
+    """
+    found: list[Steps] = []
 
     def extend(order: tuple[int, ...]) -> None:
         if len(order) == len(pattern.parts):
-            found.append(order)
+            found.append(_one_by_one(order))
             return
         for number in _joinable(pattern, order):
+            # The first two are joined with each other, whichever comes first.
             if len(order) != 1 or number > order[0]:
                 extend((*order, number))
 
     for number in range(len(pattern.parts)):
         extend((number,))
-    return found
+    return tuple(found)
+
+
+def _one_by_one(order: tuple[int, ...]) -> Steps:
+    return (tuple(sorted(order[:2])), *((number,) for number in order[2:]))
 
 
 def _greedy(pattern: Pattern, cost: AlgebraCost) -> tuple[int, ...]:

@@ -1,7 +1,8 @@
 """The transformation rules: each a law of the algebra, as a function from an expression to equivalent ones.
 
-A rule looks at the root of an expression alone, and yields nothing where its law does not apply; what applies rules everywhere is
-`rewriting`. All laws hold because operators are snapshot-reducible: at every instant both sides have the same tuples.
+A rule looks at the root of an expression alone, and yields nothing where its law does not apply; what applies rules
+everywhere is `rewriting`. All laws hold because operators are snapshot-reducible: at every instant both sides have the same
+tuples.
 
 Reference: paper 001, section 5.4.
 """

@@ -2,8 +2,8 @@
 
     PATH[(a b c)+](a, b, c) = PATH[(a d)+](a, d = PATTERN[x, y](b as (x, m), c as (m, y)))
 
-where none of the steps may be left out. With all of them that is the loop-caching of Yakovets and others; with some, the plans P2
-and P3 of section 7.4.
+where none of the steps may be left out. With all of them that is the loop-caching of Yakovets and others; with some, the
+plans P2 and P3 of section 7.4.
 Reference: paper 001, section 5.4, rule (2) for PATH, under a closure; section 7.4.
 """
 

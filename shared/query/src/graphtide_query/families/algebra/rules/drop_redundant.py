@@ -1,4 +1,4 @@
-"""What adds nothing goes: parts and operands that come twice, UNIONs of UNIONs, FILTERs that ask nothing, PATTERNs that keep all.
+"""What adds nothing goes: what comes twice, UNIONs of UNIONs, FILTERs that ask nothing, PATTERNs that keep all.
 
     UNION(X, X) = X        UNION(UNION(X, Y), Z) = UNION(X, Y, Z)        PATTERN[x, y](X as (x, y)) = X
 
@@ -40,9 +40,7 @@ def _without(expression: Algebra) -> Algebra:
             once = tuple(dict.fromkeys(flat))
             return once[0] if len(once) == 1 else Union(once, label)
         case Pattern(parts, _, _, conditions):
-            once_each = replace(
-                expression, parts=tuple(dict.fromkeys(parts)), conditions=tuple(dict.fromkeys(conditions))
-            )
+            once_each = replace(expression, parts=tuple(dict.fromkeys(parts)), conditions=tuple(dict.fromkeys(conditions)))
             return plain(once_each)
         case Filter(operand, (), None, None):
             return operand

@@ -28,7 +28,7 @@ def fold_alternation(expression: Algebra) -> Iterator[Algebra]:
     >>> [written(each) for each in fold_alternation(read("UNION(a, PATH[:a :b+](a, b))"))]
     ['PATH[:a :b*](a, b)']
     """
-    if not isinstance(expression, Union) or arity(expression) != 2:  # noqa: PLR2004 - an edge has two ends
+    if not isinstance(expression, Union) or arity(expression) != 2:
         return
     paths = [each for each in expression.operands if isinstance(each, Path)]
     ends = {(each.source, each.target) for each in paths} or {(None, None)}

@@ -2,8 +2,8 @@
 
     PATTERN(X as (x, m), Y as (m, y), ...) = PATTERN(PATH[X Y](X, Y) as (x, y), ...)
 
-where m is no column, and neither another part nor a condition has it. Operands that are PATHs give their words, but for the empty
-one. A part that lies the other way round is walked backwards.
+where m is no column, and neither another part nor a condition has it. Operands that are PATHs give their words, but for the
+empty one. A part that lies the other way round is walked backwards.
 Reference: paper 001, section 5.4, rule (2) for PATH, whose join condition `trg1 = src2` this is.
 """
 
@@ -46,7 +46,7 @@ def fold_concatenation(expression: Algebra) -> Iterator[Algebra]:
             if (
                 isinstance(shared, Variable)
                 and shared in (second.source, second.target)
-                and counts[shared] == 2  # noqa: PLR2004 - the two parts
+                and counts[shared] == 2
                 and shared.name not in expression.columns
                 and shared.name not in asked
                 and first.source != first.target

@@ -37,7 +37,7 @@ def push_conditions(expression: Algebra) -> Iterator[Algebra]:
         asked = variables(condition)
         for place, part in enumerate(expression.parts):
             ends = {end.name: own for end, own in ((part.target, TARGET), (part.source, SOURCE)) if isinstance(end, Variable)}
-            if asked and asked <= ends.keys() and arity(part.operand) == 2:  # noqa: PLR2004 - an edge has two ends
+            if asked and asked <= ends.keys() and arity(part.operand) == 2:
                 operand = filtered(part.operand, (read_from(condition, ends),))
                 parts = (*expression.parts[:place], replace(part, operand=operand), *expression.parts[place + 1 :])
                 left = tuple(each for each in expression.conditions if each != condition)

@@ -1,0 +1,230 @@
+"""Plans of streaming graph queries: translated, compiled, searched, estimated and laid open."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.plans.algebra import JoinOperator, PathOperator, ScanOperator, UnionOperator
+from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
+from graphtide_core.time import EventTime, TimeUnit
+from graphtide_query import explain, parse
+from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError, Work
+from graphtide_query.families import Wish
+from graphtide_query.families.algebra import nodes
+from graphtide_query.families.algebra.cost import AlgebraCost
+from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.planning import plan_graph_query
+from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, rewritings
+from graphtide_query.families.algebra.search import best_steps, searched
+from graphtide_query.families.algebra.translation import canonical
+from graphtide_query.planner import plan_all
+from graphtide_testing.algebra_text import read, written
+from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
+
+if TYPE_CHECKING:
+    from graphtide_core.graph_query import GraphQuery
+
+BUSY = StatisticsSnapshot(
+    window=TimeRange(EventTime(0), EventTime(1_000)),
+    first_ts=EventTime(0),
+    last_ts=EventTime(1_000),
+    edges=4_000,
+    vertices=300,
+    types={EdgeType(None, label, None): count for label, count in (("a", 1_600), ("b", 1_200), ("c", 1_199), ("r", 1))},
+    out_degrees=DegreeMoments(250, 4_000, 240_000, 90),
+    in_degrees=DegreeMoments(260, 4_000, 220_000, 80),
+)
+"""A stream in which closures reach far."""
+
+
+def asked(text: str, window: str = "WINDOW(10)") -> GraphQuery:
+    (query,) = parse(f"QUERY q {text} ON s {window}")
+    return query  # type: ignore[return-value]  # the text is of a graph query
+
+
+def planned(text: str, known: StatisticsSnapshot | None = BUSY, window: str = "WINDOW(500) SLIDE(50)") -> str:
+    plan = plan_graph_query(asked(text, window), Wish(), statistics=known)
+    return written(plan.physical.logical[0]).replace("@500", "")
+
+
+# ---- translation
+
+
+@pytest.mark.parametrize(
+    ("text", "expression"),
+    [
+        ("Answer(x, y) <- a(x, y).", "a"),
+        ("Answer(x, y) <- a(y, x).", "PATTERN[x, y](a as (y, x))"),
+        ("Answer(x, y) <- /:a*/(x, y).", 'PATH[:":a"+](a = ":a")'),
+        ("Answer(x, y) <- /:a | :b/(x, y).", "UNION(a, b)"),
+        ("Answer(x, y) <- a(x, y). Answer(x, y) <- b(x, y).", "UNION(a, b)"),
+        ("Answer(x, y) <- /:a :b*/(x, y).", 'UNION(PATTERN[x0, x2](a as (x0, x1), PATH[:":b"+](b = ":b") as (x1, x2)), a)'),
+        ("Answer(x, y) <- /:a? :b?/(x, y).", "UNION(PATTERN[x0, x2](a as (x0, x1), b as (x1, x2)), a, b)"),
+        (
+            "RL(x, y) <- a(x, m), b(m, y). Answer(x, y) <- RL+(x, y).",
+            'PATH[:":RL"+](PATTERN[x, y](a as (x, m), b as (m, y)) = ":RL")',
+        ),
+    ],
+)
+def test_the_canonical_plan(text: str, expression: str) -> None:
+    (found,) = canonical(asked(text))
+    assert written(found) == expression
+
+
+# ---- operators
+
+
+def test_equal_expressions_are_one_operator() -> None:
+    query = asked("h(x, y) <- a+(x, y). Answer(x, z) <- h(x, y), h(y, z).")
+    plan = compiled(query, canonical(query))
+    assert [type(each) for each in plan.operators] == [ScanOperator, PathOperator, JoinOperator]
+    join = plan.operators[-1]
+    assert isinstance(join, JoinOperator)
+    assert [part.operand for part in join.parts] == [1, 1]
+
+
+def test_steps_make_a_join_after_the_other() -> None:
+    query = asked("Answer(x, w) <- a(x, y), b(y, z), c(z, w).")
+    (pattern,) = canonical(query)
+    plan = compiled(query, (pattern,), steps={pattern: ((0, 1), (2,))})  # type: ignore[dict-item]  # it is a PATTERN
+    first, second = (each for each in plan.operators if isinstance(each, JoinOperator))
+    assert first.columns == ("x", "z"), "what later joins and columns need, and no more"
+    assert second.columns == ("x", "w")
+
+
+def test_a_known_end_is_where_a_path_is_walked_from() -> None:
+    (found,) = [read("PATH[:a :b, to v](a, b)")]
+    plan = compiled(asked("Answer(x, y) <- a(x, y), b(x, y)."), (found,))
+    path = plan.operators[-1]
+    assert isinstance(path, PathOperator)
+    assert (path.root, path.is_reversed) == ("v", True)
+    assert [is_inverse for _, is_inverse in path.symbols] == [True, True]
+
+
+def test_two_known_ends_are_a_path_from_one_and_a_comparison() -> None:
+    plan = compiled(asked("Answer(x, y) <- a(x, y)."), (read("PATH[:a+, from v, to w](a)"),))
+    join = plan.operators[-1]
+    assert isinstance(join, JoinOperator)
+    assert join.constants == (("target", "w"),)
+
+
+def test_a_union_is_an_operator_over_each() -> None:
+    plan = compiled(asked("Answer(x, y) <- a(x, y). Answer(x, y) <- b(x, y)."), (read("UNION(a, b)"),))
+    assert isinstance(plan.operators[-1], UnionOperator)
+    assert plan.operators[-1].operands == (0, 1)
+
+
+# ---- the search
+
+
+@pytest.mark.parametrize("known", [BUSY, None], ids=["busy", "nothing known"])
+def test_paths_of_table_1_are_one_path(known: StatisticsSnapshot | None) -> None:
+    assert planned("Answer(x, y) <- /:a :b*/(x, y).", known) == "PATH[:a :b*](a, b)"
+    assert planned("Answer(x, y) <- /:a :b* :c*/(x, y).", known) == "PATH[:a :b* :c*](a, b, c)"
+    assert planned("Answer(x, y) <- /(:a :b :c)+/(x, y).", known) == "PATH[(:a :b :c)+](a, b, c)"
+
+
+def test_a_cycle_of_edges_is_joined_at_once() -> None:
+    query = asked("Answer(x, y, z) <- a(x, y), b(y, z), c(z, x).", "WINDOW(500)")
+    plan = plan_graph_query(query, Wish(), statistics=BUSY)
+    assert [len(each.parts) for each in plan.physical.operators if isinstance(each, JoinOperator)] == [3]
+
+
+def test_a_rare_part_is_joined_before_what_is_frequent() -> None:
+    query = asked("Answer(x, w) <- a(x, y), b(y, z), r(z, w).", "WINDOW(500)")
+    (pattern,) = canonical(query)
+    groups, _ = best_steps(pattern, AlgebraCost(BUSY, TimeUnit.MILLISECOND))  # type: ignore[arg-type]  # it is a PATTERN
+    assert groups in {((0, 1, 2),), ((1, 2), (0,))}
+
+
+def test_one_root_is_estimated_far_cheaper_than_all() -> None:
+    cost = AlgebraCost(BUSY, TimeUnit.MILLISECOND)
+    one, every = (cost.of(read(text)) for text in ("PATH[:a+, from v](a@500)", "PATH[:a+](a@500)"))
+    assert 20 * one.held < every.held
+    assert 2 * one.nanoseconds < every.nanoseconds
+    assert ", from v]" in planned('Answer(y) <- /:a+/("v", y).')
+
+
+def test_more_edges_are_estimated_to_cost_more() -> None:
+    cost = AlgebraCost(BUSY, TimeUnit.MILLISECOND)
+    for text in ("a@{}", "PATH[:a+](a@{})", "PATTERN[x, z](a@{0} as (x, y), b@{0} as (y, z))", "UNION(a@{0}, b@{0})"):
+        short, long = (cost.of(read(text.format(length))) for length in (50, 500))
+        assert short.tuples < long.tuples, text
+        assert short.held < long.held, text
+
+
+def test_estimates_are_finite_and_never_negative() -> None:
+    for seed in range(60):
+        query = random_graph_query(random.Random(seed), GraphQueryShape())
+        for known in (BUSY, None):
+            cost = AlgebraCost(known, TimeUnit.MILLISECOND)
+            start = in_normal_form(canonical(query))
+            for plan in (start, *(new for _, new in rewritings(start))):
+                for each in plan:
+                    estimate = cost.of(each)
+                    assert 0 <= estimate.tuples < float("inf")
+                    assert 0 <= estimate.nanoseconds < float("inf")
+                    most = max(1.0, estimate.sources) * max(1.0, estimate.targets)
+                    assert estimate.tuples <= most * (1 + 1e-9) or len(query.outputs[0].columns) > 2
+
+
+def test_the_search_is_bounded_and_the_same_each_time() -> None:
+    query = asked("Answer(x, y) <- /:a :b* :c* :a* :b* :c*/(x, y).", "WINDOW(500)")
+    logical = canonical(query)
+    fixed, budget = fixed_parts(query, logical), PlanningBudget(search=30_000)
+    work = Work("q", budget)
+    found = searched(logical, fixed, AlgebraCost(BUSY, TimeUnit.MILLISECOND), work.search())
+    again = searched(logical, fixed, AlgebraCost(BUSY, TimeUnit.MILLISECOND), Work("q", budget).search())
+    assert found == again
+    assert work.done < 60_000, "a step past the end at most"
+    assert [each.nanoseconds for each in found] == sorted(each.nanoseconds for each in found)
+    assert any(not each.rules for each in found)
+
+
+def test_a_query_past_all_budgets_is_refused() -> None:
+    with pytest.raises(PlanningBudgetError, match="'q' cannot be planned within its budget"):
+        plan_graph_query(asked("Answer(x, y) <- /:a :b*/(x, y)."), Wish(), budget=PlanningBudget(most=10))
+
+
+def test_what_tells_a_path_stays_as_it_is_written() -> None:
+    query = asked("h(x, y) <- /:a :b/(x, y). Answer(x, y) <- h+(x, y) as P.")
+    untold, told = (replace(query, outputs=(replace(query.outputs[0], path=path),)) for path in (None, "P"))
+    assert list(rewritings(canonical(untold), fixed_parts(untold, canonical(untold))))
+    assert not list(rewritings(canonical(told), fixed_parts(told, canonical(told))))
+    assert plan_graph_query(told, Wish(), statistics=BUSY).physical.logical == canonical(told)
+
+
+# ---- EXPLAIN
+
+
+def test_variants_are_told_apart() -> None:
+    query = asked("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
+    written_plan = plan_graph_query(query, Wish.of("s-path", "canonical"), statistics=BUSY)
+    assert written_plan.physical.rules == ()
+    assert written_plan.physical.logical == canonical(query)
+    assert plan_graph_query(query, Wish.of("s-path", "searched"), statistics=BUSY).physical.rules == ("inline concatenation",)
+
+
+def test_explain_shows_expressions_rules_estimates_and_plans() -> None:
+    query = asked("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
+    (plan,) = plan_all([query], Wish(), statistics=BUSY)
+    explanation = explain.explain_query(plan)  # type: ignore[arg-type]  # the plan of a graph query
+    text = explain.to_text([explanation])
+    assert "rules: inline concatenation" in text
+    assert "    PATH[(:a :b :c)+]\n      a = WSCAN[a, 500]\n" in text
+    assert "as the query is written: PATH[:`:a :b :c`+]" in text
+    (told,) = json.loads(explain.to_json([explanation]))
+    assert [each["is_chosen"] for each in told["plans"]].count(True) == 1
+    assert all(node["estimate"] is not None for node in told["nodes"])
+    assert told["plans"] == sorted(told["plans"], key=lambda each: each["nanoseconds"])
+    for picture in (explain.to_dot, explain.to_mermaid, explain.to_svg, explain.to_html):
+        assert "4 states over 3 symbols" in picture([explanation])
+
+
+def test_the_example_of_a_tree_holds() -> None:
+    assert doctest.testmod(nodes) == (0, 2)
