@@ -7,8 +7,10 @@ Reference: paper 001, Examples 1, 2, 6, 7, 9 and 10.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from graphtide_core.edge import Edge
+from graphtide_core.edge import Edge, Operation
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import DerivedEdge, IntervalMatch
@@ -136,6 +138,15 @@ def test_example_9_keeps_the_paths_that_last_longest(engine: PathEngine) -> None
         (29, "match", "s", 37, 3),
         # At 30 the path over w to v would last until 33, and v is reached until 37: nothing changes. At 31 z and t end.
     ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_ends_just_now_is_not_withdrawn_and_goes_on_if_it_comes_again(engine: PathEngine) -> None:
+    first, second = stream((7, "x", "y", "a"), (7, "y", "z", "a"))
+    gone = replace(first, ts=EventTime(31), operation=Operation.DELETE)
+    again = replace(first, id=EdgeId("again"), ts=EventTime(31))
+    found = answers(f"Answer(p, q) <- a+(p, q). {DAY}", [first, second, gone, again], engine)
+    assert intervals(found)[3:] == [("extend", "x", "y", (7, 55))]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -326,6 +326,10 @@ impl DeltaTree {
     /// Takes a node out of a tree; it stays until the record is over if it may be derived again.
     fn drop(&mut self, root: Place, node: Node, now: Time) {
         let Some(reached) = self.trees.get_mut(&root).and_then(|tree| tree.get_mut(&node)) else { return };
+        // What ends just now is not taken away any more, and goes on if it is derived again.
+        if reached.end == now {
+            return;
+        }
         let before = std::mem::replace(&mut reached.end, ENDED);
         self.note(root, node, before, now);
     }
