@@ -11,6 +11,7 @@ from graphtide_bench import concurrency as on_threads
 from graphtide_bench import known, subgraph
 from graphtide_bench import many as at_once
 from graphtide_bench import memory as in_memory
+from graphtide_bench.algebra.command import algebra_command
 from graphtide_bench.arguments import (
     ALL_ENGINES,
     WITH_AUTO,
@@ -45,6 +46,7 @@ app.command("from-scratch")(from_scratch_command)
 app.command("statistics")(statistics_command)
 app.command("scaling")(scaling_command)
 app.command("simulation")(simulation_command)
+app.command("algebra")(algebra_command)
 
 _STORAGES = tuple(storage.value for storage in Storage)
 

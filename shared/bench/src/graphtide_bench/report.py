@@ -14,6 +14,8 @@ from graphtide_native import _native
 from rich.console import Console
 
 from graphtide_bench.adaptation import AdaptationRun, by_way
+from graphtide_bench.algebra.measure import AlgebraRun
+from graphtide_bench.algebra.tables import by_plan
 from graphtide_bench.contrast import ContrastRun, by_case
 from graphtide_bench.counting import CountingRun, counted_rates
 from graphtide_bench.from_scratch import FromScratchRun, against_scratch
@@ -77,6 +79,7 @@ class Report:
         from_scratch: against VF2.
         counting: of statistics.
         simulation: of dual simulation.
+        algebra: of streaming graph queries.
     """
 
     command: str
@@ -92,6 +95,7 @@ class Report:
     from_scratch: tuple[FromScratchRun, ...] = ()
     counting: tuple[CountingRun, ...] = ()
     simulation: tuple[SimulationRun, ...] = ()
+    algebra: tuple[AlgebraRun, ...] = ()
 
     def tables(self) -> tuple[Table, ...]:
         """Return the tables that say most about this command's results."""
@@ -110,6 +114,7 @@ class Report:
             found.append(against_scratch(self.from_scratch))
         if self.counting:
             found.append(counted_rates(self.counting))
+        found.extend(by_plan(self.algebra))
         if self.simulation:
             found.extend((*by_experiment(self.simulation), by_stretch(self.simulation), by_weight(fit(self.simulation))))
         if self.measurements:

@@ -1,4 +1,4 @@
-"""How far a PATH is estimated to reach: for each state of its automaton, the pairs of a root and a vertex, and the ways to them.
+"""How far a PATH is estimated to reach: by state of its automaton, the pairs of a root and a vertex, and the ways to them.
 
 What is reached grows from state to state by the arcs there are at a vertex, and no further than there are roots and vertices.
 """

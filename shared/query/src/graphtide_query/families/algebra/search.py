@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from graphtide_core.algebra import Algebra
 
     from graphtide_query.estimates.budget import Allowance
-    from graphtide_query.families.algebra.cost import AlgebraCost, Estimate
+    from graphtide_query.families.algebra.cost import AlgebraCost
+    from graphtide_query.families.algebra.path_reach import Estimate
     from graphtide_query.families.algebra.physical import Steps
     from graphtide_query.families.algebra.rewriting import Plan
 
