@@ -39,6 +39,9 @@ QUERIES: Final = {
 PLANS: Final = ("canonical", "path", "P1", "P2", "P3", "searched")
 """Names of plans: `path` is one PATH over scans, which Q4 has as P1; a query has those of them that there are."""
 
+_OTHERS: Final = {"Q2": ("path",), "Q3": ("path",), "Q4": ("P1", "P2", "P3")}
+"""Plans of queries that rules lead to, beside the one that the search takes."""
+
 _MOST: Final = 3_000
 """Plans that are looked through for those of a name."""
 
@@ -66,10 +69,9 @@ def plans(
             yield name, GraphPlan(query, compiled(query, canonical(query), engine))
         elif name == "searched":
             yield name, plan_graph_query(query, Wish(engine.value), unit=unit, statistics=known)
-        else:
-            found = next((plan for plan in _reached(query) if _is_called(query, name, plan)), None)
-            if found is not None:
-                yield name, GraphPlan(query, compiled(query, found, engine))
+        elif name in _OTHERS.get(query.name, ()):
+            found = next(plan for plan in _reached(query) if _is_called(name, plan))
+            yield name, GraphPlan(query, compiled(query, found, engine))
 
 
 def _reached(query: GraphQuery) -> Iterator[Plan]:
@@ -86,20 +88,18 @@ def _reached(query: GraphQuery) -> Iterator[Plan]:
                 waiting.append(new)
 
 
-def _is_called(query: GraphQuery, name: str, plan: Plan) -> bool:
+def _is_called(name: str, plan: Plan) -> bool:
     (whole,) = plan
-    if not isinstance(whole, Path) or (name != "path" and query.name != "Q4"):
+    if not isinstance(whole, Path):
         return False
     kinds = [_kind(binding.operand) for binding in whole.bindings]
     match name:
-        case "path":
-            return query.name not in ("Q1", "Q4") and all(kind == "scan" for kind in kinds)
-        case "P1":
-            return kinds == ["scan"] * 3
         case "P2":
             return kinds == ["scan", "pattern"]
-        case _:
+        case "P3":
             return kinds == ["pattern", "scan"]
+        case _:
+            return all(kind == "scan" for kind in kinds)
 
 
 def _kind(operand: object) -> str:

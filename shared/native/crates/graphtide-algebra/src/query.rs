@@ -429,7 +429,15 @@ impl Query {
         output.paths.iter().find_map(|path| {
             let ends = [path.ends.0, path.ends.1].map(usize::from);
             let [source, target] = match path.join {
-                None => ends.map(|column| values[column]),
+                None => {
+                    let own = ends.map(|column| values[column]);
+                    // Of several rules another may have derived it.
+                    let lasts = |relation: &Relation| relation.find(&own).is_some_and(|tuple| relation.end(tuple) >= end);
+                    if !self.operators[path.operator].relation().is_none_or(lasts) {
+                        return None;
+                    }
+                    own
+                }
                 Some(join) => {
                     let Operator::Join(own) = &self.operators[join] else { return None };
                     let operands = Operands::new(&self.operators[..join]);
