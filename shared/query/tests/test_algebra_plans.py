@@ -226,5 +226,11 @@ def test_explain_shows_expressions_rules_estimates_and_plans() -> None:
         assert "4 states over 3 symbols" in picture([explanation])
 
 
+def test_a_path_of_one_label_is_written_as_in_the_query() -> None:
+    query = asked("Answer(x, y) <- follows+(x, y).", "WINDOW(500)")
+    (path,) = canonical(query)
+    assert nodes.tree(path) == ("PATH[:follows+]", "  follows = WSCAN[follows, 500]")
+
+
 def test_the_example_of_a_tree_holds() -> None:
     assert doctest.testmod(nodes) == (0, 2)

@@ -105,8 +105,9 @@ def _spelled(path: PathExpression) -> str:
 
 
 def _name(symbol: str) -> str:
-    """Write the name of a symbol: in backquotes where it is that of an expression."""
-    return symbol if symbol.replace("'", "").isidentifier() else f"`{symbol}`"
+    """Write the name of a symbol: in backquotes where it is that of an expression of more than one label."""
+    name = symbol.removeprefix(":")
+    return name if name.replace("'", "").isidentifier() else f"`{symbol}`"
 
 
 def _ends(source: VertexId | None, target: VertexId | None) -> str:
