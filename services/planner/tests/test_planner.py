@@ -23,7 +23,7 @@ from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
 from graphtide_planner.domain.spreading import Room
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.families import FAMILIES, VARIANTS
+from graphtide_query.families import FAMILIES, SERVED
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -246,8 +246,8 @@ def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(worl
     assert plan.plan.considered[0].physical == plan.plan.physical
 
 
-def test_every_engine_has_a_service() -> None:
-    assert sorted(SERVICES) == sorted(VARIANTS)
+def test_every_engine_of_patterns_has_a_service() -> None:
+    assert sorted(SERVICES) == sorted(SERVED)
 
 
 @pytest.mark.parametrize("engine", SERVICES)

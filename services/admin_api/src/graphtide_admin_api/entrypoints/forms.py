@@ -10,7 +10,7 @@ from fastapi import Path, Query
 from graphtide_core.any_pattern import MatchedPattern
 from graphtide_core.event_pattern import EventPattern
 from graphtide_query import print_pattern
-from graphtide_query.families import AUTO, VARIANTS
+from graphtide_query.families import AUTO, SERVED
 from graphtide_wire.control import LimitsForm, PatternRecord
 from graphtide_wire.place import Places
 from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
@@ -32,7 +32,7 @@ Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
 _Count = Annotated[int, Field(ge=0, le=MOST)]
 Text = Annotated[str, Field(max_length=MOST_TEXT, description="A pattern in the pattern language.")]
 State = Literal["active", "paused"]
-Engine = Annotated[str, Field(json_schema_extra={"enum": [AUTO, *VARIANTS]})]
+Engine = Annotated[str, Field(json_schema_extra={"enum": [AUTO, *SERVED]})]
 """The name of an engine; another is refused as an unknown engine."""
 
 StreamPath = Annotated[str, Path(json_schema_extra={"pattern": f"^{STREAM_NAME}$"})]

@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
     from graphtide_query.families.family import Family
 
-__all__ = ["AGGREGATION", "AUTO", "ENGINES", "FAMILIES", "VARIANTS", "Wish", "engine_of", "family_of", "refuse_other_family"]
+__all__ = [
+    "AGGREGATION",
+    "AUTO",
+    "ENGINES",
+    "FAMILIES",
+    "SERVED",
+    "VARIANTS",
+    "Wish",
+    "engine_of",
+    "family_of",
+    "refuse_other_family",
+]
 
 FAMILIES: Final = {"isomorphism": ISOMORPHISM, "simulation": SIMULATION}
 """All families of patterns of edges, by name."""
@@ -37,6 +48,9 @@ VARIANTS: Final = {
     **dict.fromkeys(PATH_ENGINES, PLANS_OF_QUERIES),
 }
 """The variants of plans that each engine has, by name, those of event patterns and graph queries too."""
+
+SERVED: Final = (*ENGINES, AGGREGATION)
+"""The names of the engines that services run: those of patterns, while streaming graph queries are answered in one process."""
 
 
 def family_of(pattern: SubgraphPattern) -> Family:
