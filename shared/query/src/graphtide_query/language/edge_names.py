@@ -12,10 +12,30 @@ from graphtide_query.language.functions import bind_function
 from graphtide_query.language.spelling import brief, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from graphtide_core.pattern import Morphism
 
     from graphtide_query.language import ast
     from graphtide_query.language.graph import Graph
+
+
+def read_part(attribute: ast.Attribute, vertices: Container[str], *, on_op: str) -> predicate.Attribute:
+    """Return an attribute of one of `vertices`, which have an id alone, or else of an edge.
+
+    Raises:
+        InvalidPatternError: it is one that no vertex has, or `op` of an edge, for which `on_op` is the hint.
+    """
+    variable, name = attribute.variable, attribute.name
+    if variable.text in vertices:
+        if name.text != "id":
+            message = f"vertex {show(variable.text)} has no attribute {show(name.text)}"
+            hint = "a vertex has only `id`; attributes are of edges, and a label is stated in MATCH"
+            raise InvalidPatternError(message, name.location, hint=hint)
+    elif name.text == "op":
+        message = "`op` cannot be read"
+        raise InvalidPatternError(message, name.location, hint=on_op)
+    return predicate.Attribute(variable.text, name.text, variable.location)
 
 
 class EdgeNames:
@@ -28,17 +48,10 @@ class EdgeNames:
 
     def read(self, attribute: ast.Attribute) -> predicate.Attribute:
         """See `Names`."""
-        variable, name = attribute.variable, attribute.name
-        if variable.text in self._vertices and name.text != "id":
-            message = f"vertex {show(variable.text)} has no attribute {show(name.text)}"
-            hint = "a vertex has only `id`; attributes are of edges, and a label is stated in MATCH"
-            raise InvalidPatternError(message, name.location, hint=hint)
-        self.refuse_unknown(variable)
-        if variable.text in self._edges and name.text == "op":
-            message = "`op` cannot be read"
-            hint = "matches have inserted edges alone: a deletion retracts those that have its edge"
-            raise InvalidPatternError(message, name.location, hint=hint)
-        return predicate.Attribute(variable.text, name.text, variable.location)
+        self.refuse_unknown(attribute.variable)
+        return read_part(
+            attribute, self._vertices, on_op="matches have inserted edges alone: a deletion retracts those that have its edge"
+        )
 
     def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
         """See `Names`; edges are not repeated."""

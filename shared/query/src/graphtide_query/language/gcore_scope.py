@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast
+from graphtide_query.language.edge_names import read_part
 from graphtide_query.language.graph import names_given, vertex_key
 from graphtide_query.language.spelling import brief, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphtide_core import predicate
     from graphtide_core.errors import Location
     from graphtide_core.ids import VertexId
     from graphtide_core.stream_window import StreamWindow
@@ -154,21 +155,17 @@ class Scope:
 
     def read(self, attribute: ast.Attribute) -> predicate.Attribute:
         """See `Names`."""
-        variable, name = attribute.variable, attribute.name
+        variable = attribute.variable
         if variable.text in self.paths:
             message = f"{show(variable.text)} is a path, and no condition reads one"
             hint = "conditions are on edges, -[e:label]->, and on ids of vertices"
             raise InvalidPatternError(message, variable.location, hint=hint)
-        if variable.text in self.vertices and name.text != "id":
-            message = f"vertex {show(variable.text)} has no attribute {show(name.text)}"
-            hint = "a vertex has only `id`; attributes are of edges, and a label is stated in MATCH"
-            raise InvalidPatternError(message, name.location, hint=hint)
         self.refuse_unknown(variable)
-        if variable.text in self.edges and name.text == "op":
-            message = "`op` cannot be read"
-            hint = "edges of a query are inserted edges alone: a deletion withdraws what rests on its edge"
-            raise InvalidPatternError(message, name.location, hint=hint)
-        return predicate.Attribute(variable.text, name.text, variable.location)
+        return read_part(
+            attribute,
+            self.vertices,
+            on_op="edges of a query are inserted edges alone: a deletion withdraws what rests on its edge",
+        )
 
     def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
         """See `Names`; a condition reads one edge."""
