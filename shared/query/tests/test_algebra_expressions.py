@@ -22,6 +22,7 @@ from graphtide_query.families.algebra.automaton import automaton_of
 from graphtide_query.families.algebra.regular_laws import never_empty, simplified
 
 if TYPE_CHECKING:
+    import pytest
     from graphtide_core.plans.algebra import Automaton
 
 SYMBOLS = (Symbol("a"), Symbol("b"), Symbol("a", is_inverse=True))
@@ -108,7 +109,7 @@ def test_automata_of_equal_words_are_equal() -> None:
     assert automaton_of(one, NUMBERS) == automaton_of(Concatenation((a, Star(b))), NUMBERS)
 
 
-def test_an_automaton_that_would_have_too_many_states_stays_as_it_is(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_an_automaton_that_would_have_too_many_states_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(automaton, "MOST_STATES", 3)
     for expression in expressions(100):
         assert accepted(expression) == words_of(expression) - {()}, expression
