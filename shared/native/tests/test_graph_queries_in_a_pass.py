@@ -12,7 +12,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import Completeness, IntervalMatch
 from graphtide_core.plans import GraphPlan, PathEngine
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.matcher import Matcher, graph_query_flaw
+from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits
 from graphtide_query import parse, parse_subgraphs
@@ -119,7 +119,3 @@ def test_a_query_that_comes_brings_its_past_and_one_that_goes_is_told_of_no_more
         rest = [each for batch in batches[-5:] for matches in matcher.push(batch) for each in matches]
         assert all(each.query == "reaches" for each in rest)
     assert found > 100, "the cases must have results"
-
-
-def test_a_plan_that_cannot_run_is_refused_before_anything_is_made() -> None:
-    assert graph_query_flaw(planned(), TimeUnit.MILLISECOND, Limits()) is None
