@@ -90,7 +90,7 @@ def test_results_are_withdrawn_with_what_they_rest_on_and_extended_by_what_suppo
     kinds = [(each.kind.value, each.valid) for each in told(text, [ROWS[0], *again])]
     assert kinds == [
         ("match", (HOUR, 25 * HOUR)),
-        ("extend", (HOUR, 26 * HOUR)),
+        ("extend", (2 * HOUR, 26 * HOUR)),
         ("retract", (25 * HOUR, 26 * HOUR)),
         ("retract", (4 * HOUR, 25 * HOUR)),
     ]

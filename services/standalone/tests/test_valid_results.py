@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide.cli.app import app
-from graphtide_core.match import interval_id
+from graphtide_core.match import result_id
 from graphtide_core.stream_window import WindowKind
 from graphtide_query import print_pattern
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
@@ -68,10 +68,7 @@ def test_what_is_valid_at_an_instant_is_the_snapshot(tmp_path: Path) -> None:
             assert each["valid"][0] <= each["last_ts"] <= at
             assert each["query"] == "generated"
             assert each["label"] == "Answer"
-            first = interval_id(query.name, 1, ("Answer", row), each["valid"][0])
-            assert each["match_id"] == first or any(
-                each["match_id"] == interval_id(query.name, 1, ("Answer", row), each["valid"][0], n) for n in range(9)
-            )
+            assert each["match_id"] == result_id(query.name, 1, "Answer", row)
         results += len(found)
     assert results > 60, "there must be results"
 

@@ -6,9 +6,11 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_core.edge import Operation
 from graphtide_core.match import IntervalMatch, MatchKind
 from graphtide_core.plans.algebra import GraphPlan, PathEngine
 from graphtide_core.stream_window import WindowKind
+from graphtide_core.time import TimeUnit
 from graphtide_query import parse
 from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.translation import canonical
@@ -84,6 +86,37 @@ def test_any_query_is_answered_as_the_oracle_does(engine: PathEngine, query: Gra
 def test_the_queries_of_table_1(name: str, engine: PathEngine, edges: tuple[Edge, ...], window: str) -> None:
     for plan in plans(asked(name, window), engine):
         check(plan, edges)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(
+    query=graph_queries(GraphQueryShape(kinds=KINDS)), edges=edge_streams(STREAM), place=st.integers(min_value=1, max_value=60)
+)
+def test_what_is_told_follows_from_the_records_of_one_reach(
+    engine: PathEngine, query: GraphQuery, edges: tuple[Edge, ...], place: int
+) -> None:
+    """Whoever begins with the records of the longest window, those just as old included, tells what one tells who took all."""
+    known = unrepeated(edges)
+    place = min(place, len(known))
+    since = int(known[place - 1].ts) - query.reach(TimeUnit.MILLISECOND) if known else 0
+    past = [edge for edge in known[:place] if edge.ts >= since]
+    for plan in plans(query, engine):
+        whole, late = Feed(plan), Feed(plan)
+        whole.matches(*known[:place])
+        late.matches(*past)
+        for edge in known[place:]:
+            assert reported(late.matches(edge)) == reported(whole.matches(edge))
+
+
+def unrepeated(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
+    """Return the records without those whose id is another's, which were left out before anybody could begin in between."""
+    ids: set[str] = set()
+    kept: list[Edge] = []
+    for edge in edges:
+        if edge.operation is Operation.DELETE or str(edge.id) not in ids:
+            kept.append(edge)
+        ids.add(str(edge.id))
+    return tuple(kept)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

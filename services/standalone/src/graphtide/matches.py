@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from graphtide_core.match import PathStep
     from graphtide_core.returns import FieldValue
 
-_RESULTS: Final = ("label", "valid_from", "valid_to", "path")
+_RESULTS: Final = ("label", "valid_from", "valid_to", "nth", "path")
 """Columns of results of graph queries."""
 
 _ROWS: Final = 16_384
@@ -210,7 +210,7 @@ def schema_of(columns: Columns, unit: TimeUnit, fields: Sequence[pa.DataType]) -
     word, time, ids = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC"), pa.list_(pa.string())
     types = {
         **{"component": pa.string(), "merged": ids, "split_from": pa.string(), "count": pa.uint64()},
-        **{"label": word, "valid_from": time, "valid_to": time, "path": ids},
+        **{"label": word, "valid_from": time, "valid_to": time, "nth": pa.int32(), "path": ids},
     }
     return pa.schema(
         [
@@ -262,6 +262,8 @@ def _of_result(match: Match, name: str) -> str | int | Sequence[str] | None:
             return match.valid[0]
         case "valid_to":
             return match.valid[1]
+        case "nth":
+            return match.nth
         case _:
             return None if match.path is None else [_step(step) for step in match.path]
 

@@ -48,7 +48,9 @@ class ValidResults:
             # What was told before may have ended, and is not known any more.
             if before is None or until <= found.detected_at:
                 return
-            found = replace(found, kind=MatchKind.EXTEND, valid=(before.valid[0], until), path=None)
+            found = replace(found, kind=MatchKind.EXTEND, valid=(before.valid[0], until), first_ts=before.first_ts, path=None)
+        elif found.kind is MatchKind.EXTEND and (before := self._known.get(found.match_id)) is not None:
+            found = replace(found, valid=(before.valid[0], found.valid[1]), first_ts=before.first_ts)
         self._known[found.match_id] = found
         if len(self._known) > self._most:
             self._known = {id: each for id, each in self._known.items() if _is_valid(each, found.detected_at)}

@@ -185,10 +185,12 @@ class IntervalMatch:
     """A result of a streaming graph query: an edge, or an answer of another arity, with the interval in which it is valid.
 
     `bindings` maps the columns of the result to vertices; those of an edge are its source and its target. `valid` is the
-    interval [from, to) in which the result is valid without a break, as far as is known; of a retraction, what is withdrawn of
-    it; where results stay once they are told, `to` is None. `path` are the steps of a path, if the query asks for it, all of
-    them valid together until the end of the interval. `first_ts` is since when the result is valid,
-    `last_ts` when this was told of it.
+    interval [from, to) in which the result is valid from `detected_at` on, as far as is known; of a retraction, what is
+    withdrawn of it; where results stay once they are told, `to` is None. `path` are the steps of a path, if the query asks
+    for it, all of them valid together until the end of the interval. `first_ts` and `last_ts` are `detected_at`; of a
+    result that is valid at an instant asked for, since when it is valid and when it was told last. `nth` is how many
+    records of the instant brought about something else before this: no two have one `match_id`, `kind`, `detected_at` and
+    `nth`.
     """
 
     query: PatternName
@@ -203,10 +205,11 @@ class IntervalMatch:
     match_id: MatchId
     completeness: Completeness = Completeness.EXACT
     path: tuple[PathStep, ...] | None = None
+    nth: int = 0
 
     def __hash__(self) -> int:
         """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
-        return hash((self.match_id, self.kind, self.detected_at, self.valid))
+        return hash((self.match_id, self.kind, self.detected_at, self.nth))
 
     @property
     def source(self) -> VertexId:
@@ -234,14 +237,9 @@ class IntervalMatch:
         return {}
 
 
-def interval_id(query: str, version: int, result: tuple[str, Iterable[str]], since: int, ordinal: int = 0) -> MatchId:
-    """Hash what tells a result of a graph query apart: its label and vertices, and since when it is valid without a break.
-
-    `ordinal` counts the results before it that became valid at that instant and were withdrawn at it. As `match_id` otherwise.
-    """
-    label, vertices = result
-    parts = [query, str(version), label, *vertices, str(since)]
-    return _digest(parts if ordinal == 0 else [*parts, str(ordinal)])
+def result_id(query: str, version: int, label: str, vertices: Iterable[str]) -> MatchId:
+    """Hash what tells a result of a graph query apart: its label and its vertices. As `match_id` otherwise."""
+    return _digest([query, str(version), label, *vertices])
 
 
 Match = SubgraphMatch | ComponentMatch | OccurrenceMatch | IntervalMatch

@@ -315,7 +315,7 @@ _Head = tuple[int, str, bool, int, int, int]
 _Assignment = tuple[list[str], list[int], list[str]]
 _Component = tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None]
 _Occurrence = tuple[str, list[int], list[tuple[str, bool]], int | None]
-_Interval = tuple[str, int, list[str], int, int | None, list[tuple[str | None, tuple[int, str, str] | None]] | None]
+_Interval = tuple[str, int, list[str], int, int | None, int, list[tuple[str | None, tuple[int, str, str] | None]] | None]
 _Fields = list[Value | list[Value]]
 
 @final
@@ -334,8 +334,8 @@ class MatchBatch:
                 number of its label and, for each of the columns of vertices, its place among those of the output.
         """
 
-    def records(self) -> list[tuple[int, str, str, int, bytes]]:
-        """Return pattern, kind, id, time of detection and record as JSON of every match."""
+    def records(self) -> list[tuple[int, str, str, int, int, bytes]]:
+        """Return pattern, kind, id, time of detection, place in its instant and record as JSON of every match."""
 
     def rows(self) -> list[tuple[_Head, _Assignment | _Component | _Occurrence | _Interval, _Fields]]:
         """Return the matches as tuples, with what their patterns return.

@@ -109,13 +109,17 @@ class Totals:
 
 
 class MatchRecord(NamedTuple):
-    """A match as it is sent: the pattern, match or retraction, the match's id, when it was detected, the record as JSON."""
+    """A match as it is sent: the pattern, match or retraction, the match's id, when it was detected, the record as JSON.
+
+    `nth` is, of a graph query, how many records of the instant brought about something else before; 0 of other patterns.
+    """
 
     pattern: AnyPattern
     kind: MatchKind
     match_id: str
     detected_at: int
     json: bytes
+    nth: int = 0
 
 
 class MatchBatch:
@@ -163,8 +167,8 @@ class MatchBatch:
 
     def records(self) -> Iterator[MatchRecord]:
         """Yield the match records one by one, each already written as JSON."""
-        for pattern, kind, match_id, detected_at, record in self._native.records():
-            yield MatchRecord(self._plans[pattern].pattern, _KINDS[kind], match_id, detected_at, record)
+        for pattern, kind, match_id, detected_at, nth, record in self._native.records():
+            yield MatchRecord(self._plans[pattern].pattern, _KINDS[kind], match_id, detected_at, record, nth)
 
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""
@@ -174,8 +178,8 @@ class MatchBatch:
         """Return results of graph queries as a record batch of pyarrow; None where a match is no such result.
 
         Its columns are `match_id`; `query kind completeness label` as numbers, of kinds and completeness in the order of
-        `MatchKind` and `Completeness`; `pattern`, a number; `detected_at first_ts last_ts valid_from valid_to`, ticks; `path`;
-        and `vertices.0`, `vertices.1`, …. Complexity: O(vertices and steps) a result, outside of Python.
+        `MatchKind` and `Completeness`; `pattern` and `nth`, numbers; `detected_at first_ts last_ts valid_from valid_to`, ticks;
+        `path`; and `vertices.0`, `vertices.1`, …. Complexity: O(vertices and steps) a result, outside of Python.
 
         Args:
             numbered: what the numbers are.
@@ -237,9 +241,9 @@ def _interval(
     kind: MatchKind,
     times: tuple[EventTime, EventTime, EventTime],
     completeness: Completeness,
-    parts: tuple[str, int, list[str], int, int | None, list[tuple[str | None, tuple[int, str, str] | None]] | None],
+    parts: tuple[str, int, list[str], int, int | None, int, list[tuple[str | None, tuple[int, str, str] | None]] | None],
 ) -> IntervalMatch:
-    identity, place, vertices, since, until, steps = parts
+    identity, place, vertices, start, until, nth, steps = parts
     output, query = plan.query.outputs[place], plan.query
     return IntervalMatch(
         query.name,
@@ -248,10 +252,11 @@ def _interval(
         *times,
         label=output.label,
         bindings={column: VertexId(vertex) for column, vertex in zip(output.columns, vertices, strict=True)},
-        valid=(EventTime(since), None if until is None else EventTime(until)),
+        valid=(EventTime(start), None if until is None else EventTime(until)),
         match_id=MatchId(identity),
         completeness=completeness,
         path=None if steps is None else tuple(_step(plan, *step) for step in steps),
+        nth=nth,
     )
 
 
@@ -272,7 +277,7 @@ _COMPONENT: Final = 5
 """Parts of one that is a component."""
 
 
-_INTERVAL: Final = 6
+_INTERVAL: Final = 7
 """Parts of one that is a result of a graph query."""
 
 

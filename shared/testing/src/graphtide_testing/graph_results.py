@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.match import DerivedEdge, IntervalMatch, interval_id
+from graphtide_core.match import DerivedEdge, IntervalMatch, result_id
 from graphtide_core.path_expression import Symbol, symbols
 from graphtide_core.plans.algebra import GraphPlan, PathEngine
 from graphtide_core.regular_rule import Variable
@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
     from graphtide_testing.oracles.graph_queries import GraphQueryOracle, Row, Snapshot, ToldInterval
 
-Told = tuple[str, str, "Row", tuple[int, int | None], str]
-"""Kind, label, vertices, interval and identity of what is told of a result."""
+Told = tuple[str, str, "Row", tuple[int, int | None], str, int]
+"""Kind, label, vertices, interval, identity and place in its instant of what is told of a result."""
 
 
 def reported(matches: Iterable[Match]) -> list[Told]:
     """Return what an engine tells, sorted; what it tells twice stands there twice."""
     found = (each for each in matches if isinstance(each, IntervalMatch))
-    return sorted((each.kind.value, each.label, tuple(each.bindings.values()), each.valid, each.match_id) for each in found)
+    return sorted(
+        (each.kind.value, each.label, tuple(each.bindings.values()), each.valid, each.match_id, each.nth) for each in found
+    )
 
 
 def expected(query: GraphQuery, told: Iterable[ToldInterval]) -> list[Told]:
@@ -41,7 +43,8 @@ def expected(query: GraphQuery, told: Iterable[ToldInterval]) -> list[Told]:
             each.label,
             each.row,
             each.valid,
-            interval_id(query.name, query.version, (each.label, each.row), each.since, each.ordinal),
+            result_id(query.name, query.version, each.label, each.row),
+            each.nth,
         )
         for each in told
     )

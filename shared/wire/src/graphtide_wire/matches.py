@@ -46,12 +46,15 @@ class _Head(msgspec.Struct, frozen=True):
     kind: Literal["match", "extend", "retract", "timeout"]
     detected_at: Int64
     component: str | msgspec.UnsetType = msgspec.UNSET
+    valid: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    nth: Int64 = 0
 
 
 class MatchHead(NamedTuple):
     """What an event repeats of its match record, and the version of the pattern.
 
-    `tells_change` is whether the record tells of a change of a component; the same change may come again at another time.
+    `tells_change` is whether the record tells of a change of a component or of a result of a graph query; the same change may
+    come again at another time. `nth` is how many records of the instant brought about something else of the query before.
     """
 
     match_id: str
@@ -60,6 +63,7 @@ class MatchHead(NamedTuple):
     kind: MatchKind
     detected_at: int
     tells_change: bool = False
+    nth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +86,8 @@ def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, tracepa
     """
     body = line.removesuffix(b"\n")
     told = decode_json(body, _Head, "match record")
-    tells_change = told.component is not msgspec.UNSET
-    head = MatchHead(told.match_id, told.query, version, MatchKind(told.kind), told.detected_at, tells_change)
+    tells_change = told.component is not msgspec.UNSET or told.valid is not msgspec.UNSET
+    head = MatchHead(told.match_id, told.query, version, MatchKind(told.kind), told.detected_at, tells_change, told.nth)
     return encode_known(topic, body, head, unit, traceparent)
 
 
@@ -103,7 +107,8 @@ def encode_known(topic: str, body: bytes, head: MatchHead, unit: TimeUnit | None
 
 def _event_id(head: MatchHead) -> str:
     if head.tells_change:
-        return f"{head.match_id}-{head.kind.value}-{head.detected_at}"
+        told = f"{head.match_id}-{head.kind.value}-{head.detected_at}"
+        return f"{told}-{head.nth}" if head.nth else told
     return head.match_id if head.kind is MatchKind.MATCH else f"{head.match_id}-{head.kind.value}"
 
 

@@ -68,7 +68,7 @@ struct Run<'a> {
 
 impl Join {
     /// Makes a join ready; `index_on` asks an operand for an index.
-    pub fn new(spec: &JoinSpec, tells: bool, mut index_on: impl FnMut(usize, &[u8]) -> usize) -> Self {
+    pub fn new(spec: &JoinSpec, mut index_on: impl FnMut(usize, &[u8]) -> usize) -> Self {
         let set = |slots: &[u8]| slots.iter().fold(0_u64, |set, slot| set | 1 << slot);
         let constants = spec.constants.iter().fold(0_u64, |set, (slot, _)| set | 1 << slot);
         let returned = set(&spec.columns);
@@ -101,7 +101,7 @@ impl Join {
             constants: spec.constants.iter().map(|(slot, key)| (*slot, key.as_str().into())).collect(),
             columns: spec.columns.as_slice().into(),
             conditions: spec.conditions.clone(),
-            relation: Relation::new(spec.columns.len(), tells),
+            relation: Relation::new(spec.columns.len()),
         }
     }
 

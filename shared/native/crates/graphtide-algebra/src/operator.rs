@@ -50,7 +50,7 @@ pub struct Operands<'a> {
     operators: &'a [Operator],
 }
 
-static NOTHING: LazyLock<Relation> = LazyLock::new(|| Relation::new(2, false));
+static NOTHING: LazyLock<Relation> = LazyLock::new(|| Relation::new(2));
 
 impl<'a> Operands<'a> {
     /// Sees these.

@@ -23,7 +23,7 @@ use crate::answers::{Answers, Changed};
 use crate::grid::Grid;
 use crate::join::Join;
 use crate::operator::{Direction, Operands, Operator, Union};
-use crate::path::{AnyPath, Keeps, Walked};
+use crate::path::{AnyPath, Walked};
 use crate::plan::{InvalidPlan, OperatorSpec, OutputSpec, PlanSpec};
 use crate::relation::Relation;
 use crate::scan::{Scan, Window};
@@ -85,6 +85,10 @@ pub struct Query {
     by_id: HashTable<EdgeRef>,
     longest: i64,
     now: Time,
+    /// Records of the present instant that brought something about.
+    telling: u32,
+    /// How many of those there were before the last record.
+    nth: u32,
     peak: usize,
     /// Operators that the last record changed.
     touched: Vec<usize>,
@@ -99,24 +103,22 @@ impl Query {
         let longest = plan.inputs.iter().map(|input| input.length).max().unwrap_or(1);
         let tells_paths = plan.outputs.iter().any(|output| !output.paths.is_empty());
         let keeps_edges = options.deletions || tells_paths;
-        let told = |number: usize| plan.outputs.iter().any(|output| output.operator == number);
         let mut walked: Vec<Vec<usize>> = vec![Vec::new(); plan.operators.len()];
         let mut operators: Vec<Operator> = Vec::with_capacity(plan.operators.len());
         for (number, spec) in plan.operators.iter().enumerate() {
             let operator = match spec {
-                OperatorSpec::Scan { input } => Operator::Scan(Scan::new(*input, keeps_edges, told(number))),
+                OperatorSpec::Scan { input } => Operator::Scan(Scan::new(*input, keeps_edges)),
                 OperatorSpec::Union { operands } => {
                     let arity = operands.first().and_then(|&first| operators[first].relation()).map_or(2, Relation::arity);
-                    Operator::Union(Union { operands: operands.clone(), relation: Relation::new(arity, told(number)) })
+                    Operator::Union(Union { operands: operands.clone(), relation: Relation::new(arity) })
                 }
-                OperatorSpec::Join(join) => Operator::Join(Join::new(join, told(number), |operand, columns| {
+                OperatorSpec::Join(join) => Operator::Join(Join::new(join, |operand, columns| {
                     operators[operand].relation_mut().map_or(0, |relation| relation.index_on(columns))
                 })),
                 OperatorSpec::Path(path) => {
                     let is_read = plan.operators[number + 1..].iter().any(|other| reads(other, number));
-                    let keeps = Keeps { sinces: true, parents: tells_paths };
                     path.symbols.iter().for_each(|&(operand, _)| walked[operand].push(number));
-                    Operator::Path(Box::new(AnyPath::new(path, (grid, longest), keeps, is_read)))
+                    Operator::Path(Box::new(AnyPath::new(path, (grid, longest), tells_paths, is_read)))
                 }
             };
             operators.push(operator);
@@ -141,6 +143,8 @@ impl Query {
             by_id: HashTable::new(),
             longest,
             now: Time::MIN,
+            telling: 0,
+            nth: 0,
             peak: 0,
             touched: Vec::new(),
         };
@@ -181,7 +185,10 @@ impl Query {
             is_kept = !is_limited && self.insert(batch, row);
             self.follow(Direction::Rise, meter);
         }
+        let before = out.found().len();
         self.tell(out);
+        self.nth = self.telling;
+        self.telling += u32::from(out.found().len() > before);
         Taken { is_kept, refusal: meter.end(), is_limited }
     }
 
@@ -191,6 +198,7 @@ impl Query {
             return;
         }
         self.now = now;
+        self.telling = 0;
         // What the last record changed is history, before numbers are given up.
         self.begin();
         for number in 0..self.operators.len() {
@@ -222,6 +230,11 @@ impl Query {
     /// The time up to which records came.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// How many records of the instant of the last one brought something about before it.
+    pub fn nth(&self) -> u32 {
+        self.nth
     }
 
     /// What it reports, by number.
@@ -403,9 +416,8 @@ impl Query {
                 Operator::Path(own) if own.relation().is_none() => {
                     for change in own.changes() {
                         let values = [change.source, change.target];
-                        let (before, after, since) = (change.before, change.after, change.since);
-                        let changed = Changed { output, values: &values, before, after, since };
-                        out.push(changed, self.now, spec.is_appended, || path(&values, after));
+                        let changed = Changed { output, values: &values, before: change.before, after: change.after };
+                        out.push(changed, self.now, spec.is_appended, || path(&values, change.after));
                     }
                 }
                 operator => {
@@ -416,7 +428,7 @@ impl Query {
                         if before == after {
                             continue;
                         }
-                        let changed = Changed { output, values, before, after, since: relation.since(tuple) };
+                        let changed = Changed { output, values, before, after };
                         out.push(changed, self.now, spec.is_appended, || path(values, after));
                     }
                 }

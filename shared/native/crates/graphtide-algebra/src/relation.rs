@@ -54,8 +54,6 @@ pub struct Relation {
     columns: Vec<Vertex>,
     ends: Vec<Time>,
     befores: Vec<Time>,
-    /// When each tuple became valid without a break, if anybody asks.
-    sinces: Option<Vec<Time>>,
     free: Vec<Tuple>,
     numbers: HashTable<Tuple>,
     indexes: Vec<Index>,
@@ -64,14 +62,13 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// Makes an empty one; `tells` if somebody asks since when tuples are valid.
-    pub fn new(arity: usize, tells: bool) -> Self {
+    /// Makes an empty one.
+    pub fn new(arity: usize) -> Self {
         Self {
             arity,
             columns: Vec::new(),
             ends: Vec::new(),
             befores: Vec::new(),
-            sinces: tells.then(Vec::new),
             free: Vec::new(),
             numbers: HashTable::new(),
             indexes: Vec::new(),
@@ -137,11 +134,6 @@ impl Relation {
         }
     }
 
-    /// Since when a tuple is valid.
-    pub fn since(&self, tuple: Tuple) -> Time {
-        self.sinces.as_ref().map_or(ENDED, |sinces| sinces[tuple as usize])
-    }
-
     /// Number of a tuple.
     #[inline]
     pub fn find(&self, values: &[Vertex]) -> Option<Tuple> {
@@ -180,11 +172,6 @@ impl Relation {
         let place = tuple as usize;
         let old = self.ends[place];
         self.note(tuple, old, now);
-        if let Some(sinces) = &mut self.sinces
-            && old < now
-        {
-            sinces[place] = now;
-        }
         self.ends[place] = end;
         Some(tuple)
     }
@@ -223,13 +210,12 @@ impl Relation {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let sinces = self.sinces.as_ref().map_or(0, Vec::capacity);
         let indexes = self.indexes.iter().map(|index| {
             let bucket = size_of::<Values>() + size_of::<Vec<Tuple>>();
             index.places.capacity() * 4 + index.buckets.capacity() * bucket + self.numbers.len() * 4
         });
         self.columns.capacity() * 4
-            + (self.ends.capacity() + self.befores.capacity() + sinces) * size_of::<Time>()
+            + (self.ends.capacity() + self.befores.capacity()) * size_of::<Time>()
             + self.numbers.capacity() * 5
             + indexes.sum::<usize>()
             + self.wheel.bytes()
@@ -254,9 +240,6 @@ impl Relation {
             self.columns.extend_from_slice(values);
             self.ends.push(ENDED);
             self.befores.push(UNCHANGED);
-            if let Some(sinces) = &mut self.sinces {
-                sinces.push(ENDED);
-            }
             self.ends.len() as Tuple - 1
         };
         let Self { columns, arity, numbers, indexes, .. } = self;

@@ -98,8 +98,8 @@ pub struct Scan {
 
 impl Scan {
     /// Makes a scan that knows no edge; `keeps` if it is asked which edges tuples stand for.
-    pub fn new(input: usize, keeps: bool, tells: bool) -> Self {
-        Self { input, relation: Relation::new(2, tells), supports: keeps.then(Supports::default) }
+    pub fn new(input: usize, keeps: bool) -> Self {
+        Self { input, relation: Relation::new(2), supports: keeps.then(Supports::default) }
     }
 
     /// Takes an edge; `edge` is what it is called, if that is asked for. A new tuple takes a use of each of its vertices.

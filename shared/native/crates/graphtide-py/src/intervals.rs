@@ -18,8 +18,8 @@ pub(crate) type Numbered = (usize, Vec<(i32, Vec<OutputColumns>)>);
 
 struct Builders {
     id: StringBuilder,
-    /// Query, kind, completeness, label; and which pattern it is.
-    words: [Int32Builder; 5],
+    /// Query, kind, completeness, label; which pattern it is; and which record of its instant brought it about.
+    words: [Int32Builder; 6],
     /// Of detection, first, last; from and to when it is valid.
     times: [Int64Builder; 5],
     vertices: Vec<StringBuilder>,
@@ -54,13 +54,14 @@ pub(crate) fn columns(
             Kind::Retract => 2,
             Kind::Timeout => 3,
         };
-        let words = [*query, kind, i32::from(found.shed), *label, found.pattern.0.cast_signed()];
+        let words =
+            [*query, kind, i32::from(found.shed), *label, found.pattern.0.cast_signed(), interval.telling.nth.cast_signed()];
         builders.words.iter_mut().zip(words).for_each(|(builder, word)| builder.append_value(word));
         let [detected, first, last, from, to] = &mut builders.times;
         detected.append_value(found.detected_at);
         first.append_value(found.first_ts);
         last.append_value(found.last_ts);
-        from.append_value(interval.validity.valid.0);
+        from.append_value(interval.telling.valid.0);
         to.append_option(interval.end(&own.intervals, found.kind));
         for (builder, place) in builders.vertices.iter_mut().zip(places) {
             match place.and_then(|place| interval.vertices().nth(place)) {
@@ -90,7 +91,7 @@ fn append_path(interval: &IntervalRef<'_>, names: &PatternNames, path: &mut List
 impl Builders {
     fn finish(mut self) -> Result<RecordBatch, ArrowError> {
         let mut columns: Vec<(String, ArrayRef)> = vec![("match_id".to_owned(), Arc::new(self.id.finish()))];
-        for (name, builder) in ["query", "kind", "completeness", "label", "pattern"].into_iter().zip(&mut self.words) {
+        for (name, builder) in ["query", "kind", "completeness", "label", "pattern", "nth"].into_iter().zip(&mut self.words) {
             columns.push((name.to_owned(), Arc::new(builder.finish())));
         }
         for (name, builder) in ["detected_at", "first_ts", "last_ts", "valid_from", "valid_to"].into_iter().zip(&mut self.times)

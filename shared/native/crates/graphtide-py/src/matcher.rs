@@ -510,14 +510,17 @@ enum Parts {
     Component(ComponentParts),
     /// Identity; of each event the place of its name, then id and whether it was made; how many matches are counted.
     Occurrence(OccurrenceParts),
-    /// Identity; which output; vertices; from when to when it is valid; the steps of its path.
+    /// Identity; which output; vertices; from when to when it is valid; its place in its instant; the steps of its path.
     Interval(IntervalParts),
 }
+
+/// A record as it is sent: pattern, kind, id, time of detection, place in its instant, JSON.
+type Sent<'py> = (u32, &'static str, String, i64, u32, Bound<'py, PyBytes>);
 
 /// A match as it is handed over, with what its pattern returns.
 type Row<'py> = (Head, Parts, Vec<Bound<'py, PyAny>>);
 
-type IntervalParts = (String, u32, Vec<String>, i64, Option<i64>, Option<Vec<StepParts>>);
+type IntervalParts = (String, u32, Vec<String>, i64, Option<i64>, u32, Option<Vec<StepParts>>);
 
 /// The id of an edge, or the operator that derived it and its ends.
 type StepParts = (Option<String>, Option<(u32, String, String)>);
@@ -543,7 +546,7 @@ impl PyMatchBatch {
         columns.into_pyarrow(py).map(Some)
     }
 
-    fn records<'py>(&self, py: Python<'py>) -> Vec<(u32, &'static str, String, i64, Bound<'py, PyBytes>)> {
+    fn records<'py>(&self, py: Python<'py>) -> Vec<Sent<'py>> {
         let mut json = Vec::new();
         (0..self.inner.len())
             .map(|index| {
@@ -553,7 +556,11 @@ impl PyMatchBatch {
                 json.clear();
                 names.write_json(&found, &id, &mut json);
                 let identity = id.map(char::from).iter().collect();
-                (found.pattern.0, found.kind.name(), identity, found.detected_at, PyBytes::new(py, &json))
+                let nth = match &found.layout {
+                    Layout::Interval(interval) => interval.telling.nth,
+                    _ => 0,
+                };
+                (found.pattern.0, found.kind.name(), identity, found.detected_at, nth, PyBytes::new(py, &json))
             })
             .collect()
     }
@@ -614,8 +621,8 @@ fn interval_parts(interval: &IntervalRef<'_>, names: &PatternNames, kind: Kind, 
         };
         steps.map(step).collect()
     });
-    let (from, to) = (interval.validity.valid.0, interval.end(&names.intervals, kind));
-    (identity.map(char::from).iter().collect(), interval.output, vertices, from, to, steps)
+    let (from, to) = (interval.telling.valid.0, interval.end(&names.intervals, kind));
+    (identity.map(char::from).iter().collect(), interval.output, vertices, from, to, interval.telling.nth, steps)
 }
 
 /// Checks a pattern with its plan, as a matcher does before it takes it.

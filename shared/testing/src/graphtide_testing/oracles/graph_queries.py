@@ -44,14 +44,14 @@ Key = tuple[int, Row]
 
 @dataclass(frozen=True, slots=True)
 class ToldInterval:
-    """What is told of a result: `valid` is the interval that it has, or that is withdrawn; None where it stays for good."""
+    """What is told of a result: when it is valid from now on, or when it is not any more; None where it stays for good."""
 
     kind: MatchKind
     label: str
     row: Row
     valid: tuple[int, int | None]
-    since: int
-    ordinal: int = 0
+    nth: int = 0
+    """How many records of the instant brought something about before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,6 @@ class _Held:
         return end is not None and self.edge.ts <= at < end and (self.deleted is None or at < self.deleted)
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    since: int
-    end: int
-    ordinal: int
-
-
 class GraphQueryOracle:
     """Answers one query over a stream of edges in order. Complexity: none to speak of; for small streams."""
 
@@ -81,8 +74,8 @@ class GraphQueryOracle:
         """Take a query; without `deletions` records that delete are passed over."""
         self._query, self._unit, self._deletions = query, unit, deletions
         self._held: list[_Held] = []
-        self._open: dict[Key, _Open] = {}
-        self._withdrawn: dict[tuple[Key, int], int] = {}
+        self._open: dict[Key, int] = {}
+        self._telling: list[int] = []
         self._stays = all(each.window.kind is WindowKind.INTERNAL for each in query.inputs)
 
     def push(self, record: Edge, stream: str | None = None) -> tuple[ToldInterval, ...]:
@@ -100,7 +93,9 @@ class GraphQueryOracle:
                 return ()
             ends = {each.name: self._end(each, now) for each in self._query.inputs if self._takes(each, record, stream)}
             self._held.append(_Held(record, ends, stream))
-        return tuple(self._told(now))
+        told = tuple(replace(each, nth=self._telling.count(now)) for each in self._told(now))
+        self._telling += [now] if told else []
+        return told
 
     def snapshot(self, at: int) -> Snapshot:
         """Return the tuples of every predicate at an instant, as far as is known now."""
@@ -136,29 +131,25 @@ class GraphQueryOracle:
         return {(place, row) for place, output in enumerate(self._query.outputs) for row in found[output.head]}
 
     def _told(self, now: int) -> Iterator[ToldInterval]:
-        self._open = {key: each for key, each in self._open.items() if each.end >= now}
+        self._open = {key: end for key, end in self._open.items() if end >= now}
         ends = self._ends(now)
         for key in sorted(self._open.keys() | ends.keys()):
             before, after = self._open.get(key), ends.get(key)
             label = self._query.outputs[key[0]].label
             if before is None and after is not None:
-                ordinal = self._withdrawn.get((key, now), -1) + 1
-                self._open[key] = _Open(now, after, ordinal)
-                yield ToldInterval(MatchKind.MATCH, label, key[1], (now, None if self._stays else after), now, ordinal)
-            elif before is not None and after is not None and after > before.end:
-                self._open[key] = replace(before, end=after)
+                self._open[key] = after
+                yield ToldInterval(MatchKind.MATCH, label, key[1], (now, None if self._stays else after))
+            elif before is not None and after is not None and after > before:
+                self._open[key] = after
                 if not self._stays:
-                    valid = (before.since, after)
-                    yield ToldInterval(MatchKind.EXTEND, label, key[1], valid, before.since, before.ordinal)
-            elif before is not None and before.end > now and (after is None or after < before.end):
+                    yield ToldInterval(MatchKind.EXTEND, label, key[1], (now, after))
+            elif before is not None and before > now and (after is None or after < before):
                 if after is None:
                     del self._open[key]
-                    self._withdrawn[key, before.since] = before.ordinal
                 else:
-                    self._open[key] = replace(before, end=after)
+                    self._open[key] = after
                 if after is None or not self._stays:
-                    lost = (now if after is None else after, before.end)
-                    yield ToldInterval(MatchKind.RETRACT, label, key[1], lost, before.since, before.ordinal)
+                    yield ToldInterval(MatchKind.RETRACT, label, key[1], (now if after is None else after, before))
 
     def _ends(self, now: int) -> dict[Key, int]:
         """Return, for each result that is valid now, the first instant at which it is not."""

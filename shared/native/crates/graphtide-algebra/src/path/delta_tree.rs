@@ -36,8 +36,6 @@ type Node = (Place, State);
 struct Reached {
     end: Time,
     parent: Parent,
-    /// Since when it is reached without a break.
-    since: Time,
 }
 
 /// What a root reaches.
@@ -81,7 +79,7 @@ impl DeltaTree {
             nodes: 0,
             before: HashMap::default(),
             order: Vec::new(),
-            relation: is_read.then(|| Relation::new(2, true)),
+            relation: is_read.then(|| Relation::new(2)),
             changes: Vec::new(),
         }
     }
@@ -312,10 +310,7 @@ impl DeltaTree {
         let tree = self.trees.entry(root).or_default();
         let known = tree.get(&node).copied();
         let before = known.map_or(ENDED, |reached| reached.end);
-        // What was taken out in this record and is derived again goes on.
-        let was_there = self.before.get(&(root, node)).is_some_and(|&before| before != ENDED);
-        let since = known.filter(|reached| reached.end >= now || was_there).map_or(now, |reached| reached.since);
-        tree.insert(node, Reached { end, parent, since });
+        tree.insert(node, Reached { end, parent });
         if known.is_none() {
             self.nodes += 1;
             self.roots.entry(node).or_default().push(root);
@@ -348,7 +343,7 @@ impl DeltaTree {
         self.changes.clear();
         for (root, node) in std::mem::take(&mut self.order) {
             let Some(before) = self.before.remove(&(root, node)) else { continue };
-            let Some(&Reached { end, since, .. }) = self.trees.get(&root).and_then(|tree| tree.get(&node)) else { continue };
+            let Some(&Reached { end, .. }) = self.trees.get(&root).and_then(|tree| tree.get(&node)) else { continue };
             if end == ENDED {
                 self.leave(root, node);
             }
@@ -358,7 +353,7 @@ impl DeltaTree {
             let (first, last) = (self.graph.vertex(root), self.graph.vertex(node.0));
             let (source, target) = if self.is_reversed { (last, first) } else { (first, last) };
             match &mut self.relation {
-                None => self.changes.push(Change { source, target, before, after: end, since }),
+                None => self.changes.push(Change { source, target, before, after: end }),
                 Some(relation) if end > before => {
                     relation.raise(&[source, target], end, now);
                 }

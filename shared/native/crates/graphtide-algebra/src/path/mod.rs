@@ -9,7 +9,7 @@
 //! the end before it; it is past where there is none. A parent lasts no shorter than its child, so parents lead to the root.
 //! Cost: the changes of ends, in chunks of 32 roots; of them, nodes are looked at once more for each time that they improve.
 //! Deviates from Algorithm S-PATH in line 14, whose text says "smaller" and means larger; in line 3 of Propagate, since the least
-//! start of two paths is no start of one path: since when there was a path without a break is kept of results alone; and in that
+//! start of two paths is no start of one path, so ends alone are kept; and in that
 //! an ended node counts as absent, which the paper leaves to its purge.
 //! Reference: section 6.2.4, Algorithms S-PATH, Expand and Propagate [PACACI22].
 
@@ -32,7 +32,6 @@ use crate::relation::{ENDED, Relation};
 use automaton::{Automaton, State};
 use delta_tree::DeltaTree;
 use graph::{Graph, Place};
-pub use rows::Keeps;
 use rows::{Column, LANES, NodeId, Parent, Rows, Step};
 
 /// No column, no arc.
@@ -49,8 +48,6 @@ pub struct Change {
     pub before: Time,
     /// The end now.
     pub after: Time,
-    /// Since when there are paths without a break.
-    pub since: Time,
 }
 
 /// A step of a path that is told: the operator whose tuple it is, and that tuple.
@@ -88,8 +85,7 @@ pub struct Path<L> {
 
 impl<L: Lane> Path<L> {
     /// Makes a path ready; `is_read` if other operators read it.
-    pub fn new(spec: &PathSpec, grid: Grid, keeps: Keeps, is_read: bool) -> Self {
-        let keeps = Keeps { sinces: keeps.sinces && !is_read, ..keeps };
+    pub fn new(spec: &PathSpec, grid: Grid, keeps_parents: bool, is_read: bool) -> Self {
         Self {
             symbols: spec.symbols.clone(),
             automaton: Automaton::new(spec),
@@ -97,11 +93,11 @@ impl<L: Lane> Path<L> {
             is_reversed: spec.is_reversed,
             grid,
             graph: Graph::default(),
-            rows: Rows::new(keeps),
+            rows: Rows::new(keeps_parents),
             columns: Vec::new(),
             roots: Vec::new(),
             free_columns: Vec::new(),
-            relation: is_read.then(|| Relation::new(2, true)),
+            relation: is_read.then(|| Relation::new(2)),
             changes: Vec::new(),
             working: Vec::new(),
         }
@@ -329,21 +325,13 @@ impl<L: Lane> Path<L> {
             let target = self.graph.vertex(place);
             let Some(chunk) = self.rows.find(old.node, old.number) else { continue };
             let new = chunk.ends;
-            let mut sinces = self.rows.sinces_mut(old.node, old.number);
             for lane in (0..LANES).filter(|&lane| new[lane] != old.ends[lane]) {
                 let root = self.graph.vertex(self.roots[old.number as usize * LANES + lane]);
                 let (source, target) = if self.is_reversed { (target, root) } else { (root, target) };
                 let [before, after] = [old.ends[lane], new[lane]]
                     .map(|end| if end < reached || end == L::default() { ENDED } else { self.grid.instant(end.get()) });
-                let mut since = ENDED;
-                if let Some(sinces) = &mut sinces {
-                    if before == ENDED {
-                        sinces[lane] = now;
-                    }
-                    since = sinces[lane];
-                }
                 match &mut self.relation {
-                    None => self.changes.push(Change { source, target, before, after, since }),
+                    None => self.changes.push(Change { source, target, before, after }),
                     Some(relation) if after > before => {
                         relation.raise(&[source, target], after, now);
                     }
@@ -383,14 +371,14 @@ macro_rules! any {
 
 impl AnyPath {
     /// Makes a path ready, over windows of at most so many ticks.
-    pub fn new(spec: &PathSpec, (grid, longest): (Grid, i64), keeps: Keeps, is_read: bool) -> Self {
+    pub fn new(spec: &PathSpec, (grid, longest): (Grid, i64), keeps_parents: bool, is_read: bool) -> Self {
         match spec.engine {
             PathEngine::DeltaTree => Self::Tree(DeltaTree::new(spec, is_read)),
             // Twice the span, so that the origin moves once a window at most.
             PathEngine::SPath if grid.span(longest).saturating_mul(2) < <i32 as Lane>::MOST => {
-                Self::Narrow(Path::new(spec, grid, keeps, is_read))
+                Self::Narrow(Path::new(spec, grid, keeps_parents, is_read))
             }
-            PathEngine::SPath => Self::Wide(Path::new(spec, grid, keeps, is_read)),
+            PathEngine::SPath => Self::Wide(Path::new(spec, grid, keeps_parents, is_read)),
         }
     }
 

@@ -6,8 +6,6 @@
 //! it from.
 //! Cost: a chunk takes as long as two or three of its entries would one by one.
 
-use graphtide_graph::Time;
-
 use crate::lane::Lane;
 
 /// Columns of a chunk.
@@ -30,8 +28,6 @@ pub type Parent = (u32, u16);
 pub struct Chunk<L> {
     /// Ends, by column.
     pub ends: [L; LANES],
-    /// Since when there are paths without a break, if it is asked for.
-    sinces: Option<Box<[Time; LANES]>>,
     /// Last steps of the paths, if they are asked for.
     parents: Option<Box<[Parent; LANES]>>,
     /// The record that has noted its ends from before.
@@ -45,15 +41,6 @@ struct Node {
     chunks: Vec<(u32, u32)>,
     /// Numbers of those that changed and were not passed on.
     pending: Vec<u32>,
-}
-
-/// What nodes keep beside ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keeps {
-    /// Since when there are paths, for nodes that are results.
-    pub sinces: bool,
-    /// Which arc a path takes last.
-    pub parents: bool,
 }
 
 /// A chunk of a result, as it was before the record.
@@ -73,7 +60,8 @@ pub struct Rows<L> {
     nodes: Vec<Node>,
     chunks: Vec<Chunk<L>>,
     free: Vec<u32>,
-    keeps: Keeps,
+    /// Whether chunks have the last steps of paths.
+    keeps_parents: bool,
     record: u64,
     noted: Vec<Noted<L>>,
     queue: std::collections::VecDeque<NodeId>,
@@ -95,13 +83,13 @@ pub struct Step<L> {
 }
 
 impl<L: Lane> Rows<L> {
-    /// Makes rows without nodes.
-    pub fn new(keeps: Keeps) -> Self {
+    /// Makes rows without nodes; they keep which arc a path takes last if that is asked for.
+    pub fn new(keeps_parents: bool) -> Self {
         Self {
             nodes: Vec::new(),
             chunks: Vec::new(),
             free: Vec::new(),
-            keeps,
+            keeps_parents,
             record: 0,
             noted: Vec::new(),
             queue: std::collections::VecDeque::new(),
@@ -254,13 +242,6 @@ impl<L: Lane> Rows<L> {
         }
     }
 
-    /// Since when there are paths to a node from the columns of a chunk.
-    pub fn sinces_mut(&mut self, node: NodeId, number: u32) -> Option<&mut [Time; LANES]> {
-        let keeps = self.keeps.sinces;
-        let chunk = self.find_mut(node, number)?;
-        keeps.then(|| &mut **chunk.sinces.get_or_insert_with(|| Box::new([Time::MIN; LANES])))
-    }
-
     /// Forgets all of a node.
     pub fn clear(&mut self, node: NodeId) {
         if let Some(node) = self.nodes.get_mut(node as usize) {
@@ -285,9 +266,8 @@ impl<L: Lane> Rows<L> {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let boxes = usize::from(self.keeps.sinces) * LANES * size_of::<Time>()
-            + usize::from(self.keeps.parents) * LANES * size_of::<Parent>();
-        self.chunks.len() * (size_of::<Chunk<L>>() + boxes + 8) + self.nodes.capacity() * size_of::<Node>()
+        let parents = usize::from(self.keeps_parents) * LANES * size_of::<Parent>();
+        self.chunks.len() * (size_of::<Chunk<L>>() + parents + 8) + self.nodes.capacity() * size_of::<Node>()
     }
 
     #[inline]
@@ -336,8 +316,8 @@ impl<L: Lane> Rows<L> {
     }
 
     fn make(&mut self) -> u32 {
-        let parents = self.keeps.parents.then(|| Box::new([(u32::MAX, 0); LANES]));
-        let made = Chunk { ends: [L::default(); LANES], sinces: None, parents, noted: NEVER, is_pending: false };
+        let parents = self.keeps_parents.then(|| Box::new([(u32::MAX, 0); LANES]));
+        let made = Chunk { ends: [L::default(); LANES], parents, noted: NEVER, is_pending: false };
         if let Some(place) = self.free.pop() {
             self.chunks[place as usize] = made;
             return place;

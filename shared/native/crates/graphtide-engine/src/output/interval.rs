@@ -1,7 +1,7 @@
 //! Intervals on their way out: results of streaming graph queries, vertices by column, with when they are valid.
 //!
-//! A result is told apart from others by its vertices, its label and since when it is valid without a break, and, where it was
-//! withdrawn and derived again at that very instant, by an ordinal.
+//! A result is told apart from others by its label and its vertices. What is told of it, it is told from the present instant on: so
+//! records follow from the edges of a window, however long a result is valid without a break.
 
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
@@ -43,15 +43,15 @@ pub enum PathStep<I, K> {
     },
 }
 
-/// When a result is valid, and which of those that became so at one instant it is.
+/// When what is told of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Validity {
-    /// Since when, without a break.
-    pub since: Time,
-    /// The interval that is told: that of the result, or what is withdrawn of it.
+pub struct Telling {
+    /// The instant at which it is told.
+    pub at: Time,
+    /// How many records of that instant brought about something else before.
+    pub nth: u32,
+    /// When the result is valid, or when it is not any more: from, and up to but without.
     pub valid: (Time, Time),
-    /// Of how many that became valid at `since` it is the next.
-    pub ordinal: u32,
 }
 
 /// A result with its texts in the batch.
@@ -62,7 +62,7 @@ struct OwnedInterval {
     ends: (usize, usize),
     /// Where the steps of its path begin and end, if they are told.
     path: Option<(usize, usize)>,
-    validity: Validity,
+    telling: Telling,
 }
 
 /// Results that own their texts.
@@ -78,8 +78,8 @@ pub(super) struct OwnedIntervals {
 pub struct IntervalRef<'a> {
     /// Which output it is of.
     pub output: u32,
-    /// When it is valid.
-    pub validity: Validity,
+    /// When what is told of it.
+    pub telling: Telling,
     ends: &'a [Key],
     path: Option<&'a [PathStep<Key, Key>]>,
     text: &'a TextArena,
@@ -91,7 +91,7 @@ impl OwnedIntervals {
         &mut self,
         output: u32,
         vertices: impl Iterator<Item = KeyRef<'k>>,
-        validity: Validity,
+        telling: Telling,
         path: Option<impl Iterator<Item = PathStep<IdRef<'k>, KeyRef<'k>>>>,
         text: &mut TextArena,
     ) -> usize {
@@ -107,15 +107,15 @@ impl OwnedIntervals {
             }));
             (start, self.steps.len())
         });
-        self.intervals.push(OwnedInterval { output, ends: (start, self.ends.len()), path, validity });
+        self.intervals.push(OwnedInterval { output, ends: (start, self.ends.len()), path, telling });
         self.intervals.len() - 1
     }
 
     /// Reads a result.
     pub fn get<'a>(&'a self, number: usize, text: &'a TextArena) -> IntervalRef<'a> {
-        let OwnedInterval { output, ends: (start, end), path, validity } = self.intervals[number];
+        let OwnedInterval { output, ends: (start, end), path, telling } = self.intervals[number];
         let path = path.map(|(start, end)| &self.steps[start..end]);
-        IntervalRef { output, validity, ends: &self.ends[start..end], path, text }
+        IntervalRef { output, telling, ends: &self.ends[start..end], path, text }
     }
 
     /// Bytes held, but for texts.
@@ -147,7 +147,7 @@ impl<'a> IntervalRef<'a> {
     /// The instant at which it ends; none where it stays.
     pub fn end(&self, names: &IntervalNames, kind: Kind) -> Option<Time> {
         let stays = names.outputs[self.output as usize].is_appended && kind != Kind::Retract;
-        (!stays).then_some(self.validity.valid.1)
+        (!stays).then_some(self.telling.valid.1)
     }
 
     /// Hashes what tells it apart from others.
@@ -155,11 +155,6 @@ impl<'a> IntervalRef<'a> {
         hash_part(identity, &names.outputs[self.output as usize].label);
         for vertex in self.vertices() {
             vertex.with_text(|text| hash_part(identity, text));
-        }
-        let mut digits = itoa::Buffer::new();
-        hash_part(identity, digits.format(self.validity.since));
-        if self.validity.ordinal > 0 {
-            hash_part(identity, digits.format(self.validity.ordinal));
         }
     }
 
@@ -184,13 +179,17 @@ impl<'a> IntervalRef<'a> {
         out.extend_from_slice(b",\"label\":");
         out.extend_from_slice(&output.json_label);
         out.extend_from_slice(b",\"valid\":[");
-        out.extend_from_slice(digits.format(self.validity.valid.0).as_bytes());
+        out.extend_from_slice(digits.format(self.telling.valid.0).as_bytes());
         out.push(b',');
         match self.end(names, kind) {
             Some(end) => out.extend_from_slice(digits.format(end).as_bytes()),
             None => out.extend_from_slice(b"null"),
         }
         out.push(b']');
+        if self.telling.nth > 0 {
+            out.extend_from_slice(b",\"nth\":");
+            out.extend_from_slice(digits.format(self.telling.nth).as_bytes());
+        }
         if let Some(steps) = self.path() {
             out.extend_from_slice(b",\"path\":[");
             for (number, step) in steps.enumerate() {

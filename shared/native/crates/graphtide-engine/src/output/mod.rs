@@ -27,7 +27,7 @@ pub use component::{ComponentRef, MOST_PAIRS};
 use component::{ComponentRow, Context, OwnedComponents};
 pub use fields::{FieldRef, Fields, FieldsRef, write_key};
 use interval::OwnedIntervals;
-pub use interval::{IntervalNames, IntervalRef, PathStep, Validity};
+pub use interval::{IntervalNames, IntervalRef, PathStep, Telling};
 use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
 pub use returned::{FieldSpec, ReturnsSpec};
@@ -336,18 +336,18 @@ impl MatchBatch {
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
 
-    /// Appends a result of a graph query: which output, its vertices by column, when it is valid, and the steps of its path.
+    /// Appends a result of a graph query: which output, its vertices by column, when what is told, and the steps of its path.
     pub fn push_interval<'k>(
         &mut self,
         (pattern, kind, shed): (PatternId, Kind, bool),
-        detected_at: Time,
         (output, vertices): (u32, impl Iterator<Item = KeyRef<'k>>),
-        validity: Validity,
+        telling: Telling,
         path: Option<impl Iterator<Item = PathStep<IdRef<'k>, KeyRef<'k>>>>,
     ) {
-        let number = self.intervals.push(output, vertices, validity, path, &mut self.text);
+        let number = self.intervals.push(output, vertices, telling, path, &mut self.text);
         let (layout, fields) = (OwnedLayout::Interval(number), (0, 0));
-        let (first_ts, last_ts) = (validity.since, detected_at);
+        // It is told from now on.
+        let [detected_at, first_ts, last_ts] = [telling.at; 3];
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
 

@@ -11,7 +11,7 @@ use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Refusal, Unhurried};
-use graphtide_engine::output::{Kind, MatchBatch, PathStep, Validity};
+use graphtide_engine::output::{Kind, MatchBatch, PathStep, Telling};
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use smallvec::SmallVec;
 
@@ -165,7 +165,6 @@ impl GraphUnit {
                 own.reports.count(answer.kind);
                 matches += u64::from(answer.kind == Kind::Match);
                 let vertices = answer.values.iter().map(|&vertex| query.name(vertex));
-                let validity = Validity { since: answer.since, valid: answer.valid, ordinal: answer.ordinal };
                 let path = answer.path.as_ref().map(|steps| {
                     steps.iter().map(|step| match query.edge(step) {
                         Some(id) => PathStep::Edge(id),
@@ -177,7 +176,8 @@ impl GraphUnit {
                     })
                 });
                 let head = (self.number, answer.kind, own.shed || self.shed);
-                out.push_interval(head, query.now(), (answer.output, vertices), validity, path);
+                let times = Telling { at: query.now(), nth: query.nth(), valid: answer.valid };
+                out.push_interval(head, (answer.output, vertices), times, path);
             }
         }
         self.answers.clear();
