@@ -13,11 +13,33 @@ from graphtide_core.suggestion import show
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from graphtide_core.ids import StreamName
+
 MatchedPattern = SubgraphPattern | EventPattern
 """A pattern whose matches are found record by record."""
 
 AnyPattern = MatchedPattern | GraphQuery
 """A pattern of any family."""
+
+
+def stream_of(pattern: AnyPattern) -> StreamName:
+    """Return the stream that a pattern reads, for what takes one stream at a time.
+
+    Raises:
+        InvalidPatternError: it is a graph query over several; with the place of the second, if that is known.
+    """
+    if not isinstance(pattern, GraphQuery):
+        return pattern.stream
+    first = pattern.inputs[0].window.stream
+    other = next((each.window for each in pattern.inputs if each.window.stream != first), None)
+    if other is not None:
+        message = (
+            f"{show(pattern.name)} reads several streams, {show(first)} and {show(other.stream)}: "
+            "services answer queries over one stream; graphtide match merges several"
+        )
+        hint = "write edges of both into one stream, or answer the query in one process"
+        raise InvalidPatternError(message, other.location, hint=hint)
+    return first
 
 
 def without_graph_queries(patterns: Iterable[AnyPattern]) -> tuple[MatchedPattern, ...]:

@@ -25,10 +25,12 @@ class Reach:
     Attributes:
         length: in the unit it was written in, until it meets a stream; or edges.
         is_closed: whether an edge that is as old as the length is still read; only younger ones are if not.
+        is_rounded_up: whether that length is one of whole ticks, a part of one taken for a whole.
     """
 
     length: Window
     is_closed: bool = False
+    is_rounded_up: bool = False
 
     def ticks(self, unit: TimeUnit) -> int:
         """Return the reach in a stream's ticks: with `now` the newest time, edges are read while ts > now - reach.
@@ -37,8 +39,10 @@ class Reach:
         """
         if isinstance(self.length, EdgeCount):
             return 0
-        ticks = self.length.ticks(unit) // 1 + 1 if self.is_closed else self.length.ticks_at_least(unit)
-        return min(ticks, MAX_EVENT_TIME)
+        whole = self.length.ticks_at_least(unit)
+        if self.is_closed:
+            whole = (whole if self.is_rounded_up else self.length.ticks(unit) // 1) + 1
+        return min(whole, MAX_EVENT_TIME)
 
     @property
     def edges(self) -> int:

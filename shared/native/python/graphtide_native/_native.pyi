@@ -25,6 +25,7 @@ __all__ = [
     "Sequencer",
     "Statistics",
     "Symbols",
+    "check_graph_query",
     "check_pattern",
     "check_unit",
 ]
@@ -574,6 +575,9 @@ class Symbols:
     def __len__(self) -> int: ...
     def learn(self, name: str) -> None:
         """Give a name a number, so that there is room for it whatever comes later."""
+
+def check_graph_query(query: bytes) -> None:
+    """Raise ValueError where a matcher would not take a graph query with its plan."""
 
 def check_pattern(pattern: bytes) -> None:
     """Raise ValueError where a matcher would not take a pattern with its plan."""

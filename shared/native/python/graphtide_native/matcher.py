@@ -681,6 +681,15 @@ def unit_flaw(own: EventUnit, unit: TimeUnit, limits: Limits) -> str | None:
     return None
 
 
+def graph_query_flaw(plan: GraphPlan, unit: TimeUnit, limits: Limits) -> str | None:
+    """Return why a matcher would refuse a graph query; None if it takes it. Nothing is made for that."""
+    try:
+        _native.check_graph_query(encode_graph_query(plan, unit, plan.query.attributes, limits))
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def _report(told: dict[str, Any]) -> PatternReport:
     items = tuple(ItemReport(*item) for item in told["items"])
     return PatternReport(**{**told, "limit": told["limit"] or "", "hits": tuple(told["hits"]), "items": items})

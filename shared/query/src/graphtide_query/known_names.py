@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.suggestion import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.statistics import StatisticsSnapshot
 
 
@@ -27,10 +28,13 @@ class AskedNames:
     attributes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, pattern: MatchedPattern) -> AskedNames:
+    def of(cls, pattern: AnyPattern) -> AskedNames:
         """Return those of a pattern; types of events are labels of edges."""
         if isinstance(pattern, EventPattern):
             return cls(_named(event.type for event in pattern.events), attributes=pattern.attributes)
+        if isinstance(pattern, GraphQuery):
+            ends = (label for each in pattern.inputs for label in (each.source_label, each.target_label))
+            return cls(_named(each.label for each in pattern.inputs), _named(ends), pattern.attributes)
         return cls(
             _named(edge.label for edge in pattern.edges),
             _named(vertex.label for vertex in pattern.vertices),

@@ -7,30 +7,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.one_per import with_past
 from graphtide_core.reads import Reach, Reads
+from graphtide_core.stream_window import WindowKind
+from graphtide_core.suggestion import show
+from graphtide_core.time import Duration, TimeUnit
 from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import MatchedPattern
-    from graphtide_core.time import TimeUnit
+    from graphtide_core.any_pattern import AnyPattern
 
 
-def hindsight(pattern: MatchedPattern, unit: TimeUnit) -> int:
+def hindsight(pattern: AnyPattern, unit: TimeUnit) -> int:
     """Return how many ticks before a report a record can have a say in it: while ts > detected_at - hindsight.
 
     Of an event pattern that may be more than its reach, as of one that tells a match for each key; 0 where edges are counted.
+
+    Raises:
+        InvalidPatternError: as `reads_of`.
     """
+    if isinstance(pattern, GraphQuery):
+        return reads_of(pattern).reach.ticks(unit)
     of_match = pattern.hindsight(unit) if isinstance(pattern, EventPattern) else reads_of(pattern).reach.ticks(unit)
     return with_past(pattern.one_per, of_match, unit)
 
 
-def reads_of(pattern: MatchedPattern) -> Reads:
+def reads_of(pattern: AnyPattern) -> Reads:
     """Return what a pattern reads; its reach is its window. One that counts edges reads those that it cannot use, too.
 
-    The labels of an event pattern are the types of its events; its reach is its time, twice where it looks beyond it.
+    The labels of an event pattern are the types of its events; its reach is its time, twice where it looks beyond it. That of a
+    graph query is its longest window, closed: what ends just now is extended by what begins just now.
+
+    Raises:
+        InvalidPatternError: the windows of a graph query are partly of time and partly of ticks, so that nobody who does not know
+            the stream can say which is the longest.
     """
+    if isinstance(pattern, GraphQuery):
+        labels_read = {each.label for each in pattern.inputs}
+        return Reads(
+            streams=pattern.streams,
+            reach=Reach(_longest_window(pattern), is_closed=True, is_rounded_up=True),
+            labels=None if None in labels_read else tuple(sorted(each for each in labels_read if each is not None)),
+            attributes=pattern.attributes,
+        )
     if isinstance(pattern, EventPattern):
         types = {event.type for event in pattern.events}
         return Reads(
@@ -48,3 +70,16 @@ def reads_of(pattern: MatchedPattern) -> Reads:
         labels=None if counts or None in labels else tuple(named),
         attributes=tuple(sorted(pattern.attributes)),
     )
+
+
+def _longest_window(query: GraphQuery) -> Duration:
+    """Return the longest window of a query; one of NOW is a tick, and no other is shorter."""
+    windows = [each.window for each in query.inputs if each.window.kind is not WindowKind.NOW]
+    lengths = {length: window for window in windows for length in (window.slide, window.length) if length is not None}
+    for length, window in lengths.items():
+        other = next((each for each in lengths if (each.unit is None) != (length.unit is None)), None)
+        if other is not None:
+            message = f"{show(query.name)} has windows and slides of time and of ticks, {other} and {length}"
+            hint = "give each a unit, or none of them: what a tick is, the stream alone says"
+            raise InvalidPatternError(message, window.location, hint=hint)
+    return max(lengths, key=lambda each: each.ticks(TimeUnit.NANOSECOND), default=Duration(1))

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.event import Event
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.pattern import Report
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import print_pattern
 from graphtide_query.families import Wish
+from graphtide_query.families.algebra.planning import chosen
 from graphtide_query.families.events.grouping import grouped
 from graphtide_query.planner import plan
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
@@ -30,6 +32,7 @@ from graphtide_testing import components
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.oracles.events import EventOracle
+from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import events_to_json_lines, to_json_lines
@@ -37,7 +40,7 @@ from graphtide_testing.records import events_to_json_lines, to_json_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ids import StreamName
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AssignedPlan
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
     from graphtide_testing.found import Found
     from graphtide_testing.oracles.events import Told
+    from graphtide_testing.oracles.graph_queries import ToldInterval
     from graphtide_testing.oracles.simulation import Component
 
 TOPICS: Final = Topics("test")
@@ -131,7 +135,7 @@ class World:
             beginning = (topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)
             self.writer.write([ordered.encode_beginning(*beginning, number=self.number)])
 
-    def plan(self, pattern: MatchedPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
+    def plan(self, pattern: AnyPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:
         """Write a plan as the planner would."""
         self.epoch += 1
         given = {"desired": "running"} | more
@@ -149,7 +153,7 @@ class World:
         )
         self.writer.write([Message(TOPICS.plans, pattern.name.encode(), control.encode_plan(record))])
 
-    def forget(self, pattern: MatchedPattern) -> None:
+    def forget(self, pattern: AnyPattern) -> None:
         """Delete a plan."""
         self.writer.write([Message(TOPICS.plans, pattern.name.encode(), None)])
 
@@ -183,13 +187,17 @@ class World:
         read = reader.poll(0, 10**6)
         lines = [record.value or b"" for record in read if name is None or record.key == name.encode()]
         of_events = [line for line in lines if b'"events":' in line]
-        others = [line for line in lines if b'"events":' not in line]
-        return sorted([*map(_comparable, keys_in_json_lines(b"\n".join(others))), *map(_occurrence, of_events)])
+        results = [line for line in lines if b'"valid":' in line]
+        others = [line for line in lines if b'"events":' not in line and b'"valid":' not in line]
+        found = map(_comparable, keys_in_json_lines(b"\n".join(others)))
+        return sorted([*found, *map(_occurrence, of_events), *map(_result, results)])
 
-    def expected(self, pattern: MatchedPattern, start: int, end: int | None = None) -> list[str]:
+    def expected(self, pattern: AnyPattern, start: int, end: int | None = None) -> list[str]:
         """Return what is to be reported of a pattern that runs from an offset on, up to another."""
         if isinstance(pattern, EventPattern):
             return self._expected_occurrences(pattern, start, end)
+        if isinstance(pattern, GraphQuery):
+            return self._expected_results(pattern, start, end)
         if not pattern.morphism.is_mapping:
             return self._expected_components(pattern, start, end)
         found, told = [], set()
@@ -248,6 +256,16 @@ class World:
                 found += [_shown(pattern, each) for each in told if is_reported and came[each.completed_by] >= start]
         return sorted(found)
 
+    def _expected_results(self, query: GraphQuery, start: int, end: int | None) -> list[str]:
+        """Return what is to be told of a graph query: what is told from the start on of one that was there from the first edge."""
+        found: list[str] = []
+        for epoch in range(self.stream_epoch + 1):
+            oracle = GraphQueryOracle(query)
+            for offset, edge in self._edges_of(epoch):
+                told = oracle.push(edge)
+                found += [_told_result(each, edge.ts) for each in told if offset >= start and (end is None or offset < end)]
+        return sorted(found)
+
     def _records_of(self, epoch: int) -> list[tuple[int, Edge | Event | int]]:
         """Return the records and heartbeats of an epoch, with their offsets."""
         records: list[tuple[int, int, Edge | Event | int]] = [*self.sent, *self.passed]
@@ -282,6 +300,17 @@ def _occurrence(line: bytes) -> str:
     )
 
 
+def _result(line: bytes) -> str:
+    """Return what was told of a result, without its path: any that is there is right."""
+    record = json.loads(line)
+    row = tuple(record["bindings"].values()) if "bindings" in record else (record["src"], record["dst"])
+    return repr((record["kind"], record["detected_at"], record["label"], row, record["valid"][1]))
+
+
+def _told_result(told: ToldInterval, at: int) -> str:
+    return repr((told.kind.value, int(at), told.label, tuple(map(str, told.row)), told.valid[1]))
+
+
 def _shown(pattern: EventPattern, told: Told) -> str:
     is_counted = pattern.report is Report.EXISTS and told.kind != "timeout"
     return repr((told.kind, told.detected_at, told.count, () if is_counted else tuple(sorted(told.events))))
@@ -291,8 +320,10 @@ def _line(record: Edge | Event) -> bytes:
     return events_to_json_lines([record]) if isinstance(record, Event) else to_json_lines([record])
 
 
-def planned(pattern: MatchedPattern, engine: str) -> AssignedPlan:
+def planned(pattern: AnyPattern, engine: str) -> AssignedPlan:
     """Return how an engine matches a pattern, as the planner would say."""
     if isinstance(pattern, EventPattern):
         return grouped(pattern, Wish(engine)).physical
+    if isinstance(pattern, GraphQuery):
+        return chosen(pattern, Wish(engine)).physical
     return plan(pattern, engine).physical

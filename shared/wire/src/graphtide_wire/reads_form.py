@@ -22,12 +22,14 @@ Streams = Annotated[tuple[Name, ...], Meta(min_length=1)]
 class ReachForm(msgspec.Struct, frozen=True):
     """A `Reach`. It keeps the unit it was written in: how long a tick is, only the stream knows.
 
-    Where so many `edges` are read, the length is 0; where the reach is a time, the field is not there.
+    Where so many `edges` are read, the length is 0; where the reach is a time, the field is not there. `rounded_up` is true where
+    a part of a tick counts as a whole one, and not there elsewhere.
     """
 
     length: Length
     closed: bool = False
     edges: Edges | msgspec.UnsetType = msgspec.UNSET
+    rounded_up: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class ReadsForm(msgspec.Struct, frozen=True):
@@ -45,7 +47,8 @@ def form_of(reads: Reads) -> ReadsForm:
     if isinstance(length, EdgeCount):
         reach = ReachForm("0", reads.reach.is_closed, length.edges)
     else:
-        reach = ReachForm(str(length), reads.reach.is_closed)
+        rounded_up = reads.reach.is_rounded_up or msgspec.UNSET
+        reach = ReachForm(str(length), reads.reach.is_closed, rounded_up=rounded_up)
     return ReadsForm(reads.streams, reach, reads.labels, reads.attributes)
 
 
@@ -54,5 +57,5 @@ def reads_of(form: ReadsForm) -> Reads:
     streams = tuple(StreamName(stream) for stream in form.streams)
     edges = form.reach.edges
     length = Duration.of(form.reach.length) if edges is msgspec.UNSET else EdgeCount(edges)
-    reach = Reach(length, form.reach.closed)
+    reach = Reach(length, form.reach.closed, form.reach.rounded_up is True)
     return Reads(streams, reach, form.labels, form.attributes)

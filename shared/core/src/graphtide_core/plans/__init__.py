@@ -1,6 +1,15 @@
 """The plan IR: how one pattern is to be matched, by the engines of each family."""
 
-from graphtide_core.plans.algebra import AlgebraPlan, ConsideredPlan, GraphPlan, PathEngine
+from graphtide_core.plans.algebra import (
+    MOST_REWRITINGS,
+    AlgebraPlan,
+    ConsideredPlan,
+    Derivation,
+    GraphPlan,
+    JoinSteps,
+    PathEngine,
+    Rewriting,
+)
 from graphtide_core.plans.events import AGGREGATION, AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
@@ -12,7 +21,17 @@ from graphtide_core.plans.isomorphism import (
     Storage,
     TimingPlan,
 )
-from graphtide_core.plans.plan import AnyPlan, Assigned, AssignedPlan, Candidate, GroupedPlan, PhysicalPlan, Plan, assigned
+from graphtide_core.plans.plan import (
+    AnyPlan,
+    Assigned,
+    AssignedPlan,
+    Candidate,
+    DerivedPlan,
+    GroupedPlan,
+    PhysicalPlan,
+    Plan,
+    assigned,
+)
 from graphtide_core.plans.simulation import (
     MOST_PRIME,
     BaselinePlan,
@@ -24,6 +43,7 @@ from graphtide_core.plans.simulation import (
 __all__ = [
     "AGGREGATION",
     "MOST_PRIME",
+    "MOST_REWRITINGS",
     "AggregationPlan",
     "AlgebraPlan",
     "AnyPlan",
@@ -33,6 +53,8 @@ __all__ = [
     "Candidate",
     "ColoringPlan",
     "ConsideredPlan",
+    "Derivation",
+    "DerivedPlan",
     "EdgeIndex",
     "EventPlan",
     "EventRates",
@@ -42,9 +64,11 @@ __all__ = [
     "GroupedPlan",
     "Grouping",
     "IsomorphismPlan",
+    "JoinSteps",
     "PathEngine",
     "PhysicalPlan",
     "Plan",
+    "Rewriting",
     "SearchPlan",
     "SignaturePlan",
     "SimulationPlan",

@@ -8,9 +8,9 @@ Reference: paper 001, sections 5.2 and 6.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from graphtide_core.algebra import Algebra
@@ -163,6 +163,60 @@ class AlgebraPlan:
     def name(self) -> str:
         """Name of the engine that runs the plan."""
         return self.engine.value
+
+
+MOST_REWRITINGS: Final = 256
+"""Rewritings that may lead from a query to a plan: a plan that is sent is bounded in size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A step from one plan of a query to another: a rule, and which of the plans that it makes of the first, in their order."""
+
+    rule: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSteps:
+    """How the parts of a PATTERN are joined, where that is not all at once.
+
+    Attributes:
+        pattern: its number among the PATTERNs of a plan, each counted once, operands first.
+        groups: numbers of its parts, each once; a group is joined with what came before.
+    """
+
+    pattern: int
+    groups: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a plan follows from its query, so that whoever has the query can make that very plan.
+
+    Invariant: whatever it says, the plan that follows answers the query, for it is made by rules that keep its meaning.
+
+    Attributes:
+        engine: what runs PATHs.
+        rewritings: that led to the plan, one after the other; None for the query as it is written.
+        joins: of PATTERNs of the plan that they led to.
+        estimates: tuples, or nodes of paths, that each operator was estimated to hold; none where nothing was estimated.
+    """
+
+    engine: PathEngine = PathEngine.S_PATH
+    rewritings: tuple[Rewriting, ...] | None = None
+    joins: tuple[JoinSteps, ...] = ()
+    estimates: tuple[float | None, ...] = field(default=(), compare=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the engine that runs the plan."""
+        return self.engine.value
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the rules that led to the plan, in their order."""
+        return tuple(each.rule for each in self.rewritings or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 from graphtide_core.event_pattern import EventPattern
-from graphtide_core.plans.algebra import GraphPlan
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.plans.algebra import Derivation, GraphPlan
 from graphtide_core.plans.events import EventPlan, Grouping
 from graphtide_core.plans.isomorphism import IsomorphismPlan
 from graphtide_core.plans.simulation import SimulationPlan
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
 PhysicalPlan = IsomorphismPlan | SimulationPlan
 """How one engine matches one pattern."""
 
-AssignedPlan = PhysicalPlan | Grouping
+AssignedPlan = PhysicalPlan | Grouping | Derivation
 """How a matcher is told to match a pattern of any family."""
 
 
@@ -67,7 +68,21 @@ class GroupedPlan:
         return self.physical.name
 
 
-Assigned = Plan | GroupedPlan
+@dataclass(frozen=True, slots=True)
+class DerivedPlan:
+    """A streaming graph query and how the plan that answers it follows from it; `considered` is as of `Plan`."""
+
+    pattern: GraphQuery
+    physical: Derivation
+    considered: tuple[Candidate, ...] = ()
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs the plan."""
+        return self.physical.name
+
+
+Assigned = Plan | GroupedPlan | DerivedPlan
 """A pattern of any family and how a matcher is told to match it."""
 
 
@@ -80,10 +95,10 @@ def assigned(pattern: EventPattern, physical: AssignedPlan, considered: tuple[Ca
 
 
 @overload
-def assigned(pattern: MatchedPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned: ...
+def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned: ...
 
 
-def assigned(pattern: MatchedPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned:
+def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned:
     """Return a pattern with how it is to be matched.
 
     Raises:
@@ -91,7 +106,9 @@ def assigned(pattern: MatchedPattern, physical: AssignedPlan, considered: tuple[
     """
     if isinstance(pattern, EventPattern) and isinstance(physical, Grouping):
         return GroupedPlan(pattern, physical, considered)
-    if not isinstance(pattern, EventPattern) and not isinstance(physical, Grouping):
+    if isinstance(pattern, GraphQuery) and isinstance(physical, Derivation):
+        return DerivedPlan(pattern, physical, considered)
+    if not isinstance(pattern, EventPattern | GraphQuery) and not isinstance(physical, Grouping | Derivation):
         return Plan(pattern, physical, considered)
     message = f"the engine {physical.name} does not match patterns of the family of {pattern.name!r}"
     raise ValueError(message)

@@ -625,6 +625,13 @@ fn interval_parts(interval: &IntervalRef<'_>, names: &PatternNames, kind: Kind, 
     (identity.map(char::from).iter().collect(), interval.output, vertices, from, to, interval.telling.nth, steps)
 }
 
+/// Checks a graph query with its plan, as a matcher does before it takes it.
+#[pyfunction]
+fn check_graph_query(query: &[u8]) -> PyResult<()> {
+    let spec: GraphQuerySpec = serde_json::from_slice(query).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    spec.plan.check().map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 /// Checks a pattern with its plan, as a matcher does before it takes it.
 #[pyfunction]
 fn check_pattern(pattern: &[u8]) -> PyResult<()> {
@@ -648,6 +655,7 @@ fn check_unit(unit: &[u8]) -> PyResult<()> {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(check_pattern, m)?)?;
     m.add_function(wrap_pyfunction!(check_unit, m)?)?;
+    m.add_function(wrap_pyfunction!(check_graph_query, m)?)?;
     m.add_class::<PyMatcher>()?;
     m.add_class::<PyMatchBatch>()
 }

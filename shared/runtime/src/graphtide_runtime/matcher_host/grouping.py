@@ -1,4 +1,4 @@
-"""What a pass hands to its matcher: plans of patterns of edges as they are, and event patterns as units.
+"""What a pass hands to its matcher: plans of patterns of edges and of graph queries as they are, and event patterns as units.
 
 The event patterns of a pass that are bounded alike, and for which the same builder is wished, are one unit when it is made.
 Those that come later are units of their own, until they are planned anew with the others.
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import EventPlan, EventUnit, GroupedPlan
-from graphtide_native.matcher import flaw, unit_flaw
+from graphtide_core.plans import EventPlan, EventUnit, GraphPlan, GroupedPlan
+from graphtide_native.matcher import flaw, graph_query_flaw, unit_flaw
 from graphtide_query.families.events.adaptation import without_pattern
 from graphtide_query.families.events.grouping import statistics_of, unit_of
 from graphtide_query.families.events.regrouping import regrouped
@@ -47,6 +47,8 @@ def flaw_of(assignment: Assignment, unit: TimeUnit) -> str | None:
     """Return why a plan cannot run on a stream of a time unit; None if it can."""
     if assignment.unit is not unit:
         return f"the plan counts time in {assignment.unit.value}, others of its stream in {unit.value}"
+    if isinstance(assignment.plan, GraphPlan):
+        return graph_query_flaw(assignment.plan, unit, assignment.limits)
     if not isinstance(assignment.plan, GroupedPlan):
         return flaw(assignment.plan, unit, assignment.limits)
     try:

@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from graphtide_core.any_pattern import stream_of
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
-from graphtide_core.plans import assigned
+from graphtide_core.plans import DerivedPlan, GraphPlan, assigned
 from graphtide_core.ports.log import Message
 from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
-from graphtide_query import parse_matched
+from graphtide_query import parse
 from graphtide_query.canonical import canonical_parts
+from graphtide_query.families.algebra.derivation import derived
 from graphtide_query.reads import hindsight, reads_of
 from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import hosts as host_records
@@ -102,8 +104,9 @@ class HostRecords:
             reason = f"the plan has format {plan.format}, this host knows {control.PLAN_FORMAT}: bring the host up to date"
             raise PoisonRecordError(reason, record.value)
         try:
-            (pattern,) = parse_matched(plan.pattern.text)
-            check_stream(pattern.stream)
+            (pattern,) = parse(plan.pattern.text)
+            stream, reads = stream_of(pattern), reads_of(pattern)
+            check_stream(stream)
         except (InvalidQueryError, ValueError) as error:
             reason = f"the plan's pattern: {error}"
             raise PoisonRecordError(reason, record.value) from error
@@ -112,8 +115,9 @@ class HostRecords:
             raise PoisonRecordError(reason, record.value)
         pattern = replace(pattern, version=plan.version)
         try:
-            told = assigned(pattern, *plan_of(plan.plan))
-        except ValueError as error:
+            found = assigned(pattern, *plan_of(plan.plan))
+            told = GraphPlan(found.pattern, derived(found.pattern, found.physical)) if isinstance(found, DerivedPlan) else found
+        except (InvalidQueryError, ValueError) as error:
             raise PoisonRecordError(str(error), record.value) from error
         unit, held = TimeUnit(plan.unit), plan.limits.effective
         limits = Limits(held.partial_matches, held.state_bytes, held.policy, held.steps)
@@ -121,11 +125,11 @@ class HostRecords:
             name=PatternName(plan.name),
             version=plan.version,
             epoch=plan.epoch,
-            stream=pattern.stream,
+            stream=stream,
             unit=unit,
             plan=told,
             window=max(1, hindsight(pattern, unit)),
-            edges=reads_of(pattern).reach.edges,
+            edges=reads.reach.edges,
             forms=canonical_parts(pattern),
             limits=limits,
             start=plan.start,

@@ -335,6 +335,9 @@ class StreamPass:
         plan, old = running.assignment.plan, self._running[place].assignment.plan
         if isinstance(plan, Plan) and plan.physical != old.physical and not self._matcher.replan(place, plan):
             return False
+        if isinstance(plan, GraphPlan) and plan.physical != old.physical:
+            # It keeps its operators' tuples, not the edges that another plan would begin with.
+            return False
         self._is_stirred |= isinstance(plan, GroupedPlan) and plan.physical != old.physical
         self._running[place] = running
         self._reports_from = min(self._reports_from, running.reports_from)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self, cast, get_args
 import msgspec
 from graphtide_core.plans import AssignedPlan, Candidate
 
+from graphtide_wire.plan_forms.algebra import AlgebraForm
 from graphtide_wire.plan_forms.estimates import finite
 from graphtide_wire.plan_forms.events import GroupingForm
 from graphtide_wire.plan_forms.isomorphism import IsomorphismForm
@@ -18,7 +19,7 @@ from graphtide_wire.plan_forms.simulation import SimulationForm
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PhysicalForm = IsomorphismForm | SimulationForm | GroupingForm
+PhysicalForm = IsomorphismForm | SimulationForm | GroupingForm | AlgebraForm
 
 FORMS: Final = {form.__struct_config__.tag: form for form in get_args(PhysicalForm)}
 """The form of each engine's plan, by the engine's name."""

@@ -41,6 +41,14 @@ pub struct GraphUnit {
     is_vacant: bool,
 }
 
+/// Of what use a record is to a graph query.
+struct Use {
+    /// It holds the edge, or held what was deleted.
+    is_held: bool,
+    /// It would, if no limit was reached: who asks for the same edges later depends on it.
+    is_wanted: bool,
+}
+
 /// All graph queries.
 #[derive(Debug, Default)]
 pub struct GraphUnits {
@@ -114,7 +122,7 @@ impl GraphUnits {
         number
     }
 
-    /// Who is to have a record.
+    /// Who is to have a record; of an edge, those that a limit paused, too.
     fn asked(&self, batch: &EdgeBatch, row: usize) -> SmallVec<[u32; 4]> {
         if batch.operations()[row] == Operation::Delete {
             return (0..self.units.len() as u32).collect();
@@ -145,8 +153,8 @@ impl GraphUnit {
         (batch, row): (&EdgeBatch, usize),
         (allowance, bounded): (u64, Bounded),
         meter: &mut Meter<'_>,
-    ) -> Result<bool, LimitReached> {
-        let Some(query) = &mut self.query else { return Ok(false) };
+    ) -> Result<Use, LimitReached> {
+        let Some(query) = &mut self.query else { return Ok(Use { is_held: false, is_wanted: self.is_paused() }) };
         let taken = query.push_row(batch, row, allowance, &mut self.answers, meter);
         match taken.refusal {
             Some(Refusal::Allowance) => self.at_limit(bounded.to_string())?,
@@ -154,7 +162,7 @@ impl GraphUnit {
             None if taken.is_limited => self.at_limit(Bounds::of(&self.limits).to_string())?,
             None => {}
         }
-        Ok(taken.is_kept)
+        Ok(Use { is_held: taken.is_kept, is_wanted: taken.is_kept || taken.is_limited })
     }
 
     /// Hands over what was found; returns how many results that are.
@@ -257,7 +265,7 @@ impl Matcher {
         }
     }
 
-    /// Lets graph queries have a record, and tell what it brings about; says whether it was of use.
+    /// Lets graph queries have a record, and tell what it brings about; says whether one of them holds it.
     pub(super) fn answer(
         &mut self,
         batch: &EdgeBatch,
@@ -265,7 +273,7 @@ impl Matcher {
         out: &mut MatchBatch,
         meter: &mut Meter<'_>,
     ) -> Result<bool, LimitReached> {
-        let mut is_kept = false;
+        let (mut is_held, mut is_wanted) = (false, false);
         if let Some(allowances) = &mut self.allowances {
             allowances.take_record(self.totals.records);
         }
@@ -285,12 +293,14 @@ impl Matcher {
                 self.totals.matches += own.hand_over(&mut self.queries[own.number.place()], out);
                 self.occurrences += out.len() - before;
             }
-            is_kept |= taken?;
+            let taken = taken?;
+            is_held |= taken.is_held;
+            is_wanted |= taken.is_wanted;
         }
-        if is_kept {
+        if is_wanted {
             self.select(row);
         }
-        Ok(is_kept)
+        Ok(is_held)
     }
 
     /// A graph query with what answers it; none if there is none of the number.

@@ -6,13 +6,15 @@ is written.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.plans.algebra import ConsideredPlan, GraphPlan, PathEngine
+from graphtide_core.plans import Candidate, DerivedPlan, Derivation, PathEngine
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.estimates.budget import PlanningBudget, Work
 from graphtide_query.families.algebra.cost import AlgebraCost
+from graphtide_query.families.algebra.derivation import derivation_of, laid_open
 from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.rewriting import fixed_parts
 from graphtide_query.families.algebra.search import searched
@@ -20,10 +22,15 @@ from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
-    from graphtide_core.algebra import Algebra
+    from collections.abc import Mapping
+
+    from graphtide_core.algebra import Algebra, Pattern
     from graphtide_core.graph_query import GraphQuery
+    from graphtide_core.plans import GraphPlan
     from graphtide_core.statistics import StatisticsSnapshot
 
+    from graphtide_query.families.algebra.physical import Steps
+    from graphtide_query.families.algebra.rewriting import Plan
     from graphtide_query.families.algebra.search import Found
     from graphtide_query.families.wish import Wish
 
@@ -50,7 +57,19 @@ def plan_graph_query(
     statistics: StatisticsSnapshot | None = None,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
 ) -> GraphPlan:
-    """Plan a query.
+    """Return the plan of a query that `chosen` chooses; arguments and errors are as there."""
+    return laid_open(chosen(query, wish, unit=unit, statistics=statistics, budget=budget))
+
+
+def chosen(
+    query: GraphQuery,
+    wish: Wish,
+    *,
+    unit: TimeUnit = TimeUnit.MILLISECOND,
+    statistics: StatisticsSnapshot | None = None,
+    budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
+) -> DerivedPlan:
+    """Choose a plan for a query; what it was chosen from begins with itself, if there was a choice.
 
     Args:
         query: the query.
@@ -65,22 +84,33 @@ def plan_graph_query(
     """
     engine = PathEngine.S_PATH if wish.engine == AUTO else PathEngine(wish.engine)
     variant = wish.variant_among(engine.value, VARIANTS)
-    logical = canonical(query)
-    cost = AlgebraCost(statistics, unit)
+    logical, cost = canonical(query), AlgebraCost(statistics, unit)
+    if variant == CANONICAL:
+        return DerivedPlan(query, _estimated(query, Derivation(engine), logical, {}, cost))
+    found = searched(logical, fixed_parts(query, logical), cost, Work(query.name, budget).search())
+    # Of plans that are about as cheap the one that is nearest to the query, which may be the canonical one.
+    near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
+    best = min(near, key=lambda each: len(each.rewritings))
+    first = next(each for each in found if not each.rewritings)
+    told = [best, *(each for each in _told(found, best, first) if each is not best)]
+    considered = tuple(
+        Candidate(derivation_of(each.plan, engine, each.rewritings, each.steps), each.nanoseconds, each.held) for each in told
+    )
+    is_written = best is first and not best.steps
+    derivation = Derivation(engine) if is_written else derivation_of(best.plan, engine, best.rewritings, best.steps)
+    plan = logical if is_written else best.plan
+    return DerivedPlan(query, _estimated(query, derivation, plan, best.steps, cost), considered)
+
+
+def _estimated(
+    query: GraphQuery, derivation: Derivation, plan: Plan, steps: Mapping[Pattern, Steps], cost: AlgebraCost
+) -> Derivation:
+    """Return a derivation with what each operator of its plan is estimated to hold."""
 
     def held(expression: Algebra) -> float:
         return cost.of(expression).held
 
-    if variant == CANONICAL:
-        return GraphPlan(query, compiled(query, logical, engine, estimated=held))
-    found = searched(logical, fixed_parts(query, logical), cost, Work(query.name, budget).search())
-    # Of plans that are about as cheap the one that is nearest to the query, which may be the canonical one.
-    near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
-    best = min(near, key=lambda each: len(each.rules))
-    first = next(each for each in found if not each.rules)
-    considered = tuple(ConsideredPlan(each.plan, each.nanoseconds, each.held, each.rules) for each in _told(found, best, first))
-    plan = logical if best is first and not best.steps else best.plan
-    return GraphPlan(query, compiled(query, plan, engine, best.steps, best.rules, held), considered)
+    return replace(derivation, estimates=compiled(query, plan, derivation.engine, steps, estimated=held).estimates)
 
 
 def _told(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:

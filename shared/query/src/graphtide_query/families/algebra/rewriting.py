@@ -6,10 +6,12 @@ it, is left as it is: the paths of a query are told from expressions as they are
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, distinct
+from graphtide_core.plans import Rewriting
 
 from graphtide_query.families.algebra.ends import filtered
 from graphtide_query.families.algebra.path_forms import in_form
@@ -44,6 +46,20 @@ def rewritings(plan: Plan, fixed: Set[Algebra] = frozenset(), rules: Sequence[Ru
             for new in rule(place):
                 if new != place:
                     yield name_of(rule), with_replaced(plan, place, new, fixed)
+
+
+def numbered(plan: Plan, fixed: Set[Algebra]) -> Iterator[tuple[Rewriting, Plan]]:
+    """Yield what `rewritings` yields, each plan with the step that leads to it from this one. Complexity: as of `rewritings`."""
+    made: Counter[str] = Counter()
+    for rule, new in rewritings(plan, fixed):
+        yield Rewriting(rule, made[rule]), new
+        made[rule] += 1
+
+
+def patterns_of(plan: Plan) -> list[Pattern]:
+    """Return the PATTERNs of a plan, each once, operands first."""
+    every = dict.fromkeys(each for expression in plan for each in distinct(expression))
+    return [each for each in every if isinstance(each, Pattern)]
 
 
 def in_normal_form(plan: Plan, fixed: Set[Algebra] = frozenset()) -> Plan:

@@ -17,13 +17,15 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.algebra import Pattern, distinct, operands
+from graphtide_core.plans import MOST_REWRITINGS
 
-from graphtide_query.families.algebra.rewriting import in_normal_form, rewritings
+from graphtide_query.families.algebra.rewriting import in_normal_form, numbered, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
     from graphtide_core.algebra import Algebra
+    from graphtide_core.plans import Rewriting
 
     from graphtide_query.estimates.budget import Allowance
     from graphtide_query.families.algebra.cost import AlgebraCost
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 SMALL: Final = 6
 """Parts of a PATTERN up to which all orders of joins are weighed; of more, the next is the cheapest to join."""
 
-_UNITS_OF_A_NODE: Final = 40
+UNITS_OF_A_NODE: Final = 40
 """Units of work that an operator of a plan takes to be rewritten and estimated."""
 
 
@@ -46,15 +48,20 @@ class Found:
         plan: an expression for each output.
         nanoseconds: for an edge of the stream.
         held: tuples and nodes that its operators keep.
-        rules: that led to it, in their order.
+        rewritings: that led to it, in their order; `MOST_REWRITINGS` at most.
         steps: how its PATTERNs are joined, where not all parts at once.
     """
 
     plan: Plan
     nanoseconds: float
     held: float
-    rules: tuple[str, ...]
+    rewritings: tuple[Rewriting, ...]
     steps: Mapping[Pattern, Steps]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the rules that led to it, in their order."""
+        return tuple(each.rule for each in self.rewritings)
 
 
 def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, allowance: Allowance) -> tuple[Found, ...]:
@@ -74,32 +81,44 @@ def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, allowance:
     waiting = [(first.nanoseconds, next(order), start)]
     while waiting and allowance.left:
         _, _, plan = heappop(waiting)
-        for name, new in rewritings(plan, fixed):
-            allowance.work.do(_UNITS_OF_A_NODE)
+        if len(known[plan].rewritings) == MOST_REWRITINGS:
+            continue
+        for rewriting, new in numbered(plan, fixed):
+            allowance.work.do(UNITS_OF_A_NODE)
             if new in known:
                 continue
-            allowance.work.do(_UNITS_OF_A_NODE * sum(1 for each in new for _ in distinct(each)))
-            known[new] = estimated(new, (*known[plan].rules, name))
+            allowance.work.do(UNITS_OF_A_NODE * sum(1 for each in new for _ in distinct(each)))
+            known[new] = estimated(new, (*known[plan].rewritings, rewriting))
             heappush(waiting, (known[new].nanoseconds, next(order), new))
             if not allowance.left:
                 break
-    return tuple(sorted(known.values(), key=lambda each: (each.nanoseconds, len(each.rules))))
+    return tuple(sorted(known.values(), key=lambda each: (each.nanoseconds, len(each.rewritings))))
 
 
-def _found(plan: Plan, rules: tuple[str, ...], cost: AlgebraCost, fixed: Set[Algebra]) -> Found:
+def _found(plan: Plan, rewritings: tuple[Rewriting, ...], cost: AlgebraCost, fixed: Set[Algebra]) -> Found:
+    joined = {each: best_steps(each, cost)[0] for each in patterns_of(plan) if each not in fixed}
+    steps = {each: groups for each, groups in joined.items() if len(groups) > 1}
+    nanoseconds, held = estimated_cost(plan, steps, cost)
+    return Found(plan, nanoseconds, held, rewritings, steps)
+
+
+def estimated_cost(plan: Plan, steps: Mapping[Pattern, Steps], cost: AlgebraCost) -> tuple[float, float]:
+    """Return what a plan is estimated to cost, in nanoseconds for an edge of the stream, and what its operators keep.
+
+    Args:
+        plan: an expression for each output.
+        steps: how PATTERNs are joined, where not all parts at once.
+        cost: estimates over the stream.
+    """
     total = held = 0.0
-    steps: dict[Pattern, Steps] = {}
     every = dict.fromkeys(inner for expression in plan for inner in distinct(expression))
     read = {below for each in every for below in operands(each)}
     for each in every:
-        estimate = cost.of(each)
-        if isinstance(each, Pattern) and each not in fixed:
-            groups, estimate = best_steps(each, cost)
-            if len(groups) > 1:
-                steps[each] = groups
+        groups = steps.get(each) if isinstance(each, Pattern) else None
+        estimate = cost.of(each) if not isinstance(each, Pattern) or groups is None else cost.joined(each, groups)
         total += cost.total_of(estimate, is_read=each in read)
         held += estimate.held
-    return Found(plan, total, held, rules, steps)
+    return total, held
 
 
 def best_steps(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
