@@ -46,12 +46,14 @@ class _Head(msgspec.Struct, frozen=True):
     kind: Literal["match", "extend", "retract", "timeout"]
     detected_at: Int64
     component: str | msgspec.UnsetType = msgspec.UNSET
+    valid: tuple[Int64, Int64 | None] | msgspec.UnsetType = msgspec.UNSET
 
 
 class MatchHead(NamedTuple):
     """What an event repeats of its match record, and the version of the pattern.
 
-    `tells_change` is whether the record tells of a change of a component; the same change may come again at another time.
+    `tells_change` is whether the record tells of a change of a component, or of the interval of a result; the same change may
+    come again at another time. `until` is the end of that interval; None where it has none.
     """
 
     match_id: str
@@ -60,6 +62,7 @@ class MatchHead(NamedTuple):
     kind: MatchKind
     detected_at: int
     tells_change: bool = False
+    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,16 @@ class MatchEvent:
     traceparent: str | None = None
 
 
+def interval_end(body: bytes) -> int | None:
+    """Return until when a result is valid of which a record tells; None if it stays, or the record is of no result.
+
+    Raises:
+        PoisonRecordError: it is no match record.
+    """
+    valid = decode_json(body, _Head, "match record").valid
+    return None if valid is msgspec.UNSET else valid[1]
+
+
 def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, traceparent: str | None = None) -> Message:
     """Return the message for a match record as an engine wrote it, with or without its line feed; the body is not rewritten.
 
@@ -82,8 +95,9 @@ def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, tracepa
     """
     body = line.removesuffix(b"\n")
     told = decode_json(body, _Head, "match record")
-    tells_change = told.component is not msgspec.UNSET
-    head = MatchHead(told.match_id, told.query, version, MatchKind(told.kind), told.detected_at, tells_change)
+    tells_change = told.component is not msgspec.UNSET or told.valid is not msgspec.UNSET
+    until = None if told.valid is msgspec.UNSET else told.valid[1]
+    head = MatchHead(told.match_id, told.query, version, MatchKind(told.kind), told.detected_at, tells_change, until)
     return encode_known(topic, body, head, unit, traceparent)
 
 
@@ -103,7 +117,8 @@ def encode_known(topic: str, body: bytes, head: MatchHead, unit: TimeUnit | None
 
 def _event_id(head: MatchHead) -> str:
     if head.tells_change:
-        return f"{head.match_id}-{head.kind.value}-{head.detected_at}"
+        until = "" if head.until is None else f"-{head.until}"
+        return f"{head.match_id}-{head.kind.value}-{head.detected_at}{until}"
     return head.match_id if head.kind is MatchKind.MATCH else f"{head.match_id}-{head.kind.value}"
 
 
