@@ -287,6 +287,6 @@ $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	  --editable "services/planner[kubernetes]" --editable services/statistics --editable services/admin_api \
 	  --editable services/ingestion --editable services/preprocess --editable "services/backfill[spark]" \
 	  --editable services/matcher_timing --editable services/matcher_sjtree \
-	  --editable services/matcher_simulation --editable services/matcher_event_pattern \
+	  --editable services/matcher_simulation --editable services/matcher_event_pattern --editable services/matcher_algebra \
 	  --editable services/standalone --editable shared/bench
 	@touch $@

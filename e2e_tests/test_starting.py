@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SERVICES = (
     "admin_api",
     "ingestion",
+    "matcher_algebra",
     "matcher_event_pattern",
     "matcher_simulation",
     "matcher_sjtree",

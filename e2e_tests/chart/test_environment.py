@@ -11,6 +11,7 @@ import yaml
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_backfill.settings import BackfillSettings
 from graphtide_ingestion.settings import Settings as IngestionSettings
+from graphtide_matcher_algebra.settings import Settings as AlgebraSettings
 from graphtide_matcher_event_pattern.settings import Settings as EventPatternSettings
 from graphtide_matcher_simulation.settings import Settings as SimulationSettings
 from graphtide_matcher_sjtree.settings import Settings as SjTreeSettings
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SETTINGS: list[type[BaseSettings]] = [
     AdminApiSettings,
+    AlgebraSettings,
     BackfillSettings,
     EventPatternSettings,
     IngestionSettings,

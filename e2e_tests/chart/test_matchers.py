@@ -44,6 +44,7 @@ def test_the_planner_is_told_of_the_shards_that_there_are() -> None:
         "matcher_timing": 2,
         "matcher_sjtree": 5,
         "matcher_event_pattern": 2,
+        "matcher_algebra": 2,
     }
 
 

@@ -20,6 +20,7 @@ PODS = (
     "admin-api",
     "matcher-timing",
     "matcher-sjtree",
+    "matcher-algebra",
     "matcher-event-pattern",
     "matcher-simulation",
 )
@@ -99,6 +100,7 @@ def test_each_flow_leads_to_the_place_that_is_named() -> None:
         "planner": http | api,
         "matcher-timing": http | redis,
         "matcher-sjtree": http | redis,
+        "matcher-algebra": http | redis,
         "matcher-event-pattern": http | redis,
         "matcher-simulation": http | redis,
         "preprocess": http | store | api | executors,

@@ -34,6 +34,7 @@ WORKERS: Final = (
     "matcher-timing",
     "matcher-sjtree",
     "matcher-simulation",
+    "matcher-algebra",
     "matcher-event-pattern",
     "backfill",
 )

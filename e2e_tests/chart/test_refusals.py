@@ -223,7 +223,7 @@ def test_what_is_wrong_by_itself_is_refused_by_the_schema(name: str) -> None:
         {"preprocess": SPARK, "sequencer": ELSEWHERE},
         {"preprocess": SPARK, "sequencer": {"enabled": False}, "roundTrip": {"enabled": False}},
         {"adminApi": {"replicas": 2}, "access": {"ticketSecretKey": "ticket-secret"}},
-        {"matchers": dict.fromkeys(("timing", "sjtree", "simulation", "event_pattern")), "redis": {"host": ""}},
+        {"matchers": dict.fromkeys(("timing", "sjtree", "simulation", "event_pattern", "algebra")), "redis": {"host": ""}},
         {"access": {"existingSecret": "", "insecure": True}},
         {"matchers": {"timing": {"scaling": {"planner": ON}}, "sjtree": {"shards": 3}}},
         {"sequencer": {"replicas": 0}},

@@ -104,6 +104,7 @@ def test_what_scales_a_deployment_is_not_worked_against() -> None:
 
 def test_one_pod_alone_may_always_be_evicted() -> None:
     assert set(rendered(over="minimal").of("PodDisruptionBudget")) == {
+        "matcher-algebra",
         "matcher-event-pattern",
         "matcher-sjtree",
         "matcher-simulation",

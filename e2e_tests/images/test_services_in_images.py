@@ -33,7 +33,15 @@ NOWHERE: Final = "127.0.0.1:9"
 PATIENCE: Final = 120.0
 HIDDEN: Final = ("/tmp",)  # noqa: S108 - of the room, not of this machine
 NOTHING: Final[Mapping[str, Path]] = {}
-PLAIN: Final = ("planner", "statistics", "matcher_timing", "matcher_sjtree", "matcher_simulation", "matcher_event_pattern")
+PLAIN: Final = (
+    "planner",
+    "statistics",
+    "matcher_timing",
+    "matcher_sjtree",
+    "matcher_simulation",
+    "matcher_event_pattern",
+    "matcher_algebra",
+)
 OVER_HTTP: Final = ("ingestion", "admin_api")
 
 

@@ -24,6 +24,7 @@ OWN = {
     "matcher_timing": ["test.matcher_timing.0"],
     "matcher_sjtree": ["test.matcher_sjtree.0"],
     "matcher_simulation": ["test.matcher_simulation.0"],
+    "matcher_algebra": ["test.matcher_algebra.0"],
     "matcher_event_pattern": ["test.matcher_event_pattern.0"],
 }
 """Services without HTTP of their own, and what their workers are called."""

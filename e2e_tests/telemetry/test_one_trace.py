@@ -123,7 +123,8 @@ class TestInOneProcess:
         return figures(self.client.get("/metrics").text).get(name, 0)
 
     def test_one_process_tells_of_all_its_workers(self) -> None:
-        matchers = ("matcher_timing.0", "matcher_sjtree.0", "matcher_simulation.0", "matcher_event_pattern.0")
+        families = ("timing", "sjtree", "simulation", "event_pattern", "algebra")
+        matchers = (f"matcher_{each}.0" for each in families)
         workers = ("sequencer.s", "planner", "statistics", "match-counts", *matchers, "backfill")
         checks = dict.fromkeys(["view", "matches", "schemas", *(f"graphtide.{each}" for each in workers)], "ok")
         ready = {**checks, "log": "ok", "registrations": "ok"}

@@ -60,14 +60,6 @@ def test_a_text_that_is_wrong_is_refused_with_its_place(deployment: Deployment) 
     assert problem["expected"]
 
 
-def test_a_streaming_graph_query_is_refused_with_its_place(deployment: Deployment) -> None:
-    text = "QUERY q\nSELECT u, v MATCH (u)-/:pays+/->(v)\nON s WINDOW(10)"
-    answer = deployment.http.post("/api/v1/patterns", json={"text": text})
-    assert (answer.status_code, answer.json()["code"], answer.json()["line"]) == (422, "invalid-pattern", 3)
-    assert "'q' is a streaming graph query" in answer.json()["detail"]
-    assert deployment.registered() == []
-
-
 @pytest.mark.parametrize(
     ("body", "code"),
     [

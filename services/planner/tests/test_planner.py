@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pytest
-from graphtide_core.errors import FencedError
-from graphtide_core.plans import AGGREGATION, EventRates, Grouping
+from graphtide_core.errors import FencedError, InvalidQueryError
+from graphtide_core.plans import AGGREGATION, Derivation, EventRates, Grouping, PathEngine
 from graphtide_core.ports.log import Message, Record, TopicPartition
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime
@@ -23,7 +23,7 @@ from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
 from graphtide_planner.domain.spreading import Room
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.families import FAMILIES, SERVED
+from graphtide_query.families import FAMILIES, VARIANTS
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 TOPICS = Topics("test")
 AT = datetime(2024, 1, 1, tzinfo=UTC)
-POLICY = PlanningPolicy({"matcher_timing": 2, "matcher_sjtree": 1, "matcher_simulation": 1, "matcher_event_pattern": 2})
+POLICY = PlanningPolicy(
+    {"matcher_timing": 2, "matcher_sjtree": 1, "matcher_simulation": 1, "matcher_event_pattern": 2, "matcher_algebra": 2}
+)
 FAST = Rounds(linger_seconds=0.0, most_patterns=2)
 
 
@@ -57,6 +59,15 @@ def events_text(name: str) -> str:
 def event_pattern(name: str = "p", **changes: Any) -> control.PatternRecord:
     """A registration of an event pattern."""
     return registration(events_text(name), AT, **{"start": 10, **changes})
+
+
+QUERY = "QUERY p Answer(x, m, z) <- k(x, m), l(m, y), o(y, z). ON s WINDOW(500)"
+
+
+def query(text: str = QUERY, **changes: Any) -> control.PatternRecord:
+    """A registration of a graph query."""
+    options = control.PatternOptions(changes.pop("engine", "auto"))
+    return registration(text, AT, **{"start": 10, "options": options, **changes})
 
 
 def like(name: str, engine: str = "timing", **changes: Any) -> control.PatternRecord:
@@ -87,6 +98,11 @@ def even() -> StatisticsSnapshot:
     """A stream of which every tenth edge is of one type and every tenth of the other: alone, no engine is much better."""
     counts = {EdgeType(None, label, None): number for label, number in (("k", 10_000), ("l", 10_000), ("o", 80_000))}
     return replace(snapshot("k"), types=counts)
+
+
+def rates(version: int = 1, **counts: int) -> StatisticsSnapshot:
+    """A stream with so many edges of each type."""
+    return replace(even(), version=version, types={EdgeType(None, label, None): count for label, count in counts.items()})
 
 
 def consumed_at(end: int) -> control.FrontierForm:
@@ -247,7 +263,7 @@ def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(worl
 
 
 def test_every_engine_of_patterns_has_a_service() -> None:
-    assert sorted(SERVICES) == sorted(SERVED)
+    assert sorted(SERVICES) == sorted(VARIANTS)
 
 
 @pytest.mark.parametrize("engine", SERVICES)
@@ -255,6 +271,7 @@ def test_the_engine_decides_the_service(world: World, engine: str) -> None:
     simulated = registration(text("p") + " UNDER DUAL SIMULATION", AT, start=10, options=control.PatternOptions(engine))
     of_events = registration(events_text("p"), AT, start=10, options=control.PatternOptions(engine))
     others = {AGGREGATION: of_events, **dict.fromkeys(FAMILIES["simulation"].names, simulated)}
+    others |= {each.value: query(engine=engine) for each in PathEngine}
     world.register(others.get(engine, pattern(engine=engine)))
     world.settle()
     assert world.plans()["p"].service == SERVICES[engine]
@@ -291,6 +308,8 @@ def test_an_event_pattern_is_grouped_anew_where_its_events_come_much_more_often_
     [
         (event_pattern(options=control.PatternOptions("timing")), "is not for event patterns"),
         (pattern(engine=AGGREGATION), "is not for patterns under isomorphism"),
+        (pattern(engine="s-path"), "is not for patterns under isomorphism"),
+        (query(engine="timing"), "is not for streaming graph queries"),
     ],
 )
 def test_an_engine_of_another_family_is_refused(world: World, record: control.PatternRecord, reason: str) -> None:
@@ -298,6 +317,55 @@ def test_an_engine_of_another_family_is_refused(world: World, record: control.Pa
     world.settle()
     assert world.plans() == {}
     assert reason in (world.refusal("p") or "")
+
+
+def test_the_plan_of_a_graph_query_is_sent_as_the_way_to_it_with_those_that_it_was_chosen_from(world: World) -> None:
+    world.count(even())
+    world.register(query("QUERY p Answer(x, y) <- /(:k :l)+/(x, y). ON s WINDOW(500)"))
+    world.settle()
+    plan = world.plans()["p"]
+    assert (plan.engine, plan.service, plan.start) == ("s-path", "matcher_algebra", 10)
+    found, considered = plan_of(plan.plan)
+    assert isinstance(found, Derivation)
+    assert considered[0].physical == found
+    assert considered[0].nanoseconds > 0
+    assert len(considered) > 1
+    assert len(control.encode_plan(plan)) < 10_000
+
+
+def test_a_graph_query_is_planned_anew_where_that_is_much_cheaper_and_by_the_engine_that_is_wished(world: World) -> None:
+    world.count(rates(k=10, l=10_000, o=89_990))
+    world.register(query())
+    world.settle()
+    first = world.plans()["p"]
+    world.count(rates(2, k=10, l=10_000, o=89_990))
+    world.settle()
+    assert world.plans()["p"] == first
+    world.count(rates(3, k=89_990, l=10_000, o=10))
+    world.settle()
+    second = world.plans()["p"]
+    assert (second.epoch, second.service, second.shard) == (first.epoch + 1, first.service, first.shard)
+    assert plan_of(second.plan)[0] != plan_of(first.plan)[0]
+    world.register(query(engine="delta-tree"))
+    world.settle()
+    third = world.plans()["p"]
+    assert (third.engine, third.epoch, third.shard) == ("delta-tree", second.epoch + 1, second.shard)
+    assert plan_of(third.plan)[0].name == "delta-tree"
+
+
+def test_a_graph_query_over_several_streams_is_refused_with_the_reason(world: World) -> None:
+    inputs = "INPUT a = ()-[:a]->() ON s WINDOW(5) INPUT b = ()-[:b]->() ON other WINDOW(5)"
+    text = f"QUERY p {inputs} Answer(x, z) <- a(x, y), b(y, z)."
+    record = msgspec.structs.replace(query(), text=text)
+    world.register(record)
+    world.settle()
+    assert world.plans() == {}
+    assert "reads several streams, 's' and 'other'" in (world.refusal("p") or "")
+
+
+def test_without_its_service_a_graph_query_is_refused() -> None:
+    with pytest.raises(InvalidQueryError, match="no service runs the engine 's-path'"):
+        planned(query(), Known(), replace(POLICY, shards={"matcher_timing": 1}))
 
 
 def test_patterns_spread_over_the_shards_of_a_service(world: World) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import Grouping
+from graphtide_core.plans import Derivation, Grouping
 from graphtide_query.estimates.cost import Cost, Part
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import Crowd
@@ -62,9 +62,8 @@ def test_an_engine_reads_the_variant_that_is_wished_of_it() -> None:
 def test_variants_are_read_by_the_engines_that_plan_and_by_no_other() -> None:
     variants = {"timing": "independent", "sj-tree": "path"}
     found = {each.physical.name: each.physical for each in plan(CHAIN, Wish(AUTO, variants)).considered}
-    variants_read = {
-        name: engine_of(physical).variant_of(physical) for name, physical in found.items() if not isinstance(physical, Grouping)
-    }
+    of_edges = {name: each for name, each in found.items() if not isinstance(each, Grouping | Derivation)}
+    variants_read = {name: engine_of(physical).variant_of(physical) for name, physical in of_edges.items()}
     assert variants_read == {
         **variants,
         "re-search": None,

@@ -1,4 +1,4 @@
-"""The host and streaming graph queries: each result is told once, whenever the host is killed, and whatever plans come and go."""
+"""The host and streaming graph queries: each result is told once, whenever the host is killed, and whoever comes and goes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.plans import Derivation, JoinSteps, PathEngine, Rewriting
+from graphtide_core.ports.log import TopicPartition
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime
 from graphtide_query import parse, print_pattern
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.matcher_host import host, joining
-from graphtide_testing.host_world import World, planned
+from graphtide_testing.host_world import TOPICS, World, planned
 from graphtide_testing.strategies import GraphQueryShape, StreamShape, edge_streams, graph_queries
 from graphtide_wire.control import LimitsForm
 from graphtide_wire.plan_forms import form_of
@@ -217,6 +218,19 @@ def test_a_query_that_comes_later_has_the_edges_that_a_limit_kept_another_from_t
     world.settle()
     assert world.matches("other") == world.expected(other, 0)
     assert len(world.matches("other")) == 4
+
+
+def test_every_event_that_tells_of_a_result_has_an_id_of_its_own() -> None:
+    world = world_of_queries()
+    world.plan(asked(REACHES), "s-path", service=SERVICE, start=0)
+    # Extended twice, withdrawn, and derived again.
+    world.send([edge(0, 1, "v", "w"), edge(1, 2, "v", "w"), edge(2, 4, "v", "w")])
+    world.send([deletion(0, 5), deletion(1, 5), deletion(2, 5), edge(3, 6, "v", "w")])
+    world.settle()
+    reader = world.log.reader(None)
+    reader.assign({TopicPartition(TOPICS.matches, 0): 0})
+    ids = [dict(record.headers)["ce_id"] for record in reader.poll(0, 100)]
+    assert len(ids) == len(set(ids)) == 5
 
 
 CHAIN = f"QUERY one Answer(x0, x64) <- {', '.join(f'a(x{place}, x{place + 1})' for place in range(64))}. ON s WINDOW(5)"

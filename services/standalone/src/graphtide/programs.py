@@ -25,6 +25,11 @@ def ingestion() -> None:
     _run("graphtide_ingestion", "server")
 
 
+def matcher_algebra() -> None:
+    """Run `graphtide-matcher-algebra`."""
+    _run("graphtide_matcher_algebra", "server")
+
+
 def matcher_event_pattern() -> None:
     """Run `graphtide-matcher-event-pattern`."""
     _run("graphtide_matcher_event_pattern", "server")

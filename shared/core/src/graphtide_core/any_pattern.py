@@ -22,7 +22,7 @@ AnyPattern = MatchedPattern | GraphQuery
 """A pattern of any family."""
 
 
-def stream_of(pattern: AnyPattern) -> StreamName:
+def only_stream(pattern: AnyPattern) -> StreamName:
     """Return the stream that a pattern reads, for what takes one stream at a time.
 
     Raises:

@@ -116,7 +116,7 @@ class GraphQuery:
     def reach(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach.
 
-        That is its longest window and a tick more: an edge that ends just now tells that a result which is derived again just now
-        has not ended in between.
+        That is its longest window and a tick more: by an edge that ends just now it is known that a result which is derived
+        again has not ended in between.
         """
         return max(max(each.window.reach(unit), each.window.step(unit)) for each in self.inputs) + 1

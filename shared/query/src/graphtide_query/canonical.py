@@ -13,8 +13,8 @@ from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
-from graphtide_core.pattern import QueryEdge, SubgraphPattern, renamed_pattern
 from graphtide_core.path_expression import Symbol
+from graphtide_core.pattern import QueryEdge, SubgraphPattern, renamed_pattern
 from graphtide_core.predicate import Expression, renamed, variables
 from graphtide_core.regular_rule import Atom, Rule, Variable
 from graphtide_core.stream_window import StreamWindow

@@ -42,8 +42,8 @@ def reads_of(pattern: AnyPattern) -> Reads:
     graph query is its longest window, closed: what ends just now is extended by what begins just now.
 
     Raises:
-        InvalidPatternError: the windows of a graph query are partly of time and partly of ticks, so that nobody who does not know
-            the stream can say which is the longest.
+        InvalidPatternError: the windows of a graph query are partly of time and partly of ticks; which is the longest, only the
+            stream knows.
     """
     if isinstance(pattern, GraphQuery):
         labels_read = {each.label for each in pattern.inputs}
@@ -76,10 +76,10 @@ def _longest_window(query: GraphQuery) -> Duration:
     """Return the longest window of a query; one of NOW is a tick, and no other is shorter."""
     windows = [each.window for each in query.inputs if each.window.kind is not WindowKind.NOW]
     lengths = {length: window for window in windows for length in (window.slide, window.length) if length is not None}
+    first = next(iter(lengths), None)
     for length, window in lengths.items():
-        other = next((each for each in lengths if (each.unit is None) != (length.unit is None)), None)
-        if other is not None:
-            message = f"{show(query.name)} has windows and slides of time and of ticks, {other} and {length}"
+        if first is not None and (first.unit is None) != (length.unit is None):
+            message = f"{show(query.name)} has windows and slides of time and of ticks, {first} and {length}"
             hint = "give each a unit, or none of them: what a tick is, the stream alone says"
             raise InvalidPatternError(message, window.location, hint=hint)
     return max(lengths, key=lambda each: each.ticks(TimeUnit.NANOSECOND), default=Duration(1))

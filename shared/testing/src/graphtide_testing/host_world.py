@@ -257,7 +257,7 @@ class World:
         return sorted(found)
 
     def _expected_results(self, query: GraphQuery, start: int, end: int | None) -> list[str]:
-        """Return what is to be told of a graph query: what is told from the start on of one that was there from the first edge."""
+        """Return what is to be told of a graph query: what one that was there from the first edge tells from the start on."""
         found: list[str] = []
         for epoch in range(self.stream_epoch + 1):
             oracle = GraphQueryOracle(query)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from graphtide_core.any_pattern import only_stream
 from graphtide_core.ports.log import Message
-from graphtide_query import parse_matched
+from graphtide_query import parse
 from graphtide_query.reads import reads_of
 from graphtide_wire import control
 from graphtide_wire.reads_form import form_of
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 def registration(text: str, at: datetime, /, **changes: Any) -> control.PatternRecord:
     """Return the record of a text's one pattern, in its first version, with these members changed."""
-    (pattern,) = parse_matched(text)
+    (pattern,) = parse(text)
     given: dict[str, Any] = {
         "name": pattern.name,
         "version": 1,
         "text": text,
-        "stream": pattern.stream,
+        "stream": only_stream(pattern),
         "state": "active",
         "created_at": at,
         "updated_at": at,

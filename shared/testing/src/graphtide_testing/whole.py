@@ -34,6 +34,7 @@ QUICK = {
     "matcher_timing": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
     "matcher_simulation": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
     "matcher_event_pattern": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
+    "matcher_algebra": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
     "matcher_sjtree": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
 }
 

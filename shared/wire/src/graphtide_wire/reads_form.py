@@ -22,8 +22,8 @@ Streams = Annotated[tuple[Name, ...], Meta(min_length=1)]
 class ReachForm(msgspec.Struct, frozen=True):
     """A `Reach`. It keeps the unit it was written in: how long a tick is, only the stream knows.
 
-    Where so many `edges` are read, the length is 0; where the reach is a time, the field is not there. `rounded_up` is true where
-    a part of a tick counts as a whole one, and not there elsewhere.
+    Where so many `edges` are read, the length is 0; where the reach is a time, the field is not there. `rounded_up` is true
+    where a part of a tick counts as a whole one, and not there elsewhere.
     """
 
     length: Length

@@ -66,7 +66,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A match record, and its edges by their names in the pattern; None where one was not found."""
+    """A match record, and its edges by their names in the pattern, if it names some; None where one was not found."""
 
     body: bytes
     edges: dict[str, Edge | None]
@@ -77,7 +77,7 @@ class _Match(msgspec.Struct, frozen=True):
 
     first_ts: int
     last_ts: int
-    edges: dict[str, str]
+    edges: dict[str, str] = {}
 
 
 class _Budget:

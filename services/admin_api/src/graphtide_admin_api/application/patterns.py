@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.any_pattern import only_stream
 from graphtide_core.errors import TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
@@ -50,7 +51,7 @@ class Patterns:
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is not None:
                 raise ProblemError(409, "exists", f"there is a pattern {old.name!r} already; PUT replaces it")
-            return registered(wish, self._view.last_version(pattern.name) + 1, self._moment(pattern.stream))
+            return registered(wish, self._view.last_version(pattern.name) + 1, self._moment(only_stream(pattern)))
 
         return self._changed(pattern.name, change)
 
@@ -64,7 +65,7 @@ class Patterns:
         def change(old: PatternRecord | None) -> PatternRecord:
             nonlocal was_there
             was_there = old is not None
-            moment = self._moment(pattern.stream)
+            moment = self._moment(only_stream(pattern))
             fresh = registered(wish, self._view.last_version(name) + 1, moment)
             if old is None:
                 if if_match is not None:
@@ -78,7 +79,7 @@ class Patterns:
 
     def patch(self, name: str, wish: Wish, if_match: str | None) -> PatternRecord:
         """Change a part of a pattern."""
-        stream = read(wish.text).stream if wish.text is not None else self.get(name)[0].stream
+        stream = only_stream(read(wish.text)) if wish.text is not None else self.get(name)[0].stream
 
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is None:

@@ -15,6 +15,8 @@ from graphtide_core.ports.log import Message
 from graphtide_runtime.follower import Follower
 from graphtide_wire import control
 
+from graphtide_admin_api.domain.registration import refuse_circle
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -83,6 +85,8 @@ class Registry:
                 transactor = self._opened(name)
                 old = self._held.get(name)
                 new = change(old)
+                if new is not None:
+                    refuse_circle(new, self._held.values())
                 if new != old:
                     self._write(transactor, name, new)
             except FencedError:

@@ -9,8 +9,9 @@ from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 import structlog
+from graphtide_core.any_pattern import only_stream
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
-from graphtide_query import parse_matched
+from graphtide_query import parse
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
@@ -43,7 +44,7 @@ _MOST_TEXTS: Final = 10_000
 def asked_names(text: str) -> AskedNames:
     """Return what a registered text names; nothing of one that somebody else wrote and nobody can read."""
     try:
-        (pattern,) = parse_matched(text)
+        (pattern,) = parse(text)
     except (InvalidPatternError, ValueError):
         return AskedNames()
     return AskedNames.of(pattern)
@@ -53,10 +54,10 @@ def asked_names(text: str) -> AskedNames:
 def stream_of(text: str) -> str | None:
     """Return the stream that a registered text is on; None of one that nobody can read."""
     try:
-        (pattern,) = parse_matched(text)
+        (pattern,) = parse(text)
+        return only_stream(pattern)
     except (InvalidPatternError, ValueError):
         return None
-    return pattern.stream
 
 
 class IncompleteError(TransientError):

@@ -9,23 +9,29 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
+from graphtide_core.any_pattern import only_stream
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
-from graphtide_query import parse_matched
+from graphtide_core.graph_query import GraphQuery
+from graphtide_query import parse
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.reads import reads_of
+from graphtide_query.views import refuse_view_cycles
 from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
 from graphtide_wire.reads_form import form_of
 from graphtide_wire.topics import check_stream
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern
+from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern, place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
 
 MOST_TEXT = 100_000
 """Characters of a pattern's text."""
@@ -33,6 +39,8 @@ MOST_TEXT = 100_000
 MOST_NAME = 200
 """Characters of a pattern's name: it is a key of records and a part of addresses."""
 
+_MOST_VIEWS: Final = 1_000
+"""Texts of views that are kept parsed."""
 
 ACTIONS: Final = (":pause", ":resume", ":backfill")
 """Ends of addresses that act on the pattern before them; no name ends so."""
@@ -56,11 +64,11 @@ class Moment:
     ends: dict[str, int]
 
 
-def read(text: str) -> MatchedPattern:
+def read(text: str) -> AnyPattern:
     """Return the one pattern of a text.
 
     Raises:
-        ProblemError: it is none, or more than one, or has a name or a stream that cannot be.
+        ProblemError: as `read_all`; or it is none, or more than one, or has a name or a stream that cannot be.
     """
     patterns = read_all(text)
     if len(patterns) != 1:
@@ -76,27 +84,32 @@ def read(text: str) -> MatchedPattern:
         )
         raise ProblemError(422, "invalid-pattern", detail)
     try:
-        check_stream(pattern.stream)
+        check_stream(only_stream(pattern))
     except InvalidQueryError as error:
         raise ProblemError(422, "invalid-pattern", str(error)) from error
     return pattern
 
 
-def read_all(text: str) -> tuple[MatchedPattern, ...]:
+def read_all(text: str) -> tuple[AnyPattern, ...]:
     """Return the patterns of a text.
 
     Raises:
-        ProblemError: it is too long, or wrong at a place.
+        ProblemError: it is too long, or wrong at a place; or one asks for what services do not do, as to read several streams.
     """
     if len(text) > MOST_TEXT:
         raise ProblemError(422, "invalid-pattern", f"the text has {len(text)} characters, it may have {MOST_TEXT}")
     try:
-        return parse_matched(text)
+        patterns = parse(text)
+        for pattern in patterns:
+            only_stream(pattern)
+            reads_of(pattern)
+        refuse_view_cycles(patterns)
     except InvalidPatternError as error:
-        raise invalid_pattern(error) from error
+        raise invalid_pattern(error.in_text(text)) from error
+    return patterns
 
 
-def check_engine(name: str, pattern: MatchedPattern) -> None:
+def check_engine(name: str, pattern: AnyPattern) -> None:
     """Do nothing if a pattern may be matched by an engine.
 
     Raises:
@@ -123,12 +136,13 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
     pattern = read(text)
     options = PatternOptions(wish.engine or AUTO)
     check_engine(options.engine, pattern)
+    stream = only_stream(pattern)
     return _marked(
         PatternRecord(
             name=pattern.name,
             version=version,
             text=text,
-            stream=pattern.stream,
+            stream=stream,
             state=wish.state or "active",
             created_at=moment.now,
             updated_at=moment.now,
@@ -136,8 +150,9 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             reads=form_of(reads_of(pattern)),
             limits=wish.limits or LimitsForm(),
             options=options,
-            start=moment.ends.get(pattern.stream),
+            start=moment.ends.get(stream),
             registration=version,
+            view=is_view(pattern) or UNSET,
         )
     )
 
@@ -154,9 +169,10 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         if pattern.name != record.name:
             detail = f"the text is of pattern {pattern.name!r}, not of {record.name!r}"
             raise ProblemError(422, "name-differs", detail)
-        new = replace(new, reads=form_of(reads_of(pattern)))
+        new = replace(new, reads=form_of(reads_of(pattern)), view=is_view(pattern) or UNSET)
         if wish.text != record.text:
-            new = replace(new, text=wish.text, stream=pattern.stream, version=version, start=moment.ends.get(pattern.stream))
+            stream = only_stream(pattern)
+            new = replace(new, text=wish.text, stream=stream, version=version, start=moment.ends.get(stream))
     if wish.limits is not None:
         new = replace(new, limits=wish.limits)
     if wish.engine is not None:
@@ -167,6 +183,38 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         starts = record.state == "paused" and wish.state == "active"
         new = replace(new, state=wish.state, start=moment.ends.get(new.stream) if starts else new.start)
     return record if new == record else _marked(replace(new, updated_at=moment.now))
+
+
+def is_view(pattern: AnyPattern) -> bool:
+    """Whether the results of a pattern are a stream that is called as it is."""
+    return isinstance(pattern, GraphQuery) and pattern.is_view
+
+
+def refuse_circle(new: PatternRecord, registered: Iterable[PatternRecord]) -> None:
+    """Do nothing if no view reads its own stream, directly or through other views, when a registration is as it shall be.
+
+    Raises:
+        ProblemError: one does; with the place in the new text where the circle closes, if it does there.
+    Complexity: O(registrations), and the texts of the views among them, if the new one is a view; else O(1).
+    """
+    if new.view is not True:
+        return
+    views = [new, *(each for each in registered if each.view is True and each.name != new.name)]
+    # A walk that begins with what the new one reads, and comes back there, does so from the new one.
+    views.sort(key=lambda each: each.name not in new.reads.streams)
+    try:
+        refuse_view_cycles(pattern for each in views for pattern in _readable(each.text))
+    except InvalidPatternError as error:
+        raise ProblemError(409, "view-circle", error.reason, extra=place_of(error.in_text(new.text))) from error
+
+
+@lru_cache(maxsize=_MOST_VIEWS)
+def _readable(text: str) -> tuple[AnyPattern, ...]:
+    """Return the patterns of a registered text; none of one that somebody else wrote and nobody can read."""
+    try:
+        return parse(text)
+    except InvalidPatternError:
+        return ()
 
 
 def renewed(record: PatternRecord, version: int, moment: Moment) -> PatternRecord:

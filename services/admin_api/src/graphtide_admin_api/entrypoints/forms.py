@@ -7,10 +7,12 @@ from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from fastapi import Path, Query
-from graphtide_core.any_pattern import MatchedPattern
+from graphtide_core.any_pattern import AnyPattern, only_stream
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_query import print_pattern
-from graphtide_query.families import AUTO, SERVED
+from graphtide_query.families import AUTO, VARIANTS
+from graphtide_query.reads import reads_of
 from graphtide_wire.control import LimitsForm, PatternRecord
 from graphtide_wire.place import Places
 from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
@@ -32,7 +34,7 @@ Ticks = Annotated[int, Field(ge=-MOST, le=MOST)]
 _Count = Annotated[int, Field(ge=0, le=MOST)]
 Text = Annotated[str, Field(max_length=MOST_TEXT, description="A pattern in the pattern language.")]
 State = Literal["active", "paused"]
-Engine = Annotated[str, Field(json_schema_extra={"enum": [AUTO, *SERVED]})]
+Engine = Annotated[str, Field(json_schema_extra={"enum": [AUTO, *VARIANTS]})]
 """The name of an engine; another is refused as an unknown engine."""
 
 StreamPath = Annotated[str, Path(json_schema_extra={"pattern": f"^{STREAM_NAME}$"})]
@@ -268,7 +270,7 @@ class TextIn(Strict):
 
 
 class PatternSummary(BaseModel):
-    """A pattern of a text: of edges and vertices, or of events."""
+    """A pattern of a text: of edges and vertices, of events, or a graph query with what it reports."""
 
     name: str
     stream: str
@@ -276,15 +278,20 @@ class PatternSummary(BaseModel):
     edges: list[str] = []
     vertices: list[str] = []
     events: list[str] = []
+    results: list[str] = []
     canonical: str
 
     @classmethod
-    def of(cls, pattern: MatchedPattern) -> Self:
-        """Return the summary of a pattern; the window of an event pattern is its time."""
+    def of(cls, pattern: AnyPattern) -> Self:
+        """Return the summary of a pattern; the window of an event pattern is its time, that of a graph query its longest."""
         canonical = print_pattern(pattern)
         if isinstance(pattern, EventPattern):
             names = [event.name for event in pattern.events]
             return cls(name=pattern.name, stream=pattern.stream, window=str(pattern.within), events=names, canonical=canonical)
+        if isinstance(pattern, GraphQuery):
+            labels, window = [output.label for output in pattern.outputs], str(reads_of(pattern).reach.length)
+            stream = only_stream(pattern)
+            return cls(name=pattern.name, stream=stream, window=window, results=labels, canonical=canonical)
         return cls(
             name=pattern.name,
             stream=pattern.stream,

@@ -6,9 +6,11 @@ from typing import Literal
 
 import msgspec
 from fastapi import APIRouter, Depends, Response
-from graphtide_core.plans import GroupedPlan, assigned
+from graphtide_core.errors import InvalidQueryError
+from graphtide_core.plans import Assigned, DerivedPlan, GroupedPlan, assigned
 from graphtide_core.time import TimeUnit
-from graphtide_query.explain import explain, explain_grouped, to_dot, to_json, to_text
+from graphtide_query.explain import Explanation, explain, explain_grouped, explain_query, to_dot, to_json, to_text
+from graphtide_query.families.algebra.derivation import laid_open
 from graphtide_query.nodes import Actual
 from graphtide_runtime.access.callers import READ_PATTERNS
 from graphtide_runtime.routes import StrictRoute
@@ -64,11 +66,22 @@ def _explained(name: str, standing: Standing, format: str) -> str:
         counts["suppressed"] = status.suppressed
     actuals = {item.name: Actual(item.peak, item.created, item.alive) for item in status.items} if status is not None else {}
     told = assigned(pattern, *plan_of(standing.plan.plan))
-    if isinstance(told, GroupedPlan):
-        explanation = explain_grouped(told, TimeUnit(standing.plan.unit), counts)
-    else:
-        explanation = explain(told, actuals, counts=counts)
+    explanation = _explanation(told, TimeUnit(standing.plan.unit), actuals, counts)
     if format == "json":
         (only,) = msgspec.json.decode(to_json([explanation]))
         return msgspec.json.encode(only).decode()
     return {"text": to_text, "dot": to_dot}[format]([explanation])
+
+
+def _explanation(told: Assigned, unit: TimeUnit, actuals: dict[str, Actual], counts: dict[str, int]) -> Explanation:
+    match told:
+        case GroupedPlan():
+            return explain_grouped(told, unit, counts)
+        case DerivedPlan():
+            try:
+                return explain_query(laid_open(told), actuals, counts)
+            except InvalidQueryError as error:
+                detail = f"the plan of {told.pattern.name!r} cannot be laid open, nor run: {error}"
+                raise ProblemError(404, "no-plan", detail) from error
+        case _:
+            return explain(told, actuals, counts=counts)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import Request
-from graphtide_query.families import AUTO, SERVED
+from graphtide_query.families import AUTO, VARIANTS
 from graphtide_runtime.routes import refuse_but_json
 
 from graphtide_admin_api.application.simulating import MOST_EDGES
@@ -40,7 +40,7 @@ SIMULATION: Final[dict[str, Any]] = {
                     "properties": {
                         "text": {"type": "string", "maxLength": MOST_TEXT, "description": "Patterns in the pattern language."},
                         "edges": {"type": "array", "maxItems": MOST_EDGES, "items": {"type": "object"}},
-                        "engine": {"type": "string", "enum": [AUTO, *SERVED], "default": AUTO},
+                        "engine": {"type": "string", "enum": [AUTO, *VARIANTS], "default": AUTO},
                         "time_unit": {"type": "string", "enum": ["s", "ms", "us", "ns"], "default": "ms"},
                     },
                 },

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.pattern import Report
 from graphtide_query.canonical import canonical_pattern
 
@@ -132,8 +133,8 @@ def likeness_of(text: str, limits: LimitsForm) -> Likeness | None:
 @lru_cache(maxsize=_MOST_TEXTS)
 def _form(text: str) -> str | None:
     pattern = pattern_in(text)
-    if isinstance(pattern, EventPattern) or pattern.report is not Report.ALL:
-        # Event patterns share what they have in common, equal or not. Under simulation, what a pattern consumed, or told of, is
-        # its own.
+    if isinstance(pattern, EventPattern | GraphQuery) or pattern.report is not Report.ALL:
+        # Event patterns share what they have in common, equal or not, and each graph query has a state of its own. Under
+        # simulation, what a pattern consumed, or told of, is its own.
         return None
     return canonical_pattern(pattern)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.any_pattern import only_stream
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.event_pattern import EventPattern
-from graphtide_core.plans import AGGREGATION, GroupedPlan, Grouping, Plan, assigned
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.plans import AGGREGATION, Derivation, DerivedPlan, GroupedPlan, Grouping, PathEngine, Plan, assigned
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, Wish, refuse_other_family
+from graphtide_query.families.algebra.derivation import cost_of
+from graphtide_query.families.algebra.planning import chosen
 from graphtide_query.families.events.grouping import grouped, has_drifted
 from graphtide_query.planner import plan
 from graphtide_query.reads import reads_of
@@ -28,7 +32,7 @@ from graphtide_planner.domain.texts import pattern_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import Assigned, Candidate
     from graphtide_core.statistics import StatisticsSnapshot
@@ -41,6 +45,7 @@ TIMING: Final = "matcher_timing"
 SJ_TREE: Final = "matcher_sjtree"
 SIMULATION: Final = "matcher_simulation"
 EVENT_PATTERN: Final = "matcher_event_pattern"
+ALGEBRA: Final = "matcher_algebra"
 SERVICES: Final = {
     "timing": TIMING,
     "re-search": TIMING,
@@ -50,6 +55,7 @@ SERVICES: Final = {
     "ddst-signature": SIMULATION,
     "ddst-baseline": SIMULATION,
     AGGREGATION: EVENT_PATTERN,
+    **{engine.value: ALGEBRA for engine in PathEngine},
 }
 """The service that runs each engine."""
 
@@ -98,18 +104,18 @@ class PlanningPolicy:
         )
 
 
-def pattern_of(record: PatternRecord) -> MatchedPattern:
+def pattern_of(record: PatternRecord) -> AnyPattern:
     """Return the pattern that was registered.
 
     Raises:
         InvalidQueryError: the text is wrong, or not of the name and the stream it was registered for, or reads something else
-            than others take it to read.
+            than others take it to read, or several streams.
     """
     pattern = pattern_in(record.text)
-    if (pattern.name, pattern.stream) != (record.name, record.stream):
+    stream = only_stream(pattern)
+    if (pattern.name, stream) != (record.name, record.stream):
         message = (
-            f"the text is of pattern {pattern.name!r} on {pattern.stream!r}, "
-            f"it was registered as {record.name!r} on {record.stream!r}"
+            f"the text is of pattern {pattern.name!r} on {stream!r}, it was registered as {record.name!r} on {record.stream!r}"
         )
         raise InvalidQueryError(message)
     if form_of(reads_of(pattern)) != record.reads:
@@ -120,13 +126,14 @@ def pattern_of(record: PatternRecord) -> MatchedPattern:
 
 def stream_of(plan: PlanRecord) -> str:
     """Return the stream that a published plan is for."""
-    return pattern_in(plan.pattern.text).stream
+    return only_stream(pattern_in(plan.pattern.text))
 
 
 def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assigned:
     """Plan a pattern on the newest statistics; `considered` begins with the plan itself and its estimated cost.
 
-    Of an event pattern it says how it is to be grouped with those that its host has beside it.
+    Of an event pattern it says how it is to be grouped with those that its host has beside it; of a graph query, how the plan
+    follows from it.
 
     Raises:
         InvalidQueryError: see `pattern_of`; or there is no such engine, nobody runs it, or planning would exceed its budget.
@@ -135,6 +142,8 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assi
     snapshot = known.snapshot(record.stream)
     if isinstance(pattern, EventPattern):
         return _grouped(pattern, record.options.engine, snapshot, policy)
+    if isinstance(pattern, GraphQuery):
+        return _derived(pattern, record.options.engine, snapshot, policy)
     crowd = crowd_of(pattern, known, policy)
     try:
         found = plan(
@@ -159,10 +168,21 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assi
 
 def _grouped(pattern: EventPattern, engine: str, snapshot: StatisticsSnapshot, policy: PlanningPolicy) -> GroupedPlan:
     refuse_other_family(pattern, engine)
-    if policy.shards.get(EVENT_PATTERN, 0) == 0:
-        message = f"no service runs the engine {AGGREGATION!r}"
-        raise InvalidQueryError(message)
+    _refuse_unserved(EVENT_PATTERN, AGGREGATION, policy)
     return grouped(pattern, Wish(engine), unit=policy.unit, statistics=snapshot)
+
+
+def _derived(query: GraphQuery, engine: str, snapshot: StatisticsSnapshot, policy: PlanningPolicy) -> DerivedPlan:
+    refuse_other_family(query, engine)
+    found = chosen(query, Wish(engine), unit=policy.unit, statistics=snapshot, budget=policy.budget)
+    _refuse_unserved(ALGEBRA, found.engine, policy)
+    return found
+
+
+def _refuse_unserved(service: str, engine: str, policy: PlanningPolicy) -> None:
+    if policy.shards.get(service, 0) == 0:
+        message = f"no service runs the engine {engine!r}"
+        raise InvalidQueryError(message)
 
 
 def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
@@ -190,13 +210,15 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
 
     Of an event pattern whether its events come so much more or less often that its host should group it anew.
     """
-    snapshot = known.snapshot(new.pattern.stream)
+    snapshot = known.snapshot(only_stream(new.pattern))
     if snapshot.edges < max(1, policy.drift.fewest_edges):
         return False
     physical = plan_of(running.plan)[0]
     if isinstance(new, GroupedPlan):
         return not isinstance(physical, Grouping) or has_drifted(physical, new.physical, policy.drift)
-    if isinstance(physical, Grouping):
+    if isinstance(new, DerivedPlan):
+        return not isinstance(physical, Derivation) or _is_cheaper(new, physical, snapshot, policy)
+    if isinstance(physical, Grouping | Derivation):
         # It is no plan for this family: somebody else wrote it.
         return True
     try:
@@ -207,6 +229,20 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
     except (LookupError, ValueError):
         # It is no plan for this pattern: somebody else wrote it.
         return True
+
+
+def _is_cheaper(new: DerivedPlan, running: Derivation, snapshot: StatisticsSnapshot, policy: PlanningPolicy) -> bool:
+    """Whether the plan of a query is so much cheaper than the one that runs; that of another engine is what was wished."""
+    if new.physical == running:
+        return False
+    if new.physical.engine is not running.engine:
+        return True
+    try:
+        then, now = (cost_of(new.pattern, each, policy.unit, snapshot) for each in (running, new.physical))
+    except InvalidQueryError:
+        # It is no plan for this query: somebody else wrote it.
+        return True
+    return now < policy.margin * then
 
 
 def crowd_of(pattern: SubgraphPattern, known: Known, policy: PlanningPolicy) -> Crowd:

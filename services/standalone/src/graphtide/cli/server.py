@@ -11,7 +11,7 @@ import typer
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query import parse, print_pattern
-from graphtide_query.families import AUTO, SERVED
+from graphtide_query.families import AUTO, VARIANTS
 
 from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_patterns, time_unit
 from graphtide.server import Access, Json, Server
@@ -30,7 +30,7 @@ def apply(
     pattern_file: PatternFile,
     *,
     engine: Annotated[
-        str | None, typer.Option(help=f"{AUTO} or {', '.join(SERVED)}; as it is, or {AUTO}.", show_default=False)
+        str | None, typer.Option(help=f"{AUTO} or {', '.join(VARIANTS)}; as it is, or {AUTO}.", show_default=False)
     ] = None,
     server: Url = URL,
     api_key: ApiKey = None,

@@ -18,6 +18,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_backfill.settings import BackfillSettings
 from graphtide_ingestion.settings import Settings as IngestionSettings
+from graphtide_matcher_algebra.settings import Settings as AlgebraSettings
 from graphtide_matcher_event_pattern.settings import Settings as EventPatternSettings
 from graphtide_matcher_simulation.settings import Settings as SimulationSettings
 from graphtide_matcher_sjtree.settings import Settings as SjTreeSettings
@@ -42,6 +43,7 @@ PROGRAMS: Final[dict[str, type[BaseSettings]]] = {
     "graphtide-matcher-timing": TimingSettings,
     "graphtide-matcher-sjtree": SjTreeSettings,
     "graphtide-matcher-simulation": SimulationSettings,
+    "graphtide-matcher-algebra": AlgebraSettings,
     "graphtide-matcher-event-pattern": EventPatternSettings,
     "graphtide-preprocess": PreprocessSettings,
     "graphtide-backfill": BackfillSettings,

@@ -21,6 +21,8 @@ from graphtide_backfill.bootstrap import operations_in_process as backfills
 from graphtide_backfill.settings import BackfillSettings
 from graphtide_ingestion.bootstrap import bootstrap as ingestion
 from graphtide_ingestion.settings import Settings as IngestionSettings
+from graphtide_matcher_algebra.bootstrap import matcher as matcher_algebra
+from graphtide_matcher_algebra.settings import Settings as AlgebraSettings
 from graphtide_matcher_event_pattern.bootstrap import matcher as matcher_event_pattern
 from graphtide_matcher_event_pattern.settings import Settings as EventPatternSettings
 from graphtide_matcher_simulation.bootstrap import matcher as matcher_simulation
@@ -101,6 +103,7 @@ def application(options: DevOptions) -> FastAPI:
             counter(StatisticsSettings(), log),
             match_counter(StatisticsSettings(), log),
             matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
+            matcher_algebra(AlgebraSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             matcher_event_pattern(EventPatternSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             matcher_simulation(SimulationSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
             matcher_sjtree(SjTreeSettings(linger_seconds=0.05, profile=profile), log, checkpoints),

@@ -28,7 +28,6 @@ __all__ = [
     "AUTO",
     "ENGINES",
     "FAMILIES",
-    "SERVED",
     "VARIANTS",
     "Wish",
     "engine_of",
@@ -48,9 +47,6 @@ VARIANTS: Final = {
     **dict.fromkeys(PATH_ENGINES, PLANS_OF_QUERIES),
 }
 """The variants of plans that each engine has, by name, those of event patterns and graph queries too."""
-
-SERVED: Final = (*ENGINES, AGGREGATION)
-"""The names of the engines that services run: those of patterns, while streaming graph queries are answered in one process."""
 
 
 def family_of(pattern: SubgraphPattern) -> Family:

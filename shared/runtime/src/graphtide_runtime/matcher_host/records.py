@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from graphtide_core.any_pattern import stream_of
+from graphtide_core.any_pattern import only_stream
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
 from graphtide_core.plans import DerivedPlan, GraphPlan, assigned
@@ -105,7 +106,7 @@ class HostRecords:
             raise PoisonRecordError(reason, record.value)
         try:
             (pattern,) = parse(plan.pattern.text)
-            stream, reads = stream_of(pattern), reads_of(pattern)
+            stream, reads = only_stream(pattern), reads_of(pattern)
             check_stream(stream)
         except (InvalidQueryError, ValueError) as error:
             reason = f"the plan's pattern: {error}"
@@ -233,8 +234,16 @@ class HostRecords:
 
 
 def _head(of: MatchRecord) -> match_events.MatchHead:
-    tells_change = of.pattern.report is Report.CHANGES
-    return match_events.MatchHead(of.match_id, of.pattern.name, of.pattern.version, of.kind, of.detected_at, tells_change)
+    is_result = isinstance(of.pattern, GraphQuery)
+    return match_events.MatchHead(
+        of.match_id,
+        of.pattern.name,
+        of.pattern.version,
+        of.kind,
+        of.detected_at,
+        tells_change=is_result or of.pattern.report is Report.CHANGES,
+        nth=of.nth,
+    )
 
 
 def _frontier(told: control.FrontierForm | msgspec.UnsetType) -> Frontier | None:

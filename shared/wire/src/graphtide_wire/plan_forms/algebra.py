@@ -42,7 +42,9 @@ class _DerivationForm(msgspec.Struct, frozen=True, omit_defaults=True):
     @classmethod
     def of(cls, plan: Derivation) -> Self:
         """Return the form of a derivation."""
-        rewritings = None if plan.rewritings is None else tuple(RewritingForm(each.rule, each.number) for each in plan.rewritings)
+        rewritings = (
+            None if plan.rewritings is None else tuple(RewritingForm(each.rule, each.number) for each in plan.rewritings)
+        )
         joins = tuple(JoinForm(each.pattern, each.groups) for each in plan.joins)
         return cls(rewritings, joins, tuple(None if each is None else finite(each) for each in plan.estimates))
 

@@ -1,7 +1,7 @@
 """Plans of streaming graph queries as steps from the query to the plan: what is sent of a plan, and made one again.
 
-Whoever plans a query says which rules led to the plan, in which places, and how PATTERNs are joined (`Derivation`). Whoever is to
-run it goes the same steps. So a plan that comes from elsewhere answers its query, whatever it says, or cannot be made at all.
+Whoever plans a query says which rules led to the plan, in which places, and how PATTERNs are joined (`Derivation`). Whoever is
+to run it goes the same steps. So a plan that comes from elsewhere answers its query, whatever it says, or cannot be made.
 Cost: the rules are applied again along one way, of all those that the search went.
 """
 
@@ -81,9 +81,7 @@ def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistic
 
 
 def _considered(query: GraphQuery, candidate: Candidate, derivation: Derivation) -> ConsideredPlan:
-    return ConsideredPlan(
-        _followed(query, derivation)[0], candidate.nanoseconds, candidate.partial_matches, derivation.rules
-    )
+    return ConsideredPlan(_followed(query, derivation)[0], candidate.nanoseconds, candidate.partial_matches, derivation.rules)
 
 
 def _followed(query: GraphQuery, derivation: Derivation) -> tuple[Plan, dict[Pattern, Steps]]:

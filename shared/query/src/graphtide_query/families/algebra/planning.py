@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.plans import Candidate, DerivedPlan, Derivation, PathEngine
+from graphtide_core.plans import Candidate, Derivation, DerivedPlan, PathEngine
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.estimates.budget import PlanningBudget, Work
@@ -93,13 +93,12 @@ def chosen(
     best = min(near, key=lambda each: len(each.rewritings))
     first = next(each for each in found if not each.rewritings)
     told = [best, *(each for each in _told(found, best, first) if each is not best)]
-    considered = tuple(
-        Candidate(derivation_of(each.plan, engine, each.rewritings, each.steps), each.nanoseconds, each.held) for each in told
-    )
     is_written = best is first and not best.steps
-    derivation = Derivation(engine) if is_written else derivation_of(best.plan, engine, best.rewritings, best.steps)
+    derivations = [derivation_of(each.plan, engine, each.rewritings, each.steps) for each in told]
+    derivations[0] = Derivation(engine) if is_written else derivations[0]
+    considered = (Candidate(way, each.nanoseconds, each.held) for way, each in zip(derivations, told, strict=True))
     plan = logical if is_written else best.plan
-    return DerivedPlan(query, _estimated(query, derivation, plan, best.steps, cost), considered)
+    return DerivedPlan(query, _estimated(query, derivations[0], plan, best.steps, cost), tuple(considered))
 
 
 def _estimated(

@@ -49,7 +49,7 @@ def rewritings(plan: Plan, fixed: Set[Algebra] = frozenset(), rules: Sequence[Ru
 
 
 def numbered(plan: Plan, fixed: Set[Algebra]) -> Iterator[tuple[Rewriting, Plan]]:
-    """Yield what `rewritings` yields, each plan with the step that leads to it from this one. Complexity: as of `rewritings`."""
+    """Yield what `rewritings` yields, each plan with the step that leads to it. Complexity: as of `rewritings`."""
     made: Counter[str] = Counter()
     for rule, new in rewritings(plan, fixed):
         yield Rewriting(rule, made[rule]), new

@@ -1,0 +1,120 @@
+"""Streaming graph queries through the services: exact whoever is killed and whatever plans change, with their paths."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from itertools import pairwise
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import graphtide
+import pytest
+from graphtide_core.match import IntervalMatch
+from graphtide_testing.whole import Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(900)]
+
+NOTIFY = """QUERY notify
+RL(u1, u2) <- follows+(u1, u2), likes(u1, m1), posts(u2, m1).
+notify(u, m) <- RL+(u, v) AS chain, posts(v, m).
+ON s WINDOW(40) SLIDE(5)
+RETURN chain"""
+QUERIES = (
+    NOTIFY,
+    "CONSTRUCT (x)-[:reaches]->(y) MATCH (x)-/:follows+/->(y) ON s WINDOW(15)",
+    "QUERY triangle Answer(x, y, z) <- follows(x, y), follows(y, z), follows(z, x). ON s WINDOW(30)",
+    "QUERY stays both(x, m) <- likes(x, m), posts(y, m). ON s WINDOW(20) INTERNAL",
+    "QUERY now at(x, y) <- follows(x, y), follows(y, x). ON s WINDOW(NOW)",
+)
+NAMES = ("notify", "reaches", "triangle", "stays", "now")
+SERVICES = ("ingestion", "planner", "statistics", "matcher_timing", "matcher_algebra", "admin_api")
+KILLED = ("matcher_algebra", "matcher_algebra", "planner", "ingestion", "admin_api")
+
+Told = tuple[str, str, int, str, tuple[str, ...], int | None]
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Iterator[Whole]:
+    made = Whole(tmp_path, names=SERVICES)
+    made.start()
+    yield made
+    made.end()
+
+
+def records_of(rng: Random, number: int) -> list[dict[str, object]]:
+    """Return the records of a request: people who follow, like and post, and take some of that back."""
+    made: list[dict[str, object]] = []
+    for place in range(number * 6, number * 6 + 6):
+        ts, label = place * 3 // 4, rng.choice(("follows", "follows", "likes", "posts"))
+        if place > 6 and rng.random() < 0.15:
+            made.append({"id": f"e{rng.randrange(place - 6, place)}", "ts": ts, "op": "delete"})
+        else:
+            target = rng.choice("vwxyz") if label == "follows" else f"m{rng.randrange(4)}"
+            made.append({"id": f"e{place}", "ts": ts, "label": label, "src": rng.choice("vwxyz"), "dst": target})
+    return made
+
+
+def lines(records: Sequence[dict[str, object]]) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def row(record: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(record["bindings"].values()) if "bindings" in record else (record["src"], record["dst"])
+
+
+def told(found: Sequence[dict[str, Any]]) -> Counter[Told]:
+    return Counter(
+        (each["query"], each["kind"], each["detected_at"], each["label"], row(each), each["valid"][1]) for each in found
+    )
+
+
+def expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter[Told]:
+    queries = [query for text in texts for query in graphtide.parse(text)]
+    matches = (match for match in graphtide.match(queries, ordered) if isinstance(match, IntervalMatch))
+    return Counter(
+        (each.query, each.kind.value, int(each.detected_at), each.label, tuple(each.bindings.values()), each.valid[1])
+        for each in matches
+    )
+
+
+def hangs_together(record: dict[str, Any]) -> bool:
+    """Whether the chain of a notification begins where that does, each of its edges where the one before ends."""
+    path = record["path"]
+    return (
+        bool(path)
+        and path[0]["src"] == record["src"]
+        and all(before["dst"] == after["src"] for before, after in pairwise(path))
+        and {step["label"] for step in path} == {"RL"}
+    )
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
+def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: Whole, seed: int) -> None:
+    rng = Random(seed)
+    for text in QUERIES:
+        whole.register(text)
+    for number in range(40):
+        if number % 8 == 7:
+            victim = whole.services[rng.choice(KILLED)]
+            victim.kill()
+            victim.start()
+            time.sleep(rng.random())
+            whole.wait_until(lambda: whole.control.get("/readyz").status_code == 200, "the API answers")
+            changed = rng.choice(NAMES)
+            body = {"engine": rng.choice(("s-path", "delta-tree"))}
+            answer = whole.control.patch(f"/api/v1/patterns/{changed}", json=body, headers={"If-Match": "*"})
+            assert answer.status_code == 200, answer.text
+        whole.send("s", lines(records_of(rng, number)))
+    whole.settle("s")
+    found = [json.loads(record) for record in whole.matches()]
+    wanted = expected(QUERIES, whole.ordered_edges("s"))
+    assert {name for name, *_ in wanted} == set(NAMES)
+    assert {kind for _, kind, *_ in wanted} == {"match", "extend", "retract"}
+    assert told(found) == wanted
+    assert all(hangs_together(each) for each in found if each["query"] == "notify" and each["kind"] != "retract")

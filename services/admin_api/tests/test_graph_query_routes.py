@@ -1,0 +1,151 @@
+"""Streaming graph queries over HTTP: registered in both languages, validated, tried and explained as patterns are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.plans import Derivation, Rewriting
+from graphtide_query import parse
+from graphtide_query.families import Wish
+from graphtide_query.families.algebra.planning import chosen
+from graphtide_wire import control
+from graphtide_wire.plan_forms import form_of
+from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from graphtide_wire.plan_forms import PlanForm
+
+    from conftest import Deployment
+
+RULES = "QUERY p\nnear(x, y) <- follows+(x, y), likes(y, z).\nON s WINDOW(5m) SLIDE(1m)"
+GCORE = """PATH liked = (x)-/<:follows+>/->(y), (y)-[e:likes {stars: 5}]->(z)
+CONSTRUCT (a)-[:p]->(b)
+MATCH (a)-/<~liked>/->(b) ON s WINDOW(5m) SLIDE(1m)"""
+ROUND_TRIP = (RULES, GCORE)
+
+
+def register(deployment: Deployment, text: str = RULES, **more: str) -> Any:
+    return deployment.http.post("/api/v1/patterns", json={"text": text, **more})
+
+
+@pytest.mark.parametrize(("text", "attributes"), [(RULES, ()), (GCORE, ("stars",))])
+def test_a_query_in_either_language_is_registered_with_what_it_reads(
+    deployment: Deployment, text: str, attributes: tuple[str, ...]
+) -> None:
+    assert register(deployment, text).status_code == 201
+    (record,) = deployment.registered()
+    assert record is not None
+    reach = ReachForm("5m", closed=True, rounded_up=True)
+    assert record.reads == ReadsForm(("s",), reach, ("follows", "likes"), attributes)
+
+
+@pytest.mark.parametrize(("engine", "status"), [("s-path", 201), ("delta-tree", 201), ("auto", 201), ("timing", 422)])
+def test_an_engine_is_one_of_its_family(deployment: Deployment, engine: str, status: int) -> None:
+    answer = register(deployment, engine=engine)
+    assert answer.status_code == status
+    assert status == 201 or answer.json()["code"] == "unknown-engine"
+
+
+@pytest.mark.parametrize("text", ROUND_TRIP)
+def test_a_valid_text_is_summed_up_by_its_results(deployment: Deployment, text: str) -> None:
+    found = deployment.http.post("/api/v1/patterns:validate", json={"text": text}).json()
+    (pattern,) = found["patterns"]
+    assert (pattern["name"], pattern["stream"], pattern["window"]) == ("p", "s", "5m")
+    assert pattern["results"] == (["near"] if text == RULES else ["p"])
+    assert parse(pattern["canonical"]) == parse(text)
+
+
+SEVERAL = """QUERY q
+INPUT a = ()-[:a]->() ON s WINDOW(5m)
+INPUT b = ()-[:b]->() ON other WINDOW(5m)
+near(x, z) <- a(x, y), b(y, z)."""
+MIXED = """QUERY q
+INPUT a = ()-[:a]->() ON s WINDOW(5m)
+INPUT b = ()-[:b]->() ON s WINDOW(5)
+near(x, z) <- a(x, y), b(y, z)."""
+SELF = "GRAPH VIEW v AS (\nCONSTRUCT (x)-[:near]->(y)\nMATCH (x)-[:a]->(y) ON v WINDOW(5m))"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason", "hint"),
+    [
+        (SEVERAL, 3, "reads several streams, 's' and 'other'", "write edges of both into one stream"),
+        (MIXED, 3, "windows and slides of time and of ticks", "give each a unit"),
+        (SELF, 3, "views depend on each other in a circle: 'v' reads 'v'", "a view reads streams"),
+        ("QUERY q near(x, y) <- a+(x, y)\nON s WINDOW(5m)", 2, "", ""),
+    ],
+)
+def test_what_services_do_not_answer_is_refused_with_its_place(
+    deployment: Deployment, text: str, line: int, reason: str, hint: str
+) -> None:
+    answer = register(deployment, text)
+    problem = answer.json()
+    assert (answer.status_code, problem["code"], problem["line"]) == (422, "invalid-pattern", line)
+    assert reason in problem["detail"]
+    assert problem["source_line"] == text.split("\n")[line - 1]
+    assert problem["column"] >= 1
+    assert hint in problem.get("hint", "")
+    assert deployment.registered() == []
+    found = deployment.http.post("/api/v1/patterns:validate", json={"text": text}).json()
+    assert (found["valid"], found["error"]["line"]) == (False, line)
+
+
+def view(name: str, of: str) -> str:
+    return f"GRAPH VIEW {name} AS (\nCONSTRUCT (x)-[:near]->(y)\nMATCH (x)-[:near]->(y) ON {of} WINDOW(5m))"
+
+
+def test_a_circle_of_views_is_refused_where_the_last_one_closes_it_and_not_before(deployment: Deployment) -> None:
+    assert register(deployment, view("one", "three")).status_code == 201
+    assert register(deployment, view("two", "one")).status_code == 201
+    answer = register(deployment, view("three", "two"))
+    problem = answer.json()
+    assert (answer.status_code, problem["code"], problem["line"]) == (409, "view-circle", 3)
+    assert problem["detail"].count("reads") == 3
+    assert len(deployment.registered()) == 2
+    assert register(deployment, view("three", "s")).status_code == 201
+    answer = deployment.http.put("/api/v1/patterns/three", json={"text": view("three", "two")}, headers={"If-Match": "*"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "view-circle")
+    query = "QUERY four far(x, y) <- near+(x, y). ON three WINDOW(5m)"
+    assert register(deployment, query).status_code == 201, "what reads a view and is none closes no circle"
+
+
+def test_queries_are_tried_beside_patterns_without_anything_registered(deployment: Deployment) -> None:
+    text = "QUERY p near(x, y) <- pays+(x, y). ON s WINDOW(10) PATTERN q MATCH (x)-[e:pays]->(y) ON s WINDOW 10"
+    edges = [{"ts": 1, "label": "pays", "src": "v", "dst": "w"}, {"ts": 3, "label": "pays", "src": "w", "dst": "u"}]
+    found = deployment.http.post("/api/v1/patterns:simulate", json={"text": text, "edges": edges}).json()
+    told = sorted((each["src"], each["dst"], each["valid"]) for each in found["matches"] if each["query"] == "p")
+    assert told == [("v", "u", [3, 11]), ("v", "w", [1, 11]), ("w", "u", [3, 13])]
+    assert sum(each["query"] == "q" for each in found["matches"]) == 2
+    assert found["engines"] == {"p": "s-path", "q": found["engines"]["q"]}
+
+
+def publish(deployment: Deployment, plan: PlanForm) -> None:
+    record = control.PlanRecord("p", 1, 1, "s-path", "matcher_algebra", 0, plan, control.PatternText(RULES), "running")
+    deployment.write(Topics().plans, b"p", control.encode_plan(record))
+    deployment.say("running", service="matcher_algebra")
+    deployment.until(lambda: deployment.state() == "running")
+
+
+def test_the_plan_is_that_which_was_published_with_all_that_it_was_chosen_from(deployment: Deployment) -> None:
+    register(deployment)
+    (query,) = parse(RULES)
+    assert isinstance(query, GraphQuery)
+    plan = chosen(query, Wish())
+    publish(deployment, form_of(plan.physical, plan.considered))
+    found = deployment.http.get("/api/v1/patterns/p/plan").json()
+    assert (found["engine"], found["counts"]["matches"]) == ("s-path", 2)
+    assert sum(each["is_chosen"] for each in found["plans"]) == 1
+    assert found["plans"] == sorted(found["plans"], key=lambda each: each["nanoseconds"])
+    text = deployment.http.get("/api/v1/patterns/p/plan", params={"format": "text"}).text
+    assert "PATH[:follows+]" in text
+
+
+def test_a_plan_that_leads_nowhere_is_told_to_be_none(deployment: Deployment) -> None:
+    register(deployment)
+    publish(deployment, form_of(Derivation(rewritings=(Rewriting("inline concatenation", 70),))))
+    answer = deployment.http.get("/api/v1/patterns/p/plan")
+    assert (answer.status_code, answer.json()["code"]) == (404, "no-plan")
+    assert "does not apply in place 70" in answer.json()["detail"]

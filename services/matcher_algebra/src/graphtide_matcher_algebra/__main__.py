@@ -1,0 +1,25 @@
+"""The program `graphtide-matcher-algebra`."""
+
+# ruff: noqa: E402 - what is imported may start threads, which are to have no arenas of their own, and takes its time
+from __future__ import annotations
+
+from graphtide_native.allocator import stay_small
+from graphtide_runtime.starting import end_at_once
+
+stay_small()
+end_at_once()
+
+from graphtide_runtime.service import run_service
+
+from graphtide_matcher_algebra.bootstrap import SERVICE, matcher
+from graphtide_matcher_algebra.settings import Settings
+
+
+def main() -> None:
+    """Match until a signal ends it."""
+    settings = Settings()
+    run_service(f"graphtide-{SERVICE}-{settings.shard}", settings, lambda log: [matcher(settings, log)], settings.profile)
+
+
+if __name__ == "__main__":
+    main()
