@@ -304,11 +304,11 @@ def _result(line: bytes) -> str:
     """Return what was told of a result, without its path: any that is there is right."""
     record = json.loads(line)
     row = tuple(record["bindings"].values()) if "bindings" in record else (record["src"], record["dst"])
-    return repr((record["kind"], record["detected_at"], record["label"], row, record["valid"][1]))
+    return repr((record["kind"], record["detected_at"], record["label"], row, record["valid"], record.get("nth", 0)))
 
 
 def _told_result(told: ToldInterval, at: int) -> str:
-    return repr((told.kind.value, int(at), told.label, tuple(map(str, told.row)), told.valid[1]))
+    return repr((told.kind.value, int(at), told.label, tuple(map(str, told.row)), list(told.valid), told.nth))
 
 
 def _shown(pattern: EventPattern, told: Told) -> str:

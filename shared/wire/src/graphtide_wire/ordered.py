@@ -29,6 +29,7 @@ ORDINAL: Final = "graphtide-ordinal"
 NUMBER: Final = "graphtide-number"
 WATERMARK: Final = "graphtide-watermark"
 UNIT: Final = "graphtide-unit"
+SOURCE_EPOCH: Final = "graphtide-source-epoch"
 TRACES: Final = "graphtide-traces"
 """Which edges belong to traces that are sampled: `first+rows=traceparent`, with commas between them."""
 
@@ -68,6 +69,7 @@ class OrderedFigures:
         traces: which edges belong to traces that are sampled, in their order; of those given, a record names `MOST_TRACES`.
         number: of its first edge, or of the next where it has none: how many edges of the stream came before, also such as were
             left out, but no deletions; None where nobody counted. From record to record it never goes back.
+        source_epoch: of the stream that the edges follow from, where they are what a view tells; None elsewhere.
     """
 
     first_ts: EventTime
@@ -80,6 +82,7 @@ class OrderedFigures:
     epoch: int = 0
     traces: tuple[TracedRows, ...] = ()
     number: int | None = None
+    source_epoch: int | None = None
 
 
 def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
@@ -97,6 +100,7 @@ def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
         (TRACEPARENT, figures.traceparent),
         (TRACES, named or None),
         (EPOCH, figures.epoch or None),
+        (SOURCE_EPOCH, figures.source_epoch),
     )
     return Message(topic, None, body, headers, partition=0)
 
@@ -136,6 +140,7 @@ def figures(given: Headers) -> OrderedFigures:
         epoch=names.integer(headers, EPOCH) or 0,
         traces=_traces(names.readable(headers, TRACES)),
         number=names.integer(headers, NUMBER),
+        source_epoch=names.integer(headers, SOURCE_EPOCH),
     )
     if found.epoch < 0:
         reason = f"there is no epoch {found.epoch}"

@@ -130,6 +130,10 @@ class Topics:
             TopicSpec(self.dead_letters(stream), 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
         )
 
+    def of_view(self, stream: StreamName, *, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
+        """Return the topics of a stream that follows from others: nobody sends edges to it, so it has no raw topic."""
+        return self.of_stream(stream, retention_ms=retention_ms)[1:]
+
     def of_deployment(self, *, partitions: int = 1, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
         """Return the topics that are there once: matches in `partitions`, kept for `retention_ms`, and what controls."""
         control = (

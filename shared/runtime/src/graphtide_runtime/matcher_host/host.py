@@ -35,6 +35,7 @@ from graphtide_runtime.matcher_host.judging import dropped, judged, refused, run
 from graphtide_runtime.matcher_host.occupancy import Occupancy
 from graphtide_runtime.matcher_host.stream_work import StreamWork
 from graphtide_runtime.matcher_host.tracing import matching
+from graphtide_runtime.matcher_host.views import Views
 from graphtide_runtime.resident import resident_bytes
 from graphtide_runtime.telemetry import events
 
@@ -82,6 +83,7 @@ class _Opened:
     reader: LogReader
     side: LogReader
     plans: Follower
+    views: Views
 
 
 class MatcherHost:
@@ -120,7 +122,9 @@ class MatcherHost:
             TransientError: the log does not answer.
         """
         transactor, reader = self._log.transactor(self._records.group), self._log.reader(self._records.group)
-        self._opened = _Opened(transactor, reader, self._log.reader(None), Follower(self._log, self._records.plans))
+        side = self._log.reader(None)
+        views = Views(self._log, self._records.topics, side)
+        self._opened = _Opened(transactor, reader, side, Follower(self._log, self._records.plans), views)
         transactor.open()
         self._desired, self._refusals, self._standings, self._works, self._figures = {}, {}, {}, {}, {}
         self._telemetry.follow(self._standings, self._figures, self._works)
@@ -137,6 +141,7 @@ class MatcherHost:
         """
         opened = self._needed()
         # Step 1.
+        opened.views.poll()
         changed = self._note(opened.plans.poll())
         if changed:
             self._adopt(_by_stream(changed))
@@ -183,7 +188,8 @@ class MatcherHost:
     def close(self) -> None:
         """Give back everything; what was not committed is forgotten."""
         if self._opened is not None:
-            for each in (self._opened.reader, self._opened.side, self._opened.plans, self._opened.transactor):
+            opened = self._opened
+            for each in (opened.reader, opened.side, opened.plans, opened.views, opened.transactor):
                 each.close()
             for work in self._works.values():
                 work.close()
@@ -259,6 +265,11 @@ class MatcherHost:
         if any(work.has_of(name) and self._moves(name) for name in names):
             work.hand_over(self._clock.monotonic())
         missed = work.adopt(running, set(names) - {each.assignment.name for each in running})
+        views = self._needed().views
+        for name in names:
+            views.end(name)
+        for each in running:
+            views.begin(each.assignment)
         work.welcome(newcomers)
         messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
         over = work.over()
@@ -284,6 +295,8 @@ class MatcherHost:
         """Let newcomers read their past for a while, and say so of those that run now."""
         for work in self._works.values():
             joined, missed = work.let_join(JOIN_SECONDS)
+            for each in joined:
+                self._needed().views.begin(each.assignment)
             if joined:
                 messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
                 messages += [self._tell(each.standing, position=work.position) for each in joined]
@@ -388,7 +401,8 @@ class MatcherHost:
 
     def _reported(self, record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
         self._telemetry.reported(matches)
-        return self._records.matches(record, figures, matches)
+        edges = self._needed().views.tell(self._records.stream_of(record), figures, matches, self._clock.monotonic())
+        return [*self._records.matches(record, figures, matches), *edges]
 
     def _due_figures(self) -> list[Message]:
         """Say how plans do that did something since the last time, and which of them a limit ended."""

@@ -63,12 +63,14 @@ class Packing:
         unit: what their times count.
         most_edges: edges of one record.
         most_bytes: bytes of one record's value; an edge that is larger by itself is given back.
+        source_epoch: of the stream that the edges follow from, where they are what a view tells.
     """
 
     topic: str
     unit: TimeUnit = TimeUnit.MILLISECOND
     most_edges: int = DEFAULT_MOST_EDGES
     most_bytes: int = MOST_ORDERED_BYTES
+    source_epoch: int | None = None
 
     def pack(self, stretches: Iterable[Stretch], ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
         """Return the messages, how many edges are in them, and the edges that are too large, as they came.
@@ -90,7 +92,17 @@ class Packing:
     def heartbeat(self, told: Told, watermark: int, ordinal: int, number: int) -> Message:
         """Return the message that tells how far the watermark is, before an edge of this ordinal and number."""
         newest = EventTime(told.newest)
-        figures = OrderedFigures(newest, newest, 0, ordinal, EventTime(watermark), self.unit, epoch=told.epoch, number=number)
+        figures = OrderedFigures(
+            newest,
+            newest,
+            0,
+            ordinal,
+            EventTime(watermark),
+            self.unit,
+            epoch=told.epoch,
+            number=number,
+            source_epoch=self.source_epoch,
+        )
         return ordered.encode(self.topic, figures, _no_edges())
 
     def _beginning(self, stretch: Stretch, ordinal: int) -> Message:
@@ -121,6 +133,7 @@ class Packing:
                 epoch=stretch.epoch,
                 traces=tuple(onward.rows(part)),
                 number=first,
+                source_epoch=self.source_epoch,
             )
             messages.append(ordered.encode(self.topic, figures, body))
             packed += len(times)

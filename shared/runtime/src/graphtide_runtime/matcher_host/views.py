@@ -1,0 +1,107 @@
+"""The views that a host runs, each with its stream: what they tell goes out as edges, too.
+
+Invariant: a view's stream is read from the log after the view was given to this host, and before anything is written to it here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from graphtide_core.ids import StreamName
+from graphtide_core.plans import GraphPlan
+from graphtide_core.ports.log import TopicPartition
+
+from graphtide_runtime.matcher_host.view_stream import Reach, ViewStream
+from graphtide_runtime.registered_reaches import RegisteredReaches
+from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.ids import PatternName
+    from graphtide_core.ports.log import Log, LogReader, Message
+    from graphtide_native.matcher import MatchRecord
+    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.topics import Topics
+
+    from graphtide_runtime.matcher_host.assignment import Assignment
+
+
+class Views:
+    """The views of a host. Cost of a record: O(matches), and once a second the views of its stream."""
+
+    def __init__(self, log: Log, topics: Topics, reader: LogReader) -> None:
+        """Have none yet; `reader` is for looking at what is written, and nobody uses it meanwhile."""
+        self._log = log
+        self._topics = topics
+        self._reader = reader
+        self._reaches: RegisteredReaches | None = None
+        self._running: dict[StreamName, dict[PatternName, Assignment]] = {}
+        self._streams: dict[PatternName, ViewStream] = {}
+        self._passed_at: dict[StreamName, float] = {}
+
+    def begin(self, assignment: Assignment) -> None:
+        """Take a plan that runs from now on, if it is that of a view.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        if not isinstance(assignment.plan, GraphPlan) or not assignment.plan.query.is_view:
+            return
+        self._running.setdefault(assignment.stream, {})[assignment.name] = assignment
+        self._streams.pop(assignment.name, None)
+        self._log.admin().ensure(self._topics.of_view(StreamName(assignment.name)))
+        if self._reaches is None:
+            self._reaches = RegisteredReaches(self._log, self._topics.patterns)
+
+    def end(self, name: PatternName) -> None:
+        """Let a view go, if it is one: another host may write its stream."""
+        self._streams.pop(name, None)
+        for views in self._running.values():
+            views.pop(name, None)
+
+    def poll(self) -> None:
+        """Learn who reads the streams; call it where all that was written is committed."""
+        if self._reaches is None:
+            return
+        self._reaches.poll()
+        for views in self._running.values():
+            for name, view in views.items():
+                known, longest = self._streams.get(name), self._longest(view)
+                if known is not None and (longest.ticks > known.reach.ticks or longest.edges > known.reach.edges):
+                    del self._streams[name]
+
+    def tell(self, stream: StreamName, figures: OrderedFigures, matches: Sequence[MatchRecord], now: float) -> list[Message]:
+        """Return the edges that a record of a stream, which says this, brought about by these matches; or that time has passed.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        views = self._running.get(stream)
+        if not views:
+            return []
+        told: dict[PatternName, list[MatchRecord]] = {}
+        for match in matches:
+            if match.pattern.name in views:
+                told.setdefault(match.pattern.name, []).append(match)
+        messages = [each for name, own in told.items() for each in self._stream(views[name]).tell(figures, own)]
+        if now - self._passed_at.get(stream, -math.inf) >= DEFAULT_HEARTBEAT_SECONDS:
+            self._passed_at[stream] = now
+            messages += [each for view in views.values() for each in self._stream(view).pass_time(figures)]
+        return messages
+
+    def close(self) -> None:
+        """Give back what it opened."""
+        if self._reaches is not None:
+            self._reaches.close()
+
+    def _stream(self, view: Assignment) -> ViewStream:
+        if view.name not in self._streams:
+            place = TopicPartition(self._topics.ordered(StreamName(view.name)), 0)
+            self._streams[view.name] = ViewStream.read(self._reader, place, view.unit, self._longest(view))
+        return self._streams[view.name]
+
+    def _longest(self, view: Assignment) -> Reach:
+        ticks, edges = (0, 0) if self._reaches is None else self._reaches.longest(StreamName(view.name), view.unit)
+        return Reach(max(ticks, view.window), edges)

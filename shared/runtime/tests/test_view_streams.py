@@ -1,0 +1,125 @@
+"""The stream of a view has an edge for each result that becomes valid, whenever the host is killed; others read it as any stream."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from graphtide_core.edge import Edge
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.match import MatchKind
+from graphtide_core.ports.log import TopicPartition
+from graphtide_core.time import TimeUnit
+from graphtide_native.records import ArrowDecoder, Symbols
+from graphtide_query.reads import hindsight
+from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.oracles.graph_queries import GraphQueryOracle
+from graphtide_testing.registrations import registering, registration
+from graphtide_testing.strategies import GraphQueryShape, StreamShape, edge_streams, graph_queries
+from graphtide_wire import ordered
+from graphtide_wire.ordered import OrderedFigures
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    import random
+
+VIEW = StreamName("v")
+SERVICE = "matcher_algebra"
+STREAM = StreamShape(labels=("a", "b"), vertices=3, duplicates=False, negative_ts=False, max_records=30)
+QUERIES = graph_queries(GraphQueryShape(streams=("s",), labels=("a", "b"), wide_answers=False))
+PATTERN = "PATTERN p MATCH (x)-[d]->(y), (y)-[e]->(z) ORDER d < e ON v WINDOW 6ms"
+
+
+def view_of(query: GraphQuery) -> GraphQuery:
+    return replace(query, name=PatternName(VIEW), is_view=True)
+
+
+def written(world: World) -> list[tuple[OrderedFigures, list[dict[str, Any]]]]:
+    """Return the records of the view's stream: what headers say, and the edges; no heartbeats."""
+    reader = world.log.reader(None)
+    reader.assign({TopicPartition(TOPICS.ordered(VIEW), 0): 0})
+    decoder = ArrowDecoder(Symbols(), (), {})
+    found = [(ordered.figures(each.headers), decoder.decode(each.value or b"").to_records()) for each in reader.poll(0, 10**6)]
+    return [(figures, edges) for figures, edges in found if edges]
+
+
+def told(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
+    """Return what the stream of a view that runs from an offset on has, by the records that brought it about, in no order within one."""
+    expected: list[list[tuple[Any, ...]]] = []
+    for epoch in range(world.stream_epoch + 1):
+        oracle, known = GraphQueryOracle(query), dict[tuple[Any, ...], int]()
+        reach = max(6, hindsight(query, TimeUnit.MILLISECOND))
+        for offset, of, edge in world.sent:
+            if of != epoch or not isinstance(edge, Edge):
+                continue
+            said = []
+            for each in oracle.push(edge):
+                key = (each.label, *map(str, each.row))
+                if offset < start:
+                    continue
+                if each.kind is MatchKind.MATCH:
+                    known[key] = int(edge.ts)
+                    said.append(("insert", int(edge.ts), *key))
+                elif each.kind is MatchKind.RETRACT and each.valid[0] == edge.ts and key in known:
+                    born = known.pop(key)
+                    said += [("delete", int(edge.ts), born)] if born > edge.ts - reach else []
+            expected += [said] if said else []
+    return expected
+
+
+def edges_of(world: World) -> list[tuple[Any, ...]]:
+    """Return the edges and deletions of the view's stream, a deletion with the time of the edge that it names."""
+    times: dict[str, int] = {}
+    found: list[tuple[Any, ...]] = []
+    for _, edges in written(world):
+        for edge in edges:
+            if edge.get("op") == "delete":
+                found.append(("delete", edge["ts"], times[edge["id"]]))
+            else:
+                times[edge["id"]] = edge["ts"]
+                found.append(("insert", edge["ts"], edge["label"], edge["src"], edge["dst"]))
+    return found
+
+
+def check(world: World, query: GraphQuery, start: int) -> None:
+    found = edges_of(world)
+    for said in told(world, query, start):
+        assert sorted(found[: len(said)], key=repr) == sorted(said, key=repr)
+        found = found[len(said) :]
+    assert not found
+    ordinal = number = 0
+    last = (0, -1)
+    for figures, edges in written(world):
+        assert (figures.ordinal, figures.number, figures.records) == (ordinal, number, len(edges))
+        assert last <= (figures.epoch, figures.first_ts)
+        last = (figures.epoch, figures.last_ts)
+        ordinal += len(edges)
+        number += sum(edge.get("op") != "delete" for edge in edges)
+
+
+@given(stream=edge_streams(STREAM, min_records=6), query=QUERIES, rng=st.randoms(use_true_random=False))
+def test_a_view_writes_its_stream_once_whenever_its_host_is_killed(
+    stream: tuple[Edge, ...], query: GraphQuery, rng: random.Random
+) -> None:
+    view = view_of(query)
+    world = World(StreamName("s"), service=SERVICE)
+    # Whoever reads the stream says how long edges of results that are withdrawn must be known.
+    world.writer.write([registering(TOPICS, registration(PATTERN, datetime(2026, 1, 1, tzinfo=UTC)))])
+    world.plan(view, rng.choice(("s-path", "delta-tree")), service=SERVICE, start=0)
+    rest = list(stream)
+    while rest:
+        size = rng.randint(1, 3)
+        world.send(rest[:size])
+        rest = rest[size:]
+        if rng.random() < 0.1:
+            world.host, world.checkpoints = None, MemoryCheckpoints()
+        if rng.random() < 0.1:
+            world.plan(view, rng.choice(("s-path", "delta-tree")), service=SERVICE, start=0)
+        world.fuse.length = rng.choice((0, 0, rng.randint(1, 60)))
+        world.live(rng.randint(0, 4))
+    world.settle()
+    check(world, view, 0)
