@@ -116,3 +116,10 @@ class GraphQuery:
     def reach(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach."""
         return max(each.window.reach(unit) for each in self.inputs)
+
+    def hindsight(self, unit: TimeUnit) -> int:
+        """Return how many ticks before a report an edge can have a say in it: while ts > detected_at - hindsight.
+
+        One more than its reach: a result that ends at this very instant is extended if it is derived again.
+        """
+        return self.reach(unit) + 1

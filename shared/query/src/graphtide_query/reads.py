@@ -8,20 +8,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.one_per import with_past
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern, MatchedPattern
     from graphtide_core.time import TimeUnit
 
 
-def hindsight(pattern: MatchedPattern, unit: TimeUnit) -> int:
+def hindsight(pattern: AnyPattern, unit: TimeUnit) -> int:
     """Return how many ticks before a report a record can have a say in it: while ts > detected_at - hindsight.
 
-    Of an event pattern that may be more than its reach, as of one that tells a match for each key; 0 where edges are counted.
+    Of an event pattern that may be more than its reach, as of one that tells a match for each key, and of a graph query it is;
+    0 where edges are counted.
     """
+    if isinstance(pattern, GraphQuery):
+        return pattern.hindsight(unit)
     of_match = pattern.hindsight(unit) if isinstance(pattern, EventPattern) else reads_of(pattern).reach.ticks(unit)
     return with_past(pattern.one_per, of_match, unit)
 
