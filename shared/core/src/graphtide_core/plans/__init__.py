@@ -1,6 +1,6 @@
 """The plan IR: how one pattern is to be matched, by the engines of each family."""
 
-from graphtide_core.plans.algebra import AlgebraPlan, ConsideredPlan, GraphPlan, PathEngine
+from graphtide_core.plans.algebra import AlgebraPlan, ConsideredEngine, ConsideredPlan, GraphPlan, PathEngine
 from graphtide_core.plans.events import AGGREGATION, AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
@@ -32,6 +32,7 @@ __all__ = [
     "BaselinePlan",
     "Candidate",
     "ColoringPlan",
+    "ConsideredEngine",
     "ConsideredPlan",
     "EdgeIndex",
     "EventPlan",

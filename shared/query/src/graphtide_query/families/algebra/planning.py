@@ -1,4 +1,7 @@
-"""Plans of streaming graph queries: by the engine and in the variant that are wished.
+"""Plans of streaming graph queries: by the engine and in the variant that are wished, or by the engine that is cheapest.
+
+Where no engine is wished, the search weighs plans as `s-path` runs them; what it takes is then run by the engine for which it
+is estimated cheapest. Where both cost the same, as without PATHs, that is `s-path`.
 
 Variants: `searched`, the cheapest plan that the transformation rules lead to; `canonical`, the translation of the query as it
 is written.
@@ -8,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.plans.algebra import ConsideredPlan, GraphPlan, PathEngine
+from graphtide_core.plans.algebra import ConsideredEngine, ConsideredPlan, GraphPlan, PathEngine
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.estimates.budget import PlanningBudget, Work
 from graphtide_query.families.algebra.cost import AlgebraCost
 from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.rewriting import fixed_parts
-from graphtide_query.families.algebra.search import searched
+from graphtide_query.families.algebra.search import searched, total
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.families.wish import AUTO
 
@@ -66,7 +69,7 @@ def plan_graph_query(
     engine = PathEngine.S_PATH if wish.engine == AUTO else PathEngine(wish.engine)
     variant = wish.variant_among(engine.value, VARIANTS)
     logical = canonical(query)
-    cost = AlgebraCost(statistics, unit)
+    cost = AlgebraCost(statistics, unit, engine)
 
     def held(expression: Algebra) -> float:
         return cost.of(expression).held
@@ -80,7 +83,13 @@ def plan_graph_query(
     first = next(each for each in found if not each.rules)
     considered = tuple(ConsideredPlan(each.plan, each.nanoseconds, each.held, each.rules) for each in _told(found, best, first))
     plan = logical if best is first and not best.steps else best.plan
-    return GraphPlan(query, compiled(query, plan, engine, best.steps, best.rules, held), considered)
+    engines: tuple[ConsideredEngine, ...] = ()
+    if wish.engine == AUTO:
+        costs = {each: AlgebraCost(statistics, unit, each) for each in PathEngine}
+        priced = (ConsideredEngine(each, total(best, own)) for each, own in costs.items())
+        engines = tuple(sorted(priced, key=lambda each: each.nanoseconds))
+        engine = engines[0].engine
+    return GraphPlan(query, compiled(query, plan, engine, best.steps, best.rules, held), considered, engines)
 
 
 def _told(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:

@@ -89,8 +89,7 @@ def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, allowance:
 def _found(plan: Plan, rules: tuple[str, ...], cost: AlgebraCost, fixed: Set[Algebra]) -> Found:
     total = held = 0.0
     steps: dict[Pattern, Steps] = {}
-    every = dict.fromkeys(inner for expression in plan for inner in distinct(expression))
-    read = {below for each in every for below in operands(each)}
+    every, read = _operators(plan)
     for each in every:
         estimate = cost.of(each)
         if isinstance(each, Pattern) and each not in fixed:
@@ -100,6 +99,22 @@ def _found(plan: Plan, rules: tuple[str, ...], cost: AlgebraCost, fixed: Set[Alg
         total += cost.total_of(estimate, is_read=each in read)
         held += estimate.held
     return Found(plan, total, held, rules, steps)
+
+
+def _operators(plan: Plan) -> tuple[tuple[Algebra, ...], Set[Algebra]]:
+    """Return the operators of a plan, each once, and those that another one reads."""
+    every = tuple(dict.fromkeys(inner for expression in plan for inner in distinct(expression)))
+    return every, {below for each in every for below in operands(each)}
+
+
+def total(found: Found, cost: AlgebraCost) -> float:
+    """Return what a plan that was found costs by other estimates, its PATTERNs joined as they were: nanoseconds an edge."""
+    every, read = _operators(found.plan)
+    estimates = {
+        each: cost.joined(each, found.steps[each]) if isinstance(each, Pattern) and each in found.steps else cost.of(each)
+        for each in every
+    }
+    return sum(cost.total_of(estimate, is_read=each in read) for each, estimate in estimates.items())
 
 
 def best_steps(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
