@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -21,11 +22,11 @@ from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
-from graphtide_query import parse_matched, parse_subgraphs
+from graphtide_query import parse, parse_matched, parse_subgraphs
 from graphtide_testing.found import keys_in_json_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from graphtide_testing.found import Found
 
@@ -44,6 +45,10 @@ ON flows WINDOW 10m
 LOGINS = """
 PATTERN brute_force SEQ(NOT before:failed, f:failed{3,}, s:success) PARTITION BY user SKIP TILL NEXT ON logins WITHIN 10m
 PATTERN given_up SEQ(f:failed, s:success) PARTITION BY user ON TIMEOUT ON logins WITHIN 1m
+"""
+REACHED = """
+QUERY reached near(x, y) <- /(:http | :tcp)+/(x, y) AS way. ON flows WINDOW(2s) RETURN way
+QUERY asked answer(x, z) <- http(x, y), http+(y, z). ON flows WINDOW(1m) SLIDE(10s)
 """
 QUESTIONS = """
 PATTERN help_chain
@@ -118,6 +123,28 @@ def test_spark_finds_of_events_what_one_pass_finds(spark: SparkCluster, tmp_path
     assert sorted(found) == sorted(output.read_bytes().splitlines())
     assert min(totals.matches, totals.timeouts) > 0
     assert totals.slices > 1
+
+
+def test_spark_finds_of_graph_queries_what_one_pass_finds(flows: Path, spark: SparkCluster, tmp_path: Path) -> None:
+    (tmp_path / "queries.gtp").write_text(REACHED)
+    run("match", str(tmp_path / "queries.gtp"), str(flows / "flows.parquet"), "--output", str(tmp_path / "live.jsonl"))
+    results = ResultFolder(tmp_path / "run")
+    history = Files(str(flows / "flows.parquet"), "parquet")
+    made = Backfill(Task(parse(REACHED)), history, spark, results, Asked(), on_progress=lambda _: None, is_wanted=lambda: True)
+    totals = made.run(made.prepare())
+    found = (each.record for number in results.finished() for each in results.records(number))
+    assert told_of_graph_queries(found) == told_of_graph_queries((tmp_path / "live.jsonl").read_bytes().splitlines())
+    assert min(totals.matches, totals.extensions) > 0
+    assert totals.slices > 1
+
+
+def told_of_graph_queries(records: Iterable[bytes]) -> list[tuple[object, ...]]:
+    """Return what is told of results, sorted, but for which of several paths."""
+    read = map(json.loads, records)
+    return sorted(
+        (each["query"], each["detected_at"], each["kind"], each["src"], each["dst"], each["valid"][1], "path" in each)
+        for each in read
+    )
 
 
 def test_duplicates_are_found_across_pieces_and_slices(spark: SparkCluster, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,17 +17,22 @@ from graphtide_backfill.domain.task import Task
 from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.match import MatchKind
 from graphtide_core.pattern import Report
+from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
-from graphtide_query import parse_subgraphs
+from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import AUTO, FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
+from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.strategies.graph_queries import GraphQueryShape, graph_queries
 from graphtide_testing.strategies.patterns import PatternShape, patterns
 from graphtide_testing.strategies.streams import StreamShape, edge_streams
 from hypothesis import given
@@ -40,8 +47,12 @@ if TYPE_CHECKING:
     from graphtide_testing.found import Found
     from hypothesis.strategies import DrawFn
 
+    Told = Counter[tuple[object, ...]]
+
 STREAM = StreamShape(max_records=40)
 PATTERN = PatternShape(max_edges=3, max_window=9, stream=STREAM)
+LABELLED = replace(STREAM, labels=("a", "b", "c"))
+KINDS = (WindowKind.EXTERNAL, WindowKind.EXTERNAL, WindowKind.INTERNAL, WindowKind.NOW)
 
 
 def duplicates_of(edges: list[Edge], window: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -56,7 +67,7 @@ def duplicates_of(edges: list[Edge], window: int) -> np.ndarray[tuple[int], np.d
 
 def blocks_for(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int) -> list[Block]:
     decoder = JsonLinesDecoder(Symbols(), task.attributes, {})
-    duplicates = duplicates_of(edges, task.window)
+    duplicates = duplicates_of(edges, task.reach)
     batches = [edges[start : start + batch] for start in range(0, len(edges), batch)]
     found: list[Block] = []
     for place, part in enumerate(batches):
@@ -66,14 +77,18 @@ def blocks_for(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: 
     return found
 
 
-def by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int = 7) -> list[Found]:
+def lines_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int) -> list[bytes]:
     blocks = blocks_for(edges, task, slices, batch)
     lines: list[bytes] = []
     for each in slices:
         matching = SliceMatching(task, each, deletions=True)
         own = [block for block in blocks if block.slice == each.number]
         lines += [record.json for found in matching.matches(own) for record in found]
-    return keys_in_json_lines(b"\n".join(lines))
+    return lines
+
+
+def by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int = 7) -> list[Found]:
+    return keys_in_json_lines(b"\n".join(lines_by_slices(edges, task, slices, batch)))
 
 
 def in_one_pass(edges: list[Edge], task: Task) -> list[Found]:
@@ -105,6 +120,99 @@ def test_slices_report_the_components_that_one_pass_does(
     edges, bounds, batch = stream
     found = by_slices(edges, Task((pattern,), engine), slices_at(bounds), batch)
     assert found == Feed(plan(pattern, "ddst-baseline")).push(*edges)
+
+
+def asked(text: str) -> GraphQuery:
+    (query,) = parse(text)
+    assert isinstance(query, GraphQuery)
+    return query
+
+
+def told_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int = 7) -> Told:
+    """Return kind, time, label, ends, end, and whether there is a path, of what is told: of several paths any is right."""
+    records = map(json.loads, lines_by_slices(edges, task, slices, batch))
+    return Counter(
+        (
+            each["kind"],
+            each["detected_at"],
+            each["label"],
+            tuple(each["bindings"].values()) if "bindings" in each else (each["src"], each["dst"]),
+            each["valid"][1],
+            "path" in each,
+        )
+        for each in records
+    )
+
+
+def told_in_one_pass(edges: list[Edge], query: GraphQuery) -> Told:
+    oracle = GraphQueryOracle(query)
+    has_path = {output.label: output.path is not None for output in query.outputs}
+    return Counter(
+        (
+            each.kind.value,
+            int(edge.ts),
+            each.label,
+            each.row,
+            each.valid[1],
+            has_path[each.label] and each.kind is not MatchKind.RETRACT,
+        )
+        for edge in edges
+        for each in oracle.push(edge)
+    )
+
+
+@pytest.mark.parametrize("engine", ["auto", "s-path", "delta-tree"])
+@given(stream=cut_streams(LABELLED), query=graph_queries(GraphQueryShape(kinds=KINDS, max_window=4)), finely=st.booleans())
+def test_slices_tell_the_results_that_the_oracle_does(
+    engine: str, stream: tuple[list[Edge], list[int], int], query: GraphQuery, *, finely: bool
+) -> None:
+    edges, bounds, batch = stream
+    slices = slices_at(range(bounds[0], bounds[-1] + 1) if finely else bounds)
+    assert told_by_slices(edges, Task((query,), engine), slices, batch) == told_in_one_pass(edges, query)
+
+
+@pytest.mark.parametrize("window", ["(1)", "(NOW)", "(3)", "(6) SLIDE(3)", "(7) SLIDE(5) INTERNAL"])
+@given(stream=cut_streams(LABELLED))
+def test_slices_of_one_tick_tell_all_results(window: str, stream: tuple[list[Edge], list[int], int]) -> None:
+    edges, bounds, batch = stream
+    query = asked(f"QUERY q Answer(x, y) <- /(:a | :b)+/(x, y) AS p. ON s WINDOW{window} RETURN p")
+    slices = slices_at(range(bounds[0], bounds[-1] + 1))
+    assert told_by_slices(edges, Task((query,)), slices, batch) == told_in_one_pass(edges, query)
+
+
+@pytest.mark.parametrize(
+    ("window", "times", "wanted"),
+    [
+        # What ends at this very instant is extended; one tick later it is a new result.
+        ("WINDOW(10)", [0, 10], ["match", "extend"]),
+        ("WINDOW(10)", [0, 11], ["match", "match"]),
+        ("WINDOW(10) SLIDE(4)", [8, 18], ["match", "extend"]),
+        ("WINDOW(10) SLIDE(4)", [11, 18], ["match", "extend"]),
+        ("WINDOW(10) SLIDE(4)", [11, 19], ["match", "match"]),
+        ("WINDOW(10) INTERNAL", [0, 10, 21], ["match", "match"]),
+        ("WINDOW(NOW)", [0, 1, 3], ["match", "extend", "match"]),
+        # In milliseconds that is three of them.
+        ("WINDOW(2500us)", [0, 3], ["match", "extend"]),
+    ],
+)
+def test_a_slice_knows_a_result_that_ends_where_it_begins(window: str, times: list[int], wanted: list[str]) -> None:
+    query = asked(f"QUERY q Answer(x, y) <- x+(x, y). ON s {window}")
+    edges = [edge(ts, "a", "b") for ts in times]
+    found = told_by_slices(edges, Task((query,)), slices_at([*times, times[-1] + 1]))
+    assert found == told_in_one_pass(edges, query)
+    assert Counter(kind for kind, *_ in found.elements()) == Counter(wanted)
+
+
+def test_a_query_over_several_streams_is_refused() -> None:
+    query = asked("QUERY q CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:a]->(v) ON s WINDOW(9) MATCH (v)-[:b]->(w) ON t WINDOW(9)")
+    with pytest.raises(InvalidQueryError, match="history is of one stream, and query 'q' reads 2: s, t; match it"):
+        Task((query,))
+
+
+def test_a_query_that_reads_a_view_beside_it_is_refused() -> None:
+    text = "GRAPH VIEW near AS (near(x, y) <- a+(x, y). ON s WINDOW(9)) QUERY q r(x, y) <- near(x, y). ON near WINDOW(9)"
+    with pytest.raises(InvalidQueryError, match="query 'q' reads the view 'near'"):
+        Task(parse(text))
 
 
 def test_a_window_of_edges_is_refused() -> None:

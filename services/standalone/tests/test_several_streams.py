@@ -235,3 +235,59 @@ def test_streams_that_are_not_what_queries_read_are_refused(
     result = run("match", "q.gtp", *arguments)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_explain_shows_what_was_seen_of_streams_by_name(files: Path) -> None:
+    named = ["--input", f"tx_stream={files / 'tx.jsonl'}", "--input", f"social_stream={files / 'social.jsonl'}"]
+    result = run("explain", files / "q.gtp", *named, "--format", "json")
+    assert result.exit_code == 0, result.output
+    (told,) = json.loads(result.stdout)
+    assert told["counts"]["matches"] == 3
+    assert (
+        told
+        == json.loads(
+            graphtide.explain(FIGURE_7, analyze=graphtide.Inputs(social_stream=SOCIAL, tx_stream=PURCHASES), format="json")
+        )[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--analyze", "social.jsonl"], "give --input social_stream=FILE --input tx_stream=FILE"),
+        (["--input", "social_stream=social.jsonl"], "stream 'tx_stream' is missing: give --input social_stream=FILE"),
+        (
+            ["--analyze", "social.jsonl", "--input", "tx_stream=tx.jsonl"],
+            "for --analyze: streams are given by name",
+        ),
+        (
+            ["--input", "social_stream=social.jsonl", "--input", "tx_stream=tx.jsonl", "--dead-letters", "tx.jsonl"],
+            "tx.jsonl is given as --input tx_stream=tx.jsonl too",
+        ),
+    ],
+)
+def test_streams_that_are_not_what_queries_read_are_not_analyzed(
+    files: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(files)
+    before = (files / "tx.jsonl").read_bytes()
+    result = run("explain", "q.gtp", *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert (files / "tx.jsonl").read_bytes() == before
+
+
+def test_one_stream_is_not_analyzed_as_several() -> None:
+    with pytest.raises(InvalidQueryError, match=r"reads 2 streams: give graphtide.Inputs\(social_stream=…, tx_"):
+        graphtide.explain(FIGURE_7, analyze=SOCIAL)
+
+
+def test_bad_records_of_streams_that_are_analyzed_are_kept_with_their_streams(files: Path) -> None:
+    with (files / "tx.jsonl").open("a") as stream:
+        stream.write("not JSON\n")
+    named = ["--input", f"tx_stream={files / 'tx.jsonl'}", "--input", f"social_stream={files / 'social.jsonl'}"]
+    result = run("explain", files / "q.gtp", *named, "--dead-letters", files / "letters.jsonl")
+    assert result.exit_code == 0, result.output
+    (letter,) = map(json.loads, (files / "letters.jsonl").read_text().splitlines())
+    assert letter["reason"].startswith("stream tx_stream: ")
+    assert "1 of 7 records was put aside" in result.stderr

@@ -234,3 +234,58 @@ def test_a_path_of_one_label_is_written_as_in_the_query() -> None:
 
 def test_the_example_of_a_tree_holds() -> None:
     assert doctest.testmod(nodes) == (0, 2)
+
+
+# ---- engines
+
+
+def weighed(text: str, known: StatisticsSnapshot | None = BUSY) -> tuple[str, dict[str, float]]:
+    plan = plan_graph_query(asked(text, "WINDOW(500) SLIDE(50)"), Wish(), statistics=known)
+    return plan.engine, {each.engine.value: each.nanoseconds for each in plan.engines}
+
+
+@pytest.mark.parametrize("known", [BUSY, None])
+@pytest.mark.parametrize(
+    "text", ['r(y, y) <- a+("v", y).', 'r(x, x) <- /:a :b*/(x, "v").', 'r(y, y) <- a+("v", y), b+("w", y).']
+)
+def test_paths_from_one_vertex_are_run_by_a_tree(text: str, known: StatisticsSnapshot | None) -> None:
+    engine, engines = weighed(text, known)
+    assert engine == "delta-tree"
+    assert engines["delta-tree"] < engines["s-path"]
+
+
+@pytest.mark.parametrize("known", [BUSY, None])
+@pytest.mark.parametrize("text", ["r(x, y) <- a+(x, y).", "r(x, y) <- /:a :b* :c*/(x, y).", "r(x, y) <- a+(x, y), b(y, x)."])
+def test_paths_from_many_vertices_are_run_side_by_side(text: str, known: StatisticsSnapshot | None) -> None:
+    engine, engines = weighed(text, known)
+    assert engine == "s-path"
+    assert engines["s-path"] < engines["delta-tree"]
+
+
+def test_without_paths_both_engines_cost_the_same() -> None:
+    engine, engines = weighed("r(x, z) <- a(x, y), b(y, z).")
+    assert engine == "s-path"
+    assert engines["s-path"] == engines["delta-tree"]
+
+
+def test_a_path_from_one_vertex_beside_one_from_many_does_not_decide() -> None:
+    assert weighed('r(x, y) <- a+("v", x), b+(x, y).')[0] == "s-path"
+
+
+def test_a_path_that_is_told_is_kept_from_many_vertices() -> None:
+    (query,) = parse('QUERY q r(y, y) <- a+("v", y) AS way. ON s WINDOW(500) RETURN way')
+    assert plan_all([query], Wish(), statistics=BUSY)[0].engine == "s-path"
+
+
+def test_an_engine_that_is_wished_is_weighed_against_none() -> None:
+    plan = plan_graph_query(asked("r(x, y) <- a+(x, y)."), Wish("delta-tree"), statistics=BUSY)
+    assert (plan.engine, plan.engines) == ("delta-tree", ())
+
+
+def test_explain_tells_what_each_engine_would_cost() -> None:
+    plan = plan_graph_query(asked('r(y, y) <- a+("v", y).'), Wish(), statistics=BUSY)
+    told = explain.explain_query(plan)
+    (shown,) = json.loads(explain.to_json([told]))
+    assert list(shown["engines"]) == ["delta-tree", "s-path"]
+    (line,) = [line for line in explain.to_text([told]).splitlines() if "engines that were weighed" in line]
+    assert all(f"{name} {nanoseconds:,.1f}" in line for name, nanoseconds in shown["engines"].items())

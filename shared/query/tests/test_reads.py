@@ -6,7 +6,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_core.window import EdgeCount
-from graphtide_query.reads import reads_of
+from graphtide_query.reads import hindsight, reads_of
 
 FLOWS = StreamName("flows")
 
@@ -49,3 +49,19 @@ def test_where_edges_are_counted_those_of_every_label_are_read(under: str) -> No
     text = f"(a)-[x:k]->(b) WHERE x.bytes > 1 {under} ON flows WINDOW 500 EDGES"
     assert reads(text) == Reads((FLOWS,), Reach(EdgeCount(500)), None, ("bytes",))
     assert (reads(text).reach.edges, reads(text).reach.ticks(TimeUnit.NANOSECOND)) == (500, 0)
+
+
+@pytest.mark.parametrize(
+    ("windows", "unit", "ticks"),
+    [
+        (("WINDOW(10)", "WINDOW(7) SLIDE(3)"), TimeUnit.MILLISECOND, 11),
+        (("WINDOW(NOW)", "WINDOW(NOW)"), TimeUnit.MILLISECOND, 2),
+        (("WINDOW(2500us)", "WINDOW(NOW)"), TimeUnit.MILLISECOND, 4),
+        (("WINDOW(10)", "WINDOW(1s)"), TimeUnit.MICROSECOND, 1_000_001),
+    ],
+)
+def test_of_a_graph_query_what_ends_at_this_instant_has_a_say(windows: tuple[str, str], unit: TimeUnit, ticks: int) -> None:
+    one, other = windows
+    text = f"CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:a]->(v) ON flows {one} MATCH (v)-[:b]->(w) ON flows {other}"
+    (query,) = graphtide_query.parse(text)
+    assert hindsight(query, unit) == ticks

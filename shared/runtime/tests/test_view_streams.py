@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from graphtide_core.edge import Edge
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import TopicPartition
@@ -20,12 +19,14 @@ from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.strategies import GraphQueryShape, StreamShape, edge_streams, graph_queries
 from graphtide_wire import ordered
-from graphtide_wire.ordered import OrderedFigures
 from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     import random
+
+    from graphtide_core.graph_query import GraphQuery
+    from graphtide_wire.ordered import OrderedFigures
 
 VIEW = StreamName("v")
 SERVICE = "matcher_algebra"
@@ -48,7 +49,7 @@ def written(world: World) -> list[tuple[OrderedFigures, list[dict[str, Any]]]]:
 
 
 def told(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
-    """Return what the stream of a view that runs from an offset on has, by the records that brought it about, in no order within one."""
+    """Return what the stream of a view that runs from an offset on has, by records that brought it about, each in no order."""
     expected: list[list[tuple[Any, ...]]] = []
     for epoch in range(world.stream_epoch + 1):
         oracle, known = GraphQueryOracle(query), dict[tuple[Any, ...], int]()

@@ -12,7 +12,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicSpec
 from graphtide_native.spec import Limits
-from graphtide_query import parse_matched
+from graphtide_query import parse
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire.topics import Topics
@@ -247,7 +247,7 @@ class OverTheLog:
         """See `Work`."""
         history = OrderedTopic(self.log, self.topics.ordered(StreamName(asked.stream)))
         unit = history.unit()
-        patterns = tuple(replace(pattern, version=asked.version) for pattern in parse_matched(asked.text))
+        patterns = tuple(replace(pattern, version=asked.version) for pattern in parse(asked.text))
         # Live patterns may save up work for time that passes; in history no time passes, so work has no bound but the user's.
         held = asked.limits.effective
         limits = Limits(held.partial_matches, held.state_bytes, held.policy, asked.limits.steps)

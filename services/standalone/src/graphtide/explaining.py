@@ -21,8 +21,8 @@ from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
 from graphtide.put_aside import PutAside, warn
 from graphtide.readers import ReaderOptions
-from graphtide.run import Run, tuned
-from graphtide.session import opened, parsed
+from graphtide.run import Run
+from graphtide.session import opened, parsed, read_by
 from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def explain(
         pattern: text of one or several patterns, or parsed patterns.
         statistics_from: a stream whose first records tell the planner what is frequent.
         options: see `MatchOptions`.
-        analyze: a stream to match first, traced, on one thread and by one plan: then the actual figures stand beside the
-            estimates, with the match funnel and what came near a match.
+        analyze: a stream to match first, or several by name (`Inputs`), traced, on one thread and by one plan: then the actual
+            figures stand beside the estimates, with the match funnel and what came near a match.
         near_misses: how many partial matches that came near a match to show of each pattern; under dual simulation, how many
             edges.
         why_not: what to ask of the stream to analyze. Ids of edges: of patterns under dual simulation, why each is in no match,
@@ -106,6 +106,7 @@ def explain(
 
     Raises:
         InvalidPatternError: the text is wrong, or reads an attribute that the stream to analyze does not have.
+        InvalidQueryError: the patterns read other streams than those to analyze.
         UnreadableStreamError: a stream cannot be read.
         LimitExceededError: a pattern reached a bound under the policy `fail` while the stream was matched.
         ValueError: there is no such format, or it is asked why not, but of no stream or of no pattern that can tell.
@@ -204,19 +205,19 @@ def analyzed(
     dead_letters: DeadLetterSink | None = None,
     reading: ReaderOptions | None = None,
 ) -> Run:
-    """Match a stream, traced; what ended the run is its `error`. `reading` says how the stream is written.
+    """Match a stream, or several by name, traced; what ended the run is its `error`. `reading` says how they are written.
 
     `why_not` are ids of edges whose fate is told of patterns under dual simulation, and questions of event patterns.
 
     Raises:
         InvalidPatternError: a pattern reads an attribute that the stream does not have.
+        InvalidQueryError: the patterns read other streams than these.
         UnreadableStreamError: the stream cannot be opened.
     """
     of_events, others = questions(patterns, why_not, options.time_unit)
     pipeline = Pipeline(patterns, options, traced=near_misses, asked=others, questions=of_events)
     reading = reading or ReaderOptions(keep_raw=dead_letters is not None)
-    reader = opened(records, tuned(reading, pipeline, options))
-    run = Run(pipeline, reader, _Nowhere(), dead_letters)
+    run = Run(pipeline, read_by(records, pipeline, options, reading), _Nowhere(), dead_letters)
     run.execute()
     return run
 

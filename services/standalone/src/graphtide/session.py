@@ -258,13 +258,23 @@ class Session:
         return told
 
     def _open(self, records: Records, *, live: bool = False) -> Reader:
-        given = records.names if isinstance(records, Inputs) else None
-        if flaw := flaw_of_streams(self.patterns, given, IN_PYTHON):
-            raise InvalidQueryError(flaw)
-        options = tuned(ReaderOptions(live=live), self._pipeline, self._options)
-        if isinstance(records, Inputs):
-            return merged(records, self._pipeline, lambda each: opened(each, options))
-        return opened(records, options)
+        return read_by(records, self._pipeline, self._options, ReaderOptions(live=live))
+
+
+def read_by(records: Records, pipeline: Pipeline, options: MatchOptions, reading: ReaderOptions) -> Reader:
+    """Open one stream, or several by name, for the patterns of a pipeline; `reading` says how they are written.
+
+    Raises:
+        InvalidQueryError: the patterns read other streams than these.
+        UnreadableStreamError, TypeError: as `opened`.
+    """
+    given = records.names if isinstance(records, Inputs) else None
+    if flaw := flaw_of_streams(pipeline.patterns, given, IN_PYTHON):
+        raise InvalidQueryError(flaw)
+    own = tuned(reading, pipeline, options)
+    if isinstance(records, Inputs):
+        return merged(records, pipeline, lambda each: opened(each, own))
+    return opened(records, own)
 
 
 def opened(records: Records, options: ReaderOptions) -> Reader:

@@ -305,11 +305,10 @@ def test_a_file_may_hold_any_time_unless_it_is_bounded(tmp_path: Path, arguments
     assert all("is in the future" in each["reason"] for each in found)
 
 
-def test_a_streaming_graph_query_is_refused_where_it_is_not_answered(tmp_path: Path) -> None:
+def test_a_query_over_several_streams_is_refused_of_history(tmp_path: Path) -> None:
     query, stream = tmp_path / "q.gtp", tmp_path / "s.csv"
-    query.write_text(f"{GOOD}CONSTRUCT (u)-[:near]->(v)\nMATCH (u)-/:pays+/->(v)\nON s WINDOW(10)\n")
+    query.write_text("CONSTRUCT (u)-[:r]->(w)\nMATCH (u)-[:a]->(v) ON s WINDOW(9)\nMATCH (v)-[:b]->(w) ON t WINDOW(9)\n")
     stream.write_text(HEADER + ROWS)
     ended = graphtide("backfill", query, stream, "--from", "0", "--to", "10", "--output", tmp_path / "out.parquet")
     assert ended.returncode == 2
-    assert "line 4, column 1: 'near' is a streaming graph query" in ended.stderr
-    assert "ON s WINDOW(10)" in ended.stderr
+    assert "history is of one stream, and query 'r' reads 2: s, t; match it on the command line" in ended.stderr

@@ -47,6 +47,7 @@ class Explanation:
         considered: what the choice was made from, cheapest first; empty if there was none.
         logical: of a graph query, the expression of each output as lines, by the output's label.
         plans: of a graph query, what it could have computed, as text, cheapest first.
+        engines: of a graph query, what could run it, with the nanoseconds of an edge, cheapest first.
     """
 
     pattern: str
@@ -58,6 +59,7 @@ class Explanation:
     considered: tuple[Candidate, ...] = ()
     logical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plans: tuple[PlanTold, ...] = ()
+    engines: Mapping[str, float] = field(default_factory=dict)
 
 
 def explain(
@@ -136,6 +138,7 @@ def explain_query(
             PlanTold(tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules)
             for each in plan.considered
         ),
+        engines={each.engine.value: each.nanoseconds for each in plan.engines},
     )
 
 
@@ -172,7 +175,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                 "engine": explanation.engine,
                 "settings": dict(explanation.settings),
                 "considered": [_considered(each) for each in explanation.considered],
-                **query_object(explanation.logical, explanation.plans),
+                **query_object(explanation.logical, explanation.plans, explanation.engines),
                 "nodes": [
                     {
                         "name": node.name,
@@ -275,7 +278,7 @@ def to_html(explanations: Sequence[Explanation]) -> str:
             _html_table([[name, value] for name, value in facts.items()]),
             f'<div style="overflow-x:auto">{picture.to_svg([_drawing(explanation, why_not=False)])}</div>',
         ]
-        if plans := query_lines(explanation.logical, explanation.plans):
+        if plans := query_lines(explanation.logical, explanation.plans, explanation.engines):
             lines = "\n".join(plans)
             parts += ["<h5>plans</h5>", f"<pre>{markup(lines)}</pre>"]
         if funnel := _funnel(explanation):
@@ -334,7 +337,7 @@ def _text_lines(explanation: Explanation) -> list[str]:
     lines = [f"{explanation.pattern}: engine {explanation.engine}"]
     lines += [f"  {name}: {value}" for name, value in explanation.settings.items()]
     lines += [f"    {engine}: {reason}" for engine, reason in _reasons(explanation).items()]
-    lines += [f"  {line}" for line in query_lines(explanation.logical, explanation.plans)]
+    lines += [f"  {line}" for line in query_lines(explanation.logical, explanation.plans, explanation.engines)]
     width = max(len(node.name) for node in explanation.nodes) if explanation.nodes else 0
     does = max(len(node.does) for node in explanation.nodes) if explanation.nodes else 0
     for node in explanation.nodes:

@@ -20,7 +20,9 @@ class PlanTold:
     is_chosen: bool
 
 
-def query_object(logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold]) -> dict[str, object]:
+def query_object(
+    logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold], engines: Mapping[str, float]
+) -> dict[str, object]:
     """Return what is told of a graph query alone; nothing of others."""
     if not logical:
         return {}
@@ -34,11 +36,15 @@ def query_object(logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold]
         }
         for each in plans
     ]
-    return {"logical": {label: list(lines) for label, lines in logical.items()}, "plans": weighed}
+    return {
+        "logical": {label: list(lines) for label, lines in logical.items()},
+        "plans": weighed,
+        "engines": dict(engines),
+    }
 
 
-def query_lines(logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold]) -> list[str]:
-    """Return the expressions of a graph query as a tree, and the plans that were weighed."""
+def query_lines(logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold], engines: Mapping[str, float]) -> list[str]:
+    """Return the expressions of a graph query as a tree, and the plans and engines that were weighed."""
     lines: list[str] = []
     for label, expression in logical.items():
         lines += [f"{label}:", *(f"  {line}" for line in expression)]
@@ -48,4 +54,7 @@ def query_lines(logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold])
         mark = "*" if each.is_chosen else " "
         rules = f"  by {', '.join(each.rules)}" if each.rules else "  as the query is written"
         lines.append(f"{mark} {each.nanoseconds:>12,.1f} {each.held:>12,.3g}{rules}: {'; '.join(each.written)}")
+    if engines:
+        told = ", ".join(f"{name} {nanoseconds:,.1f}" for name, nanoseconds in engines.items())
+        lines.append(f"engines that were weighed, by nanoseconds an edge: {told}")
     return lines

@@ -1,10 +1,10 @@
-"""Where all matches of a run go at its end: one Parquet file, JSON Lines in a file, or standard output."""
+"""Where all matches of a run go at its end: one Parquet or Arrow file, JSON Lines in a file, or standard output."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, BinaryIO, TypedDict
+from typing import TYPE_CHECKING, BinaryIO, Final, TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_backfill.adapters.result_folder import ResultFolder
+
+# Between the batches of an Arrow file no dictionary may change.
+_IN_FULL: Final = pa.schema([field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in SCHEMA])
 
 
 def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -> None:
@@ -36,6 +39,10 @@ def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -
             with pq.ParquetWriter(hidden, SCHEMA, compression="zstd") as writer:
                 for batch in _batches(results, slices):
                     writer.write_batch(batch)
+        elif path.suffix == ".arrow":
+            with pa.ipc.new_file(str(hidden), _IN_FULL) as writer:
+                for batch in _batches(results, slices):
+                    writer.write_batch(batch.cast(_IN_FULL))
         else:
             with hidden.open("wb") as file:
                 _write_lines(results, slices, file)
@@ -49,17 +56,18 @@ def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -
 
 
 class Counted(TypedDict):
-    """Matches, retractions and timeouts of a pattern in a stretch of time that begins at `start`."""
+    """Matches, extensions, retractions and timeouts of a pattern in a stretch of time that begins at `start`."""
 
     start: int
     query: str
     matches: int
+    extensions: int
     retractions: int
     timeouts: int
 
 
 def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) -> list[Counted]:
-    """Return matches, retractions and timeouts of each pattern in each stretch of `ticks` that has some, by time."""
+    """Return what was told of each pattern in each stretch of `ticks` in which something was, by time."""
     parts = []
     for batch in _batches(results, slices):
         times = batch.column("detected_at")
@@ -71,13 +79,14 @@ def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) ->
         return []
     found: dict[tuple[int, str], dict[str, int]] = {}
     for row in pa.concat_tables(parts).to_pylist():
-        counts = found.setdefault((row["start"], row["query"]), {"match": 0, "retract": 0, "timeout": 0})
+        counts = found.setdefault((row["start"], row["query"]), {"match": 0, "extend": 0, "retract": 0, "timeout": 0})
         counts[row["kind"]] += row["count_all"]
     return [
         {
             "start": start,
             "query": query,
             "matches": counts["match"],
+            "extensions": counts["extend"],
             "retractions": counts["retract"],
             "timeouts": counts["timeout"],
         }

@@ -82,6 +82,7 @@ class Totals(msgspec.Struct, frozen=True):
         edges: records in the slices.
         overlap: records looked at again, before slices.
         matches: matches found.
+        extensions: extensions found.
         retractions: retractions found.
         timeouts: timeouts found.
         duplicates: records dropped because their id was in the window.
@@ -96,6 +97,7 @@ class Totals(msgspec.Struct, frozen=True):
     edges: int
     overlap: int
     matches: int
+    extensions: int
     retractions: int
     timeouts: int
     duplicates: int
@@ -243,6 +245,7 @@ class Backfill:
             edges=sum(each.edges for each in done),
             overlap=sum(each.overlap for each in done),
             matches=sum(each.matches for each in done),
+            extensions=sum(each.extensions for each in done),
             retractions=sum(each.retractions for each in done),
             timeouts=sum(each.timeouts for each in done),
             duplicates=self._duplicates,

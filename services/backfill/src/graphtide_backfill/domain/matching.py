@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import EventPattern
 from graphtide_core.match import MatchKind
+from graphtide_core.pattern import SubgraphPattern
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Sequencer, Symbols, ticks_per_second
 from graphtide_native.sampling import sample
@@ -82,6 +82,7 @@ class SliceMatching:
             edges=self._edges,
             overlap=self._overlap,
             matches=self._counts[MatchKind.MATCH],
+            extensions=self._counts[MatchKind.EXTEND],
             retractions=self._counts[MatchKind.RETRACT],
             timeouts=self._counts[MatchKind.TIMEOUT],
             seconds=round(self._seconds, 6),
@@ -90,7 +91,7 @@ class SliceMatching:
             unmatched=tuple(
                 (pattern.name, edge.name)
                 for pattern, report in zip(self._task.patterns, reports, strict=False)
-                if not isinstance(pattern, EventPattern)
+                if isinstance(pattern, SubgraphPattern)
                 for edge, hits in zip(pattern.edges, report.hits, strict=True)
                 if not hits
             ),

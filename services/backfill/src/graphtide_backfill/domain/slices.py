@@ -2,8 +2,8 @@
 
 A slice [a, b) reports what is detected at a <= ts < b. It needs the records with a - window < ts < b, where `window` is the
 longest `graphtide_query.reads.hindsight` of the patterns: their window, and more where more may have a say than matches hold,
-as of event patterns, and of matches that are told once for each key in an interval. That is enough, and every match and
-retraction is reported by one slice alone:
+as of event patterns, of graph queries, and of matches that are told once for each key in an interval. That is enough, and
+every match, extension and retraction is reported by one slice alone:
 
 * A match is detected at the time of its last edge, which lies in one slice. All its edges are later than that time less the
   window, hence later than a - window.
@@ -16,6 +16,15 @@ retraction is reported by one slice alone:
   earlier slice is deleted for this one.
 * What time alone brings about, since something did not come, is detected at its bound. A slice lets time come to a and forgets
   what that settles, then takes its records and lets time come to b. The last slice of history lets all time pass at its end.
+* What a graph query tells at d follows from the results that are valid at d, with their ends, and from those that were told to
+  last until d or longer: they tell a `match` from an `extend`, and say what is withdrawn. An edge at t is valid until
+  floor(t / SLIDE) * SLIDE + WINDOW <= t + WINDOW at most, so what is valid at d rests on edges later than d - WINDOW. What was
+  told to last until d or longer was valid one tick before d, by derivations whose edges all end at d or later: they are not
+  earlier than d - WINDOW. Each such derivation is there from its last edge on, without a break, with or without older ones
+  beside it, and its end says until when the result was told to last. So a slice that reads the edges later than
+  a - WINDOW - 1 tells of a result what one pass tells; that tick is what graph queries need beyond their longest window.
+  Results that ended before a may differ, and have no say. Nothing is told of when a result began, nor of its end as time alone
+  brings it about: a result that is valid across slices is told where it begins, extended and withdrawn where that happens.
 * Slices are cut between times, never between records of one time. So ties fall into one slice, and in their order.
 
 One thing reaches back further: whether a record is a duplicate. A dropped record does not hide the next one, so which of a

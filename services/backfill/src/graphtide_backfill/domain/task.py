@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.pattern import Report
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.pattern import Report, SubgraphPattern
 from graphtide_core.time import TimeUnit
 from graphtide_core.window import EdgeCount
 from graphtide_native.spec import Limits, columns
@@ -18,8 +18,7 @@ from graphtide_query.reads import hindsight
 from graphtide_backfill.domain.slices import LONGEST
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import MatchedPattern
-    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.any_pattern import AnyPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Task:
         limits: bounds on each pattern's state in a slice.
     """
 
-    patterns: tuple[MatchedPattern, ...]
+    patterns: tuple[AnyPattern, ...]
     engine: str = "auto"
     unit: TimeUnit = TimeUnit.MILLISECOND
     limits: Limits = field(default_factory=Limits)
@@ -42,13 +41,16 @@ class Task:
         """Refuse what slices of history cannot tell apart.
 
         Raises:
-            InvalidQueryError: what a pattern reports of a slice follows from slices before, its window counts edges, or the
-                engine is not for its family.
+            InvalidQueryError: what a pattern reports of a slice follows from slices before, its window counts edges, it reads
+                more than one stream or a view of these patterns, or the engine is not for its family.
         """
+        views = frozenset(str(each.name) for each in self.patterns if isinstance(each, GraphQuery) and each.is_view)
         for pattern in self.patterns:
             refuse_other_family(pattern, self.engine)
-            if not isinstance(pattern, EventPattern):
+            if isinstance(pattern, SubgraphPattern):
                 _refuse_uncuttable(pattern)
+            if isinstance(pattern, GraphQuery):
+                _refuse_several_streams(pattern, views)
 
     @property
     def window(self) -> int:
@@ -82,6 +84,18 @@ def _refuse_uncuttable(pattern: SubgraphPattern) -> None:
         raise InvalidQueryError(message)
 
 
+def _refuse_several_streams(query: GraphQuery, views: frozenset[str]) -> None:
+    if read := [name for name in query.streams if name in views]:
+        message = f"query {query.name!r} reads the view {read[0]!r}, and results of a view are not read in the same pass"
+        raise InvalidQueryError(message)
+    if len(query.streams) > 1:
+        message = (
+            f"history is of one stream, and query {query.name!r} reads {len(query.streams)}: {', '.join(query.streams)};"
+            " match it on the command line, with --input for each, or in Python"
+        )
+        raise InvalidQueryError(message)
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What a slice did.
 
@@ -90,6 +104,7 @@ class Outcome(msgspec.Struct, frozen=True):
         edges: records in the slice itself.
         overlap: records before it that it had to look at.
         matches: matches it found.
+        extensions: extensions it found.
         retractions: retractions it found.
         timeouts: timeouts it found.
         seconds: what it took.
@@ -102,6 +117,7 @@ class Outcome(msgspec.Struct, frozen=True):
     edges: int = 0
     overlap: int = 0
     matches: int = 0
+    extensions: int = 0
     retractions: int = 0
     timeouts: int = 0
     seconds: float = 0.0

@@ -29,7 +29,7 @@ from graphtide.cli.arguments import (
     columns,
     delimiter_of,
     engine_name,
-    read_patterns,
+    read_any_patterns,
     refuse_shared_files,
     time_unit,
     with_source,
@@ -68,7 +68,7 @@ def backfill(
     spark: Annotated[list[str] | None, typer.Option(help="NAME=VALUE: a setting of Spark.")] = None,
     slice_length: Annotated[str, typer.Option("--slice", help="Length of a slice, or auto.")] = "auto",
     engine: Engine = AUTO,
-    output: Annotated[Path | None, typer.Option(help="Where matches go: .parquet, else JSON Lines.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Where matches go: .parquet or .arrow, else JSON Lines.")] = None,
     to_kafka: Annotated[str | None, typer.Option(help="brokers/topic that matches go to.")] = None,
     prefix: Annotated[str, typer.Option(help="What names of the deployment's topics begin with.")] = "graphtide",
     resume: Annotated[Path | None, typer.Option(help="Folder of finished slices; a run that ended early goes on.")] = None,
@@ -106,7 +106,7 @@ def backfill(
     ticks = time_unit(unit)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     task = Task(
-        read_patterns(pattern_file),
+        read_any_patterns(pattern_file),
         engine_name(engine),
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),

@@ -34,11 +34,14 @@ from graphtide.cli.streams import (
     Columns,
     Delimiter,
     FormatOfStream,
+    Input,
     Lateness,
     MaxAhead,
+    files_of,
     of_another,
     of_stream,
     reading_of,
+    stream_of,
 )
 from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, refuse_vain_questions, statistics_of
 from graphtide.explanations import FORMATS
@@ -57,8 +60,14 @@ def explain(
     plan: Plan = None,
     statistics_from: StatisticsFrom = None,
     analyze: Annotated[
-        str | None, typer.Option(help="Match this stream first, and show actual figures, the match funnel and near misses.")
+        str | None,
+        typer.Option(
+            help="Match this stream first, and show actual figures, the match funnel and near misses. "
+            "Of several streams --input for each instead.",
+            show_default=False,
+        ),
     ] = None,
+    input: Input = None,
     near_misses: Annotated[
         int,
         typer.Option(min=0, max=MOST_AT_ONCE, help="With --analyze: how many partial matches that came near a match to show."),
@@ -90,9 +99,9 @@ def explain(
 ) -> None:
     """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities.
 
-    With --analyze also the match funnel, what each step of the plan looked at and why it refused it, and why there was no
-    match or not one more; status 3 if no record of the stream could be used; an interrupt shows what was seen so far, status
-    130. With --server the plan that a server runs, with the partial matches alive in every item.
+    With --analyze, or --input for each of several streams, also the match funnel, what each step of the plan looked at and why
+    it refused it, and why there was no match or not one more; status 3 if no record could be used; an interrupt shows what was
+    seen so far, status 130. With --server the plan that a server runs, with the partial matches alive in every item.
     """
     formats = FORMATS if server is None else _OF_SERVERS
     form = choice(format, {name: name for name in formats}, "--format")
@@ -104,28 +113,35 @@ def explain(
     reading = reading_of(
         options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
     )
-    if dead_letters is not None and analyze is None:
+    if dead_letters is not None and analyze is None and input is None:
         message = "no stream is matched: add --analyze STREAM_FILE"
         raise typer.BadParameter(message, param_hint="--dead-letters")
     refuse_shared_files(
-        {"PATTERNS": patterns, "--analyze": analyze, "--statistics-from": statistics_from, "--schema": schema},
+        {
+            "PATTERNS": patterns,
+            "--analyze": analyze,
+            "--statistics-from": statistics_from,
+            "--schema": schema,
+            **files_of(input),
+        },
         {"--dead-letters": dead_letters},
     )
     parsed, asked = read_any_patterns(patterns), why_not or []
+    stream = None if analyze is None and input is None else stream_of(parsed, analyze, input, option="--analyze")
     try:
-        refuse_vain_questions(parsed, analyze, asked)
+        refuse_vain_questions(parsed, stream, asked)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--why-not") from error
     if statistics_from is not None:
         sampled = of_another(reading, is_same=analyze in {None, str(statistics_from)})
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
-    if analyze is None:
+    if stream is None:
         typer.echo(FORMATS[form](planned(parsed, options)))
         return
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         try:
-            run = analyzed(parsed, analyze, options, near_misses, why_not=asked, dead_letters=letters, reading=reading)
+            run = analyzed(parsed, stream, options, near_misses, why_not=asked, dead_letters=letters, reading=reading)
         except InvalidPatternError as error:
             raise with_source(error, patterns) from error
     for text in run.unused(shown_by(dead_letters)):

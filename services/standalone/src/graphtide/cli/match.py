@@ -43,6 +43,7 @@ from graphtide.cli.streams import (
     Input,
     Lateness,
     MaxAhead,
+    files_of,
     of_another,
     of_stream,
     reading_of,
@@ -105,7 +106,7 @@ def match(
             "STREAM_FILE": stream_file,
             "--statistics-from": statistics_from,
             "--schema": schema,
-            **{f"--input {pair}": pair.partition("=")[2] for pair in input or ()},
+            **files_of(input),
         },
         {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
     )

@@ -74,8 +74,13 @@ def reading_of(
     )
 
 
-def stream_of(patterns: Iterable[AnyPattern], stream_file: str | None, inputs: list[str] | None) -> str | Inputs:
-    """Return the stream of a run: one without a name, or those that are given by name."""
+def stream_of(
+    patterns: Iterable[AnyPattern], stream_file: str | None, inputs: list[str] | None, *, option: str = "STREAM_FILE"
+) -> str | Inputs:
+    """Return the stream of a run: one without a name, or those that are given by name.
+
+    `option` is what the verb calls the one without a name.
+    """
     from graphtide.inputs import Inputs, Spelling, flaw_of_streams  # noqa: PLC0415 - help does without
 
     spelling = Spelling("--input {name}=FILE")
@@ -84,13 +89,13 @@ def stream_of(patterns: Iterable[AnyPattern], stream_file: str | None, inputs: l
             raise typer.BadParameter(flaw, param_hint="--input")
         if stream_file is None:
             message = "give the file of the stream, or - for standard input; of several streams --input NAME=FILE for each"
-            raise typer.BadParameter(message, param_hint="STREAM_FILE")
+            raise typer.BadParameter(message, param_hint=option)
         if flaw := flaw_of_streams(patterns, None, spelling):
             raise typer.BadParameter(flaw, param_hint="--input")
         return stream_file
     if stream_file is not None:
         message = f"streams are given by name: leave {stream_file!r} out, or give it as --input NAME={stream_file}"
-        raise typer.BadParameter(message, param_hint="STREAM_FILE")
+        raise typer.BadParameter(message, param_hint=option)
     files = dict[str, str]()
     for pair in inputs:
         name, separator, file = pair.partition("=")
@@ -110,6 +115,11 @@ def stream_of(patterns: Iterable[AnyPattern], stream_file: str | None, inputs: l
         return Inputs(files)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--input") from error
+
+
+def files_of(inputs: list[str] | None) -> dict[str, str]:
+    """Return the files of streams that are given by name, by what the command line calls each of them."""
+    return {f"--input {pair}": pair.partition("=")[2] for pair in inputs or ()}
 
 
 def of_another(reading: ReaderOptions, *, is_same: bool) -> ReaderOptions:

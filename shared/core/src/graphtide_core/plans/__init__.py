@@ -3,6 +3,7 @@
 from graphtide_core.plans.algebra import (
     MOST_REWRITINGS,
     AlgebraPlan,
+    ConsideredEngine,
     ConsideredPlan,
     Derivation,
     GraphPlan,
@@ -52,6 +53,7 @@ __all__ = [
     "BaselinePlan",
     "Candidate",
     "ColoringPlan",
+    "ConsideredEngine",
     "ConsideredPlan",
     "Derivation",
     "DerivedPlan",

@@ -237,12 +237,28 @@ class ConsideredPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsideredEngine:
+    """An engine that could run the PATHs of what is computed, with the nanoseconds that an edge of the stream would cost."""
+
+    engine: PathEngine
+    nanoseconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class GraphPlan:
-    """A streaming graph query and how it is answered; `considered` holds what was chosen from, cheapest first, if there was."""
+    """A streaming graph query and how it is answered.
+
+    Attributes:
+        query: the query.
+        physical: what is computed, and by which engine.
+        considered: what could be computed, cheapest first; none where that was not searched.
+        engines: what could run it, cheapest first; none where one was wished.
+    """
 
     query: GraphQuery
     physical: AlgebraPlan
     considered: tuple[ConsideredPlan, ...] = ()
+    engines: tuple[ConsideredEngine, ...] = ()
 
     @property
     def pattern(self) -> GraphQuery:

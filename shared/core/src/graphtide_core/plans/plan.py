@@ -15,6 +15,7 @@ from graphtide_core.plans.simulation import SimulationPlan
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans.algebra import ConsideredEngine
 
 PhysicalPlan = IsomorphismPlan | SimulationPlan
 """How one engine matches one pattern."""
@@ -70,11 +71,15 @@ class GroupedPlan:
 
 @dataclass(frozen=True, slots=True)
 class DerivedPlan:
-    """A streaming graph query and how the plan that answers it follows from it; `considered` is as of `Plan`."""
+    """A streaming graph query and how the plan that answers it follows from it; `considered` is as of `Plan`.
+
+    `engines` are those that the plan was priced for, cheapest first; none where nobody chose between them.
+    """
 
     pattern: GraphQuery
     physical: Derivation
     considered: tuple[Candidate, ...] = ()
+    engines: tuple[ConsideredEngine, ...] = ()
 
     @property
     def engine(self) -> str:

@@ -6,7 +6,9 @@ paths were counted they say how often two labels meet; elsewhere degrees say how
 hubs. A PATH has, for each state of its automaton, the pairs of a root and a vertex that are reached: what is reached grows
 from state to state by the arcs there are at a vertex, and no further than there are roots and vertices. A pair improves as
 often as there are ways to it, at most once a slide. The estimates order plans; they do not promise figures. Weights were set
-so that plans of Q2, Q3 and Q4 over `mathoverflow` come out in the order in which they were measured.
+so that plans of Q2, Q3 and Q4 over `mathoverflow` come out in the order in which they were measured. The engines differ by
+what a PATH costs: `s-path` takes 32 roots at a time and `delta-tree` one, so that the latter costs less where there is but one
+root, and more where there are many, as was measured (`docs/benchmarks.md`). What memory they take has no say.
 
 Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, section 5.1, for counted 2-edge paths.
 """
@@ -14,13 +16,14 @@ Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, se
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, operands
 from graphtide_core.path_expression import reversed_expression, symbols
+from graphtide_core.plans.algebra import PathEngine
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.regular_rule import Constant, Variable
 from graphtide_core.statistics import Direction, StatisticsSnapshot
@@ -46,18 +49,32 @@ if TYPE_CHECKING:
 
     from graphtide_query.families.algebra.physical import Steps
 
+
+@dataclass(frozen=True, slots=True)
+class Walking:
+    """Nanoseconds that a path takes.
+
+    Attributes:
+        arc: for an arc that changes, at each transition.
+        root: for each root whose paths such an arc may lengthen.
+        node: for a node whose end improves, from one root.
+    """
+
+    arc: float
+    root: float
+    node: float
+
+
 SCAN: Final = 60.0
 """Nanoseconds for an edge that a scan looks at."""
 CHANGE: Final = 150.0
 """For a tuple that changes."""
 LOOK_UP: Final = 60.0
 """For a row that a join extends by a part, or a tuple that it looks at."""
-ARC: Final = 1000.0
-"""For an arc of a path that changes, at each transition."""
-ROOT: Final = 8.0
-"""For each root whose paths such an arc may lengthen: they are taken many at a time."""
-NODE: Final = 40.0
-"""For a node of a path whose end improves, from one root."""
+WALKING: Final = {PathEngine.S_PATH: Walking(1000.0, 8.0, 40.0), PathEngine.DELTA_TREE: Walking(1000.0, 24.0, 120.0)}
+"""For a path, by the engine that runs it."""
+WALKING_ONE_TREE: Final = Walking(600.0, 8.0, 40.0)
+"""For a path from one root alone, where that has a tree."""
 HELD: Final = 0.002
 """For a tuple held: what is in no cache costs all who look for it."""
 _DEFAULT_SKEW: Final = 4.0
@@ -66,16 +83,17 @@ _DEFAULT_VERTICES: Final = 200
 
 
 class AlgebraCost:
-    """Estimates of expressions over one stream; what was estimated is kept.
+    """Estimates of expressions over one stream, run by one engine; what was estimated is kept.
 
     Attributes:
         steps: how PATTERNs are joined cheapest, as far as that was weighed.
     """
 
-    def __init__(self, statistics: StatisticsSnapshot | None, unit: TimeUnit) -> None:
-        """Take what is known of the stream; where that is nothing, structure alone decides."""
+    def __init__(self, statistics: StatisticsSnapshot | None, unit: TimeUnit, engine: PathEngine = PathEngine.S_PATH) -> None:
+        """Take what is known of the stream; where that is nothing, structure alone decides. PATHs are run by the engine."""
         self._known = statistics or StatisticsSnapshot()
         self._unit = unit
+        self._engine = engine
         self.steps: dict[Pattern, tuple[Steps, Estimate]] = {}
         self._found: dict[Algebra, Estimate] = {}
         self._shares: dict[tuple[str | None, str | None, str | None], float] = {}
@@ -294,6 +312,8 @@ class AlgebraCost:
             renewals = self._renewals(path, ways[state] / max(1e-9, reached[state]))
             nodes += reached[state]
             improved += reached[state] * renewals / per_window
+        is_one_tree = is_single and self._engine is PathEngine.DELTA_TREE
+        walking = WALKING_ONE_TREE if is_one_tree else WALKING[self._engine]
         for state, symbol, _ in automaton.transitions:
             there = reached[state] / self._distinct(max(1.0, reached[state])) if state else 1.0
             # Of one root alone few vertices are reached, and arcs elsewhere are passed over.
@@ -302,10 +322,10 @@ class AlgebraCost:
                 if state
                 else (1 / max(1.0, arcs[symbol].sources) if is_single else 1.0)
             )
-            cost += arcs[symbol].changes * (ARC * (0.2 + 0.8 * hit) + ROOT * there * hit)
+            cost += arcs[symbol].changes * (walking.arc * (0.2 + 0.8 * hit) + walking.root * there * hit)
         pairs = sum(reached[state] for state in automaton.accepting)
         told = improved * pairs / max(1e-9, nodes)
-        cost += NODE * improved
+        cost += walking.node * improved
         ends = (roots, self._distinct(pairs / max(1.0, roots) if is_single else pairs))
         first, last = ends[::-1] if is_reversed else ends
         relation = self._relation(pairs, first, last, told, cost)

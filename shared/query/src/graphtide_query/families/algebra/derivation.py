@@ -67,7 +67,7 @@ def laid_open(plan: DerivedPlan) -> GraphPlan:
     """
     considered = sorted(plan.considered, key=lambda each: each.nanoseconds)
     told = (_considered(plan.pattern, each, each.physical) for each in considered if isinstance(each.physical, Derivation))
-    return GraphPlan(plan.pattern, derived(plan.pattern, plan.physical), tuple(told))
+    return GraphPlan(plan.pattern, derived(plan.pattern, plan.physical), tuple(told), plan.engines)
 
 
 def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistics: StatisticsSnapshot | None) -> float:
@@ -77,7 +77,7 @@ def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistic
         InvalidQueryError: as `derived`.
     """
     plan, steps = _followed(query, derivation)
-    return estimated_cost(plan, steps, AlgebraCost(statistics, unit))[0]
+    return estimated_cost(plan, steps, AlgebraCost(statistics, unit, derivation.engine))[0]
 
 
 def _considered(query: GraphQuery, candidate: Candidate, derivation: Derivation) -> ConsideredPlan:

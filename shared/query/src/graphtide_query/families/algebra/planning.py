@@ -1,4 +1,7 @@
-"""Plans of streaming graph queries: by the engine and in the variant that are wished.
+"""Plans of streaming graph queries: by the engine and in the variant that are wished, or by the engine that is cheapest.
+
+Where no engine is wished, the search weighs plans as `s-path` runs them; what it takes is then run by the engine for which it
+is estimated cheapest. Where both cost the same, as without PATHs, that is `s-path`.
 
 Variants: `searched`, the cheapest plan that the transformation rules lead to; `canonical`, the translation of the query as it
 is written.
@@ -9,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.plans import Candidate, Derivation, DerivedPlan, PathEngine
+from graphtide_core.plans import Candidate, ConsideredEngine, Derivation, DerivedPlan, PathEngine
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.estimates.budget import PlanningBudget, Work
@@ -17,7 +20,7 @@ from graphtide_query.families.algebra.cost import AlgebraCost
 from graphtide_query.families.algebra.derivation import derivation_of, laid_open
 from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.rewriting import fixed_parts
-from graphtide_query.families.algebra.search import searched
+from graphtide_query.families.algebra.search import estimated_cost, searched
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.families.wish import AUTO
 
@@ -84,7 +87,7 @@ def chosen(
     """
     engine = PathEngine.S_PATH if wish.engine == AUTO else PathEngine(wish.engine)
     variant = wish.variant_among(engine.value, VARIANTS)
-    logical, cost = canonical(query), AlgebraCost(statistics, unit)
+    logical, cost = canonical(query), AlgebraCost(statistics, unit, engine)
     if variant == CANONICAL:
         return DerivedPlan(query, _estimated(query, Derivation(engine), logical, {}, cost))
     found = searched(logical, fixed_parts(query, logical), cost, Work(query.name, budget).search())
@@ -94,11 +97,17 @@ def chosen(
     first = next(each for each in found if not each.rewritings)
     told = [best, *(each for each in _told(found, best, first) if each is not best)]
     is_written = best is first and not best.steps
+    engines: tuple[ConsideredEngine, ...] = ()
+    if wish.engine == AUTO:
+        costs = ((each, AlgebraCost(statistics, unit, each)) for each in PathEngine)
+        priced = (ConsideredEngine(each, estimated_cost(best.plan, best.steps, own)[0]) for each, own in costs)
+        engines = tuple(sorted(priced, key=lambda each: each.nanoseconds))
+        engine = engines[0].engine
     derivations = [derivation_of(each.plan, engine, each.rewritings, each.steps) for each in told]
     derivations[0] = Derivation(engine) if is_written else derivations[0]
     considered = (Candidate(way, each.nanoseconds, each.held) for way, each in zip(derivations, told, strict=True))
     plan = logical if is_written else best.plan
-    return DerivedPlan(query, _estimated(query, derivations[0], plan, best.steps, cost), tuple(considered))
+    return DerivedPlan(query, _estimated(query, derivations[0], plan, best.steps, cost), tuple(considered), engines)
 
 
 def _estimated(
