@@ -105,7 +105,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         "write planner.enabled: true",
     ),
     "scaling of a service that the planner does not know": (
-        {"matchers": {"algebra": {"scaling": {"hpa": ON}}}},
+        {"matchers": {"unheard_of": {"scaling": {"hpa": ON}}}},
         "leave scaling out, and write shards",
     ),
     "fewer at most than at least": (

@@ -239,3 +239,20 @@ def test_a_signal_while_services_are_loaded_ends_it_without_a_word(number: int, 
     assert process.returncode in (status, 0)
     assert b"Traceback" not in said
     assert process.returncode == 0 or said == b""
+
+
+def test_a_graph_query_is_registered_explained_and_its_results_read_back(http: httpx2.Client) -> None:
+    text = "QUERY q near(x, y) <- pays+(x, y) AS way. ON s WINDOW(10) RETURN way"
+    assert http.post("/api/v1/patterns", json={"text": text}).status_code == 201
+    wait_until(lambda: http.get("/api/v1/patterns/q").json()["state"] == "running", 60, pause=0.05)
+    second = '{"ts":2,"src":"b","dst":"c","label":"pays","id":"e2"}\n'
+    sent = http.post("/api/v1/streams/s/edges", content=EDGE.replace('"ts"', '"id":"e1","ts"') + second, headers=LINES)
+    assert sent.status_code == 202
+    wait_until(lambda: len(http.get("/api/v1/patterns/q/matches").json()["matches"]) == 3, 60, pause=0.05)
+    listed = http.get("/api/v1/patterns/q/matches").json()["matches"]
+    told = {(each["match"]["src"], each["match"]["dst"]): each["match"] for each in listed}
+    assert (told["a", "c"]["valid"], told["a", "c"]["path"]) == ([2, 11], ["e1", "e2"])
+    found = http.get(f"/api/v1/patterns/q/matches/{listed[0]['place']}")
+    assert (found.status_code, found.json()["match"], found.json()["edges"]) == (200, listed[0]["match"], {})
+    plan = http.get("/api/v1/patterns/q/plan").json()
+    assert (plan["engine"], http.get("/api/v1/patterns/q").json()["placement"]["service"]) == ("s-path", "matcher_algebra")

@@ -161,7 +161,7 @@ def test_a_query_knows_its_streams_attributes_and_reach() -> None:
     read = query(inputs=(A, other, now))
     assert read.streams == ("s", "t")
     assert read.attributes == ("m", "n")
-    assert (read.reach(TimeUnit.MILLISECOND), read.reach(TimeUnit.SECOND)) == (3_000, 10)
+    assert (read.reach(TimeUnit.MILLISECOND), read.reach(TimeUnit.SECOND)) == (3_001, 11)
 
 
 @pytest.mark.parametrize(
