@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide_core.graph_query import GraphQuery
+from graphtide_core.ids import StreamName
 from graphtide_core.plans import Derivation, Rewriting
+from graphtide_core.ports.log import Message
 from graphtide_query import parse
 from graphtide_query.families import Wish
 from graphtide_query.families.algebra.planning import chosen
@@ -25,6 +27,7 @@ GCORE = """PATH liked = (x)-/<:follows+>/->(y), (y)-[e:likes {stars: 5}]->(z)
 CONSTRUCT (a)-[:p]->(b)
 MATCH (a)-/<~liked>/->(b) ON s WINDOW(5m) SLIDE(1m)"""
 ROUND_TRIP = (RULES, GCORE)
+TOPICS = Topics()
 
 
 def register(deployment: Deployment, text: str = RULES, **more: str) -> Any:
@@ -149,3 +152,32 @@ def test_a_plan_that_leads_nowhere_is_told_to_be_none(deployment: Deployment) ->
     answer = deployment.http.get("/api/v1/patterns/p/plan")
     assert (answer.status_code, answer.json()["code"]) == (404, "no-plan")
     assert "does not apply in place 70" in answer.json()["detail"]
+
+
+def test_a_view_has_a_stream_to_which_nobody_sends_edges(deployment: Deployment) -> None:
+    assert register(deployment, view("one", "s")).status_code == 201
+    topics, one = deployment.log.admin().topics(), StreamName("one")
+    assert {TOPICS.ordered(one), TOPICS.dead_letters(one)} <= set(topics)
+    assert TOPICS.raw(one) not in topics
+    # Who reads it makes no topic to which edges could be sent.
+    assert register(deployment, "PATTERN p MATCH (x)-[:one]->(y) ON one WINDOW 10").status_code == 201
+    assert TOPICS.raw(one) not in deployment.log.admin().topics()
+    answer = deployment.http.delete("/api/v1/streams/one")
+    assert (answer.status_code, answer.json()["code"]) == (409, "stream-in-use")
+
+
+def test_a_view_takes_over_a_stream_that_was_made_for_its_readers_and_none_that_has_edges(deployment: Deployment) -> None:
+    assert register(deployment, "PATTERN p MATCH (x)-[:one]->(y) ON one WINDOW 10").status_code == 201
+    assert register(deployment, view("one", "s")).status_code == 201
+    assert TOPICS.raw(StreamName("one")) not in deployment.log.admin().topics()
+    deployment.log.admin().ensure(TOPICS.of_stream(StreamName("two")))
+    deployment.writer.write([Message(TOPICS.raw(StreamName("two")), None, b"an edge", partition=0)])
+    answer = register(deployment, view("two", "s"))
+    assert (answer.status_code, answer.json()["code"]) == (409, "stream-exists")
+    assert TOPICS.raw(StreamName("two")) in deployment.log.admin().topics()
+
+
+def test_a_view_is_called_as_a_stream_may_be(deployment: Deployment) -> None:
+    answer = register(deployment, view("Upper", "s"))
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-pattern")
+    assert "is no name of a stream" in answer.json()["detail"]

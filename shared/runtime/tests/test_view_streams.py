@@ -1,19 +1,24 @@
-"""The stream of a view has an edge for each result that becomes valid, whenever the host is killed; others read it as any stream."""
+"""The stream of a view has an edge for each result that becomes valid, whenever the host is killed; it is read as any."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
-from graphtide_core.edge import Edge
-from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.edge import Edge, Operation
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import TopicPartition
-from graphtide_core.time import TimeUnit
+from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import ArrowDecoder, Symbols
+from graphtide_query import parse, parse_subgraphs
 from graphtide_query.reads import hindsight
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.matcher_host import views
 from graphtide_testing.host_world import TOPICS, World
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.registrations import registering, registration
@@ -25,7 +30,6 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     import random
 
-    from graphtide_core.graph_query import GraphQuery
     from graphtide_wire.ordered import OrderedFigures
 
 VIEW = StreamName("v")
@@ -124,3 +128,93 @@ def test_a_view_writes_its_stream_once_whenever_its_host_is_killed(
         world.live(rng.randint(0, 4))
     world.settle()
     check(world, view, 0)
+
+
+def edge(number: int, ts: int, source: str, target: str, label: str = "a") -> Edge:
+    return Edge(EdgeId(f"e{number}"), EventTime(ts), VertexId(source), VertexId(target), label)
+
+
+def deletion(of: Edge, ts: int) -> Edge:
+    return replace(of, ts=EventTime(ts), operation=Operation.DELETE)
+
+
+def asked(text: str) -> GraphQuery:
+    (query,) = parse(text)
+    assert isinstance(query, GraphQuery)
+    return query
+
+
+NEAR = f"GRAPH VIEW {VIEW} AS ( CONSTRUCT (x)-[:near]->(y) MATCH (x)-/<:a+>/->(y) ON s WINDOW(10ms) )"
+
+
+def world_of(text: str, stream: list[Edge]) -> World:
+    world = World(StreamName("s"), service=SERVICE)
+    world.plan(asked(text), "s-path", service=SERVICE, start=0)
+    for each in stream:
+        world.send([each])
+    world.settle()
+    return world
+
+
+def test_a_pattern_reads_what_a_view_tells_and_takes_back_what_is_withdrawn() -> None:
+    world = world_of(NEAR, [one := edge(0, 1, "u", "v"), edge(1, 3, "v", "w")])
+    (pattern,) = parse_subgraphs(f"PATTERN p MATCH (x)-[d:near]->(y), (y)-[e:near]->(z) ORDER d < e ON {VIEW} WINDOW 9ms")
+    beside = world.beside("matcher_timing")
+    beside.plan(pattern, "timing", start=0)
+    beside.settle()
+    world.send([deletion(one, 5)])
+    world.settle()
+    beside.settle()
+    lines = [json.loads(line) for line in bodies(world, "p")]
+    assert [(each["kind"], each["detected_at"], each["vertices"]) for each in lines] == [
+        ("match", 3, {"x": "u", "y": "v", "z": "w"}),
+        ("retract", 5, {"x": "u", "y": "v", "z": "w"}),
+    ]
+
+
+def bodies(world: World, name: str) -> list[bytes]:
+    """Return the match records of a pattern."""
+    reader = world.log.reader(None)
+    reader.assign({TopicPartition(TOPICS.matches, 0): 0})
+    return [record.value or b"" for record in reader.poll(0, 10**6) if record.key == name.encode()]
+
+
+def test_a_result_that_comes_back_is_another_edge_and_one_that_lasts_longer_is_none() -> None:
+    world = world_of(NEAR, [edge(0, 1, "u", "v"), edge(1, 5, "u", "v"), edge(2, 40, "u", "v"), edge(3, 40, "x", "x", "b")])
+    ((first,), (second,)) = ([each["id"] for each in edges] for _, edges in written(world))
+    assert (first[:32], first[32:], second[32:]) == (second[:32], "-1", "-40")
+
+
+def test_times_of_a_view_begin_anew_with_those_of_its_stream_and_where_another_stream_is_behind() -> None:
+    world = world_of(NEAR, [edge(0, 100, "u", "v")])
+    world.begin_epoch()
+    world.send([edge(1, 2, "u", "v")])
+    world.settle()
+    world.host = None
+    world.send([edge(2, 3, "v", "w")])
+    world.settle()
+    assert [(figures.epoch, figures.source_epoch, int(figures.first_ts)) for figures, _ in written(world)] == [
+        (0, 0, 100),
+        (1, 1, 2),
+        (1, 1, 3),
+    ]
+    # The view now reads a stream whose times are behind.
+    other = World(StreamName("t"), world.log, world.checkpoints, service=SERVICE)
+    other.epoch = world.epoch
+    other.plan(replace(asked(NEAR.replace("ON s", "ON t")), version=2), "s-path", service=SERVICE, start=0)
+    other.send([edge(3, 1, "a", "b")])
+    other.settle()
+    other.send([edge(4, 2, "b", "c")])
+    other.settle()
+    assert [(figures.epoch, int(figures.first_ts)) for figures, _ in written(world)][3:] == [(2, 1), (2, 2)]
+
+
+def test_who_reads_a_view_is_told_that_time_has_passed() -> None:
+    world = world_of(NEAR, [edge(0, 1, "u", "v")])
+    world.pass_time(50)
+    with patch.object(views, "DEFAULT_HEARTBEAT_SECONDS", 0):
+        world.settle()
+    reader = world.log.reader(None)
+    reader.assign({TopicPartition(TOPICS.ordered(VIEW), 0): 0})
+    (_, last) = (ordered.figures(each.headers) for each in reader.poll(0, 10**6))
+    assert (last.records, last.watermark, last.last_ts, last.number) == (0, 50, 1, 1)

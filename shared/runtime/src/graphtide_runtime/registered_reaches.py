@@ -38,7 +38,7 @@ class RegisteredReaches:
         self._fold(self._follower.poll())
 
     def longest(self, stream: StreamName, unit: TimeUnit) -> tuple[int, int]:
-        """Return the ticks of the longest reach into a stream, and the most edges that one counts; 0 where none is of that kind."""
+        """Return the ticks of the longest reach into a stream, and the most edges that one counts; 0 where there is none."""
         return self._reaches.longest(stream, unit), self._reaches.most_edges(stream)
 
     def close(self) -> None:

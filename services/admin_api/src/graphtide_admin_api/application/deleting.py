@@ -63,6 +63,10 @@ class Deleting:
         _LOG.info(events.STREAM_DELETED, stream=name)
 
     def _refuse_if_read(self, name: str, patterns: list[str]) -> None:
+        of_its_name = self._view.pattern(name)
+        if of_its_name is not None and of_its_name.view is True:
+            detail = f"stream {name!r} has what the view of this name tells: delete the view first"
+            raise ProblemError(409, "stream-in-use", detail, extra={"patterns": [name]})
         if patterns:
             named = ", ".join(patterns[:_MOST_NAMED]) + (" and others" if len(patterns) > _MOST_NAMED else "")
             reads = "pattern {} reads" if len(patterns) == 1 else "patterns {} read"

@@ -115,7 +115,13 @@ class Patterns:
         self._registry.change(name, change)
 
     def _changed(self, name: str, change: Change) -> PatternRecord:
-        new = self._registry.change(name, change)
+        def with_stream(old: PatternRecord | None) -> PatternRecord | None:
+            new = change(old)
+            if new is not None and new.view is True:
+                self._make_stream_of(new.name)
+            return new
+
+        new = self._registry.change(name, with_stream)
         if new is None:
             raise no_pattern(name)
         return new
@@ -123,13 +129,41 @@ class Patterns:
     def _next_version(self, old: PatternRecord) -> int:
         return max(old.version, self._view.last_version(old.name)) + 1
 
+    def _make_stream_of(self, view: str) -> None:
+        """Make the topics of the stream of a view, to which nobody sends edges.
+
+        One that was made for patterns which read it, and has none, becomes that of the view.
+
+        Raises:
+            ProblemError: edges are, or were, sent to a stream of this name.
+        """
+        stream = StreamName(view)
+        raw = self._topics.raw(stream)
+        has_raw = raw in self._log.admin().topics()
+        if has_raw and self._has_records(raw):
+            detail = f"edges are sent to a stream {view!r}: the results of the view would be among them; rename the view"
+            raise ProblemError(409, "stream-exists", detail)
+        if has_raw:
+            self._log.admin().delete([raw])
+        self._log.admin().ensure(self._topics.of_view(stream))
+
+    def _has_records(self, topic: str) -> bool:
+        """Whether a topic has, or had, records."""
+        reader = self._log.reader(None)
+        try:
+            return any(end > 0 for _, end in reader.ends(reader.partitions(topic)).values())
+        finally:
+            reader.close()
+
     def _moment(self, stream: str) -> Moment:
-        """Return the time, and where the stream ends; its topics are made if nobody did.
+        """Return the time, and where the stream ends; its topics are made if nobody did, but for a view's, which are there.
 
         Asked for within a change: a stream that is deleted before begins at 0 again.
         """
         name = StreamName(stream)
-        self._log.admin().ensure(self._topics.of_stream(name))
+        made = self._log.admin().topics()
+        if self._topics.ordered(name) not in made or self._topics.raw(name) in made:
+            self._log.admin().ensure(self._topics.of_stream(name))
         place = TopicPartition(self._topics.ordered(name), 0)
         reader = self._log.reader(None)
         try:

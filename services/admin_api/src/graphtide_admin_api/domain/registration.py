@@ -85,6 +85,8 @@ def read(text: str) -> AnyPattern:
         raise ProblemError(422, "invalid-pattern", detail)
     try:
         check_stream(only_stream(pattern))
+        if is_view(pattern):
+            check_stream(name)
     except InvalidQueryError as error:
         raise ProblemError(422, "invalid-pattern", str(error)) from error
     return pattern

@@ -1,14 +1,15 @@
 """The stream of a view: what the view tells, as ordered edges of a stream that is called as the view is.
 
-An edge comes when a result becomes valid, at the time at which that is told, and is deleted when a deletion withdraws the result. That
-a result is valid for longer or shorter, and that it ends, is no record: who reads the stream says by a window how long an edge counts.
-The host writes edges in the transaction of the matches that they follow from. Where the stream stands is in its last record, and
-which edge a result has that is withdrawn in the records of its reach: the longest of the patterns that read the stream, and the
-view's own, for who may come. What was there before is not deleted, for nobody has it any more. So a host that comes back goes on as
-the one did that was killed.
-Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. Where times of the
-view's own stream begin anew, so do those of the view's.
-Cost: a look-up an edge, and what expires; memory: the edges of the longest reach of those who read it.
+An edge comes when a result becomes valid, at the time at which that is told, and is deleted when a deletion withdraws the
+result. That a result is valid for longer or shorter, and that it ends, is no record: who reads the stream says by a window how
+long an edge counts.
+The host writes edges in the transaction of the matches that they follow from. Where the stream stands is in its last record;
+which edge a result has that is withdrawn is in the records of its reach: the longest of the patterns that read the stream, and
+the view's own, for who may come. What was there before is not deleted, for nobody has it any more. So a host that comes back
+goes on as the one did that was killed.
+Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. Where times
+of the view's own stream begin anew, so do those of the view's.
+Cost: a look-up an edge, and what expires; memory: the edges of the reach.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class _Edge(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How far back a stream is read: in ticks, one at least, while ts > now - ticks, and how many edges, the newest among them."""
+    """How far back a stream is read: in ticks, while ts > now - ticks, one at least; and how many of the newest edges."""
 
     ticks: int
     edges: int

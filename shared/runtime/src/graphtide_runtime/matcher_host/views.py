@@ -1,6 +1,6 @@
 """The views that a host runs, each with its stream: what they tell goes out as edges, too.
 
-Invariant: a view's stream is read from the log after the view was given to this host, and before anything is written to it here.
+Invariant: a view's stream is read from the log after the view was given to this host, before anything is written to it here.
 """
 
 from __future__ import annotations
