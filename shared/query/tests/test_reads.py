@@ -57,7 +57,7 @@ def test_where_edges_are_counted_those_of_every_label_are_read(under: str) -> No
         (("WINDOW(10)", "WINDOW(7) SLIDE(3)"), TimeUnit.MILLISECOND, 11),
         (("WINDOW(NOW)", "WINDOW(NOW)"), TimeUnit.MILLISECOND, 2),
         (("WINDOW(2500us)", "WINDOW(NOW)"), TimeUnit.MILLISECOND, 4),
-        (("WINDOW(10)", "WINDOW(1s)"), TimeUnit.MICROSECOND, 1_000_001),
+        (("WINDOW(10ms)", "WINDOW(1s)"), TimeUnit.MICROSECOND, 1_000_001),
     ],
 )
 def test_of_a_graph_query_what_ends_at_this_instant_has_a_say(windows: tuple[str, str], unit: TimeUnit, ticks: int) -> None:

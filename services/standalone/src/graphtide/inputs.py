@@ -82,7 +82,10 @@ def flaw_of_streams(patterns: Iterable[AnyPattern], given: Iterable[str] | None,
             continue
         own = tuple(map(str, pattern.streams))
         if read := [name for name in own if name in views]:
-            return f"query {pattern.name!r} reads the view {read[0]!r}, and results of a view are not read in the same pass"
+            return (
+                f"query {pattern.name!r} reads the view {read[0]!r}, whose results are not read in the same pass: "
+                "match the view by itself, and give its edges to what reads them"
+            )
         if given is None and len(own) > 1:
             return f"query {pattern.name!r} reads {len(own)} streams: give {spelling.of(own)}"
     if given is None:

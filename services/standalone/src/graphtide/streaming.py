@@ -6,6 +6,8 @@ import weakref
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Self
 
+from graphtide_core.result_edges import ResultEdges
+
 from graphtide.matches import MatchList, to_pandas, to_polars
 from graphtide.put_aside import warn
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from graphtide_core.edge import Edge
     from graphtide_core.match import Match
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_native.matcher import MatchBatch
@@ -43,6 +46,13 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
         self._steps: Steps[MatchBatch | None] | None = None
         # A stream that was opened and is never iterated is closed, too.
         self._forgotten = weakref.finalize(self, reader.close)
+
+    def edges(self) -> Iterator[Edge]:
+        """Return the results of graph queries as a stream of edges, for `match(pattern, match(view, s).edges())`.
+
+        An edge comes when a result becomes valid, and is deleted when the result is withdrawn; matches of patterns give none.
+        """
+        return ResultEdges().of(self)
 
     def __next__(self) -> Match:
         """Return the next match.

@@ -32,7 +32,7 @@ from graphtide.cli.arguments import (
     wish,
     with_source,
 )
-from graphtide.cli.output import match_file, refuse_unwritable, valid_results, write_text
+from graphtide.cli.output import edge_lines, match_file, refuse_unwritable, valid_results, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
@@ -70,6 +70,9 @@ def match(
         str | None,
         typer.Option(help="Write the results of graph queries that are valid at a time: ticks, or a date.", show_default=False),
     ] = None,
+    edges: Annotated[
+        bool, typer.Option("--edges", help="Write the results of graph queries as edges, which are read again as a stream.")
+    ] = False,
     summary: Annotated[
         Path | None, typer.Option(help="Where the figures of the run go, as JSON; - is standard output.")
     ] = None,
@@ -135,8 +138,9 @@ def match(
         sink = match_file(output, patterns, options)
         stack.enter_context(sink)
         valid = None if at is None else valid_results(at, patterns, sink, options)
+        written = edge_lines(patterns, sink, at) if edges else sink
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
-        run = prepare(patterns, stream, options, reading=reading, matches=valid or sink, dead_letters=letters)
+        run = prepare(patterns, stream, options, reading=reading, matches=valid or written, dead_letters=letters)
         # Said when the bar has gone, however the run ends.
         stack.callback(_say_unused, run, dead_letters)
         bar = stack.enter_context(ProgressBar())

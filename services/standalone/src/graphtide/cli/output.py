@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
 
+    from graphtide.edge_lines import EdgeLines
     from graphtide.match_files import MatchTableFile
     from graphtide.options import MatchOptions
     from graphtide.valid_results import ValidResults
 
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
+_COLUMNS = 2
+"""Columns of a result that is an edge."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -120,10 +123,29 @@ def valid_results(
         if not isinstance(pattern, GraphQuery):
             message = f"pattern {pattern.name!r} has no results that are valid for a time: only streaming graph queries do"
             raise typer.BadParameter(message, param_hint="--at")
-    if not isinstance(sink, MatchFile):
-        message = "results that are valid at a time are written as lines: give another ending, such as .jsonl"
-        raise typer.BadParameter(message, param_hint="--output")
+    _refuse_table(sink, "results that are valid at a time")
     return ValidResults(EventTime(instant), sink)
+
+
+def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, at: str | None) -> EdgeLines:
+    """Return what writes the results of graph queries as a stream of edges."""
+    from graphtide.edge_lines import EdgeLines  # noqa: PLC0415 - help does without
+
+    if at is not None:
+        message = "what is valid at a time is no stream of edges: leave one of both out"
+        raise typer.BadParameter(message, param_hint="--edges")
+    for pattern in patterns:
+        if not isinstance(pattern, GraphQuery) or any(len(output.columns) != _COLUMNS for output in pattern.outputs):
+            message = f"what {pattern.name!r} reports is no edge: only results of streaming graph queries with two columns are"
+            raise typer.BadParameter(message, param_hint="--edges")
+    _refuse_table(sink, "edges")
+    return EdgeLines(sink)
+
+
+def _refuse_table(sink: MatchFile | MatchTableFile, what: str) -> None:
+    if not isinstance(sink, MatchFile):
+        message = f"{what} are written as lines: give another ending, such as .jsonl"
+        raise typer.BadParameter(message, param_hint="--output")
 
 
 class MatchFile:

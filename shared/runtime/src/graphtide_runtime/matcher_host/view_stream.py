@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from graphtide_core.match import MatchKind
+from graphtide_core.result_edges import edge_id
 from graphtide_core.time import MIN_EVENT_TIME, EventTime
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols, ticks_per_second
 from graphtide_wire import ordered
@@ -167,7 +168,7 @@ class ViewStream:
         """Return the edge that a match is as a line of JSON, or the deletion of the edge that it was; None if it is neither."""
         if match.kind is MatchKind.MATCH:
             told = msgspec.json.decode(match.json, type=_Result)
-            id = f"{match.match_id}-{match.detected_at}" + (f"-{match.nth}" if match.nth else "")
+            id = edge_id(match.match_id, match.detected_at, match.nth)
             self._insert(_Edge(id, match.detected_at, self.number))
             return _line({"ts": match.detected_at, "src": told.src, "dst": told.dst, "label": told.label, "id": id})
         if match.kind is MatchKind.RETRACT:
