@@ -15,16 +15,22 @@ from graphtide_core.match import IntervalMatch
 from graphtide_testing.whole import Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from graphtide_core.edge import Edge
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(900)]
 
-NOTIFY = """QUERY notify
-RL(u1, u2) <- follows+(u1, u2), likes(u1, m1), posts(u2, m1).
-notify(u, m) <- RL+(u, v) AS chain, posts(v, m).
+NOTIFY = """PATH RL = (u1)-/<:follows+>/->(u2), (u1)-[:likes]->(m1)<-[:posts]-(u2)
+CONSTRUCT (u)-[:notify]->(m)
+MATCH (u)-/chain<~RL+>/->(v), (v)-[:posts]->(m)
 ON s WINDOW(40) SLIDE(5)
 RETURN chain"""
+VIEW = "GRAPH VIEW near AS ( CONSTRUCT (x)-[:reaches]->(y) MATCH (x)-/:follows+/->(y) ON s WINDOW(15) )"
+PATTERN = "PATTERN pair MATCH (x)-[d:reaches]->(y), (y)-[e:reaches]->(z) ORDER d < e ON near WINDOW 10"
+NEAR_IS_KNOWN = 16
+"""Ticks within which the edges of the view are deleted where its results are withdrawn: its window, closed."""
 QUERIES = (
     NOTIFY,
     "CONSTRUCT (x)-[:reaches]->(y) MATCH (x)-/:follows+/->(y) ON s WINDOW(15)",
@@ -34,7 +40,7 @@ QUERIES = (
 )
 NAMES = ("notify", "reaches", "triangle", "stays", "now")
 SERVICES = ("ingestion", "planner", "statistics", "matcher_timing", "matcher_algebra", "admin_api")
-KILLED = ("matcher_algebra", "matcher_algebra", "planner", "ingestion", "admin_api")
+KILLED = ("matcher_algebra", "matcher_algebra", "matcher_timing", "planner", "ingestion", "admin_api")
 
 Told = tuple[str, str, int, str, tuple[str, ...], int | None]
 
@@ -83,6 +89,14 @@ def expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter
     )
 
 
+def edges_of_results(edges: Iterable[dict[str, Any] | Edge]) -> Counter[tuple[str, int, str]]:
+    """Return what the edges of a view are; but for deletions of edges that nobody has any more, which need not be told."""
+    plain = [each if isinstance(each, dict) else {"op": each.operation.value, "ts": each.ts, "id": each.id} for each in edges]
+    told = [(str(each.get("op") or "insert"), int(each["ts"]), str(each["id"])) for each in plain]
+    born = {id: ts for operation, ts, id in told if operation == "insert"}
+    return Counter(each for each in told if each[0] == "insert" or each[1] - born[each[2]] < NEAR_IS_KNOWN)
+
+
 def hangs_together(record: dict[str, Any]) -> bool:
     """Whether the chain of a notification begins where that does, each of its edges where the one before ends."""
     path = record["path"]
@@ -97,7 +111,7 @@ def hangs_together(record: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: Whole, seed: int) -> None:
     rng = Random(seed)
-    for text in QUERIES:
+    for text in (*QUERIES, VIEW, PATTERN):
         whole.register(text)
     for number in range(40):
         if number % 8 == 7:
@@ -112,9 +126,17 @@ def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: W
             assert answer.status_code == 200, answer.text
         whole.send("s", lines(records_of(rng, number)))
     whole.settle("s")
+    whole.settle_matchers("near")
     found = [json.loads(record) for record in whole.matches()]
-    wanted = expected(QUERIES, whole.ordered_edges("s"))
-    assert {name for name, *_ in wanted} == set(NAMES)
+    pairs, found = [each for each in found if each["query"] == "pair"], [each for each in found if each["query"] != "pair"]
+    wanted = expected((*QUERIES, VIEW), whole.ordered_edges("s"))
+    near = whole.ordered_edges("near")
+    assert edges_of_results(near) == edges_of_results(graphtide.match(VIEW, whole.ordered_edges("s")).edges())
+    assert Counter((each["match_id"], each["kind"]) for each in pairs) == Counter(
+        (each.match_id, each.kind.value) for each in graphtide.match(PATTERN, near)
+    )
+    assert {each["kind"] for each in pairs} == {"match", "retract"}
+    assert {name for name, *_ in wanted} == {*NAMES, "near"}
     assert {kind for _, kind, *_ in wanted} == {"match", "extend", "retract"}
     assert told(found) == wanted
     assert all(hangs_together(each) for each in found if each["query"] == "notify" and each["kind"] != "retract")

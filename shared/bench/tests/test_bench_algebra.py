@@ -64,3 +64,17 @@ def test_what_cannot_be_measured_is_refused(stream: Path, tmp_path: Path) -> Non
         run = RUNNER.invoke(app, ["algebra", *arguments])
         assert run.exit_code != 0
         assert message in " ".join(run.output.replace("│", " ").split())
+
+
+def test_rates_over_windows_and_slides_are_drawn(stream: Path, tmp_path: Path) -> None:
+    plot, labels = tmp_path / "rates.svg", ",".join(f"{place}={label}" for place, label in LABELS.items())
+    options = ["--query", "Q1", "--plan", "canonical", "--repeats", "1", "--plot", str(plot)]
+    lengths = ["--window", "1h,2h", "--slide", "5m,10m,20m"]
+    run = RUNNER.invoke(app, ["algebra", "--stream", str(stream), "--labels", labels, *lengths, *options])
+    assert run.exit_code == 0, run.output
+    drawn = plot.read_text(encoding="utf-8")
+    for title in ("Throughput over the window", "Throughput over the slide", "Slowest slides over the slide"):
+        assert title in drawn
+    # A line for each slide over windows, and for each window over slides.
+    for line in ("slide 5m", "slide 10m", "slide 20m", "window 1h", "window 2h"):
+        assert f"Q1 canonical s-path, {line}<" in drawn

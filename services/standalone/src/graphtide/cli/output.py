@@ -123,8 +123,7 @@ def valid_results(
         if not isinstance(pattern, GraphQuery):
             message = f"pattern {pattern.name!r} has no results that are valid for a time: only streaming graph queries do"
             raise typer.BadParameter(message, param_hint="--at")
-    _refuse_table(sink, "results that are valid at a time")
-    return ValidResults(EventTime(instant), sink)
+    return ValidResults(EventTime(instant), _lines(sink, "results that are valid at a time"))
 
 
 def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, at: str | None) -> EdgeLines:
@@ -138,14 +137,15 @@ def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile,
         if not isinstance(pattern, GraphQuery) or any(len(output.columns) != _COLUMNS for output in pattern.outputs):
             message = f"what {pattern.name!r} reports is no edge: only results of streaming graph queries with two columns are"
             raise typer.BadParameter(message, param_hint="--edges")
-    _refuse_table(sink, "edges")
-    return EdgeLines(sink)
+    return EdgeLines(_lines(sink, "edges"))
 
 
-def _refuse_table(sink: MatchFile | MatchTableFile, what: str) -> None:
-    if not isinstance(sink, MatchFile):
-        message = f"{what} are written as lines: give another ending, such as .jsonl"
-        raise typer.BadParameter(message, param_hint="--output")
+def _lines(sink: MatchFile | MatchTableFile, what: str) -> MatchFile:
+    """Return where lines go, for what is written as lines alone."""
+    if isinstance(sink, MatchFile):
+        return sink
+    message = f"{what} are written as lines: give another ending, such as .jsonl"
+    raise typer.BadParameter(message, param_hint="--output")
 
 
 class MatchFile:

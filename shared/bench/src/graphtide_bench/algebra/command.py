@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from graphtide.plot import to_svg
 from graphtide_core.plans.algebra import PathEngine
 from graphtide_core.time import TimeUnit
 
-from graphtide_bench.algebra import measure
+from graphtide_bench.algebra import charts, measure
 from graphtide_bench.algebra.queries import PLANS, QUERIES
 from graphtide_bench.arguments import Markdown, Output, Repeats, hand_out, known_names, running, split
 from graphtide_bench.report import Report, this_machine
@@ -35,6 +36,7 @@ def algebra_command(
     repeats: Repeats = 3,
     output: Output = None,
     markdown: Markdown = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw rates over windows and slides as SVG.")] = None,
 ) -> None:
     """Answer the queries of paper 001's Table 1 by several plans, which must give the same results."""
     pairs = dict(pair.partition("=")[::2] for pair in split(labels))
@@ -58,3 +60,5 @@ def algebra_command(
         runs = measure.run(settings, progress)
         report = Report("algebra", this_machine(), measure.check(runs), algebra=runs)
     hand_out(report, output, markdown)
+    if plot is not None:
+        plot.write_text(to_svg(charts.charts(runs)), encoding="utf-8")
