@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
+from graphtide_core.merged_streams import is_merged
 from graphtide_native.records import ticks_per_second
 from graphtide_runtime.api_pages import serve_page
 from graphtide_runtime.clock import SystemClock
@@ -26,6 +27,8 @@ from graphtide_wire.topics import Topics
 
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
+from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
+from graphtide_ingestion.application.registered_merges import RegisteredMerges
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.streams import StreamOptions, Streams
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log
     from graphtide_runtime.health import Finding
+    from graphtide_runtime.loop import Worker
     from graphtide_runtime.serving.room import Room
 
     from graphtide_ingestion.settings import Settings
@@ -140,9 +144,16 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         streams=streams,
         meant=Answers(time, settings.answers_seconds, settings.most_answers),
     )
+    merges = RegisteredMerges(log, topics)
+
+    def worker(stream: StreamName) -> Worker:
+        if is_merged(stream):
+            return MergingWorker(log, topics, stream, time, _merging(settings))
+        return SequencingWorker(log, topics, stream, time, _sequencing(settings, stream))
+
     sequencers = Sequencers(
-        streams,
-        lambda stream: SequencingWorker(log, topics, stream, time, _sequencing(settings, stream)),
+        lambda: streams.look() | merges.look(),
+        worker,
         elsewhere=settings.elsewhere,
         stuck_seconds=settings.stuck_seconds,
     )
@@ -196,6 +207,15 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service.start()
     yield
     service.close()
+
+
+def _merging(settings: Settings) -> Merging:
+    return Merging(
+        unit=settings.unit,
+        linger_seconds=_LINGER_SECONDS[settings.profile],
+        heartbeat_seconds=settings.heartbeat_seconds,
+        retention_ms=settings.retention_ms,
+    )
 
 
 def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
