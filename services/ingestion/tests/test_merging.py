@@ -298,6 +298,14 @@ def test_a_stream_that_is_ahead_is_read_no_further(monkeypatch: pytest.MonkeyPat
     assert ids(stage.run(60).out()) == [f"a{number}" for number in range(40)]
 
 
+def test_what_is_left_after_a_full_transaction_goes_out_as_soon_as_it_may() -> None:
+    stage = Stage(most_edges=1, most_records=10)
+    stage.sources[A].send(*range(9))
+    stage.sources[A].send(10)
+    stage.sources[B].beat(100)
+    assert ids(stage.run(1).out()) == [f"a{number}" for number in range(10)]
+
+
 def test_what_cannot_be_read_is_put_aside_once_and_the_rest_goes_on() -> None:
     stage = Stage()
     a, b = stage.sources[A], stage.sources[B]

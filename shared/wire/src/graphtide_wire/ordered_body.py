@@ -38,7 +38,7 @@ _COLUMNS: Final = {
 """The columns that mean something, in their order. Attributes follow."""
 
 _AT_TIMES: Final = MARKS | {"op"}
-"""Columns that are there only where something is deleted, an id was made, a record is an event, edges are of several streams."""
+"""Columns that are there where something is deleted, an id was made, a record is an event, or edges are of several streams."""
 
 
 def encode(columns: Mapping[str, Sequence[Value]]) -> bytes:

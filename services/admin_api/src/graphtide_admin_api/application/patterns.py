@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import TransientError
+from graphtide_core.errors import InvalidQueryError, TransientError
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import sources
 from graphtide_core.ports.log import TopicPartition
 
 from graphtide_admin_api.domain.problems import ProblemError, no_pattern
@@ -123,12 +124,16 @@ class Patterns:
         return max(old.version, self._view.last_version(old.name)) + 1
 
     def _moment(self, stream: str) -> Moment:
-        """Return the time, and where the stream ends; its topics are made if nobody did.
+        """Return the time, and where the stream ends; its topics are made if nobody did, of a merged one with its streams'.
 
         Asked for within a change: a stream that is deleted before begins at 0 again.
         """
         name = StreamName(stream)
-        self._log.admin().ensure(self._topics.of_stream(name))
+        try:
+            specs = [spec for each in dict.fromkeys((*sources(name), name)) for spec in self._topics.of_stream(each)]
+        except InvalidQueryError as error:
+            raise ProblemError(422, "invalid-pattern", str(error)) from error
+        self._log.admin().ensure(specs)
         place = TopicPartition(self._topics.ordered(name), 0)
         reader = self._log.reader(None)
         try:

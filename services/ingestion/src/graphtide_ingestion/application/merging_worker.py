@@ -145,11 +145,11 @@ class MergingWorker:
         self._figures.polled(records, self._clock.now())
         for record in records:
             merger.take(self._names[record.topic], record)
-        if records:
-            self._note_work()
         while merger.step():
             if merger.output.edges >= self._options.most_edges * _MOST_ORDERED_RECORDS:
                 self._commit()
+        if records or not merger.output.is_empty:
+            self._note_work()
         self._read_those_behind(reader)
         now = self._clock.monotonic()
         if self._is_due(now) or self._heartbeats.is_due(merger, now):

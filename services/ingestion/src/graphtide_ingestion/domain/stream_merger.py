@@ -3,18 +3,17 @@
 That order follows from the streams alone, whatever of them was read first. An edge goes out when every other stream is known to
 be past it. A stream tells how far it is by its next edge, or else by the watermark of its last record, edge or heartbeat: what
 comes next is no earlier. So at a time T of a stream that is waited for, edges before T go out, and those at T of streams whose
-names sort before. A stream in a later epoch is past all edges of the earlier one; so an epoch begins when all streams have begun
-it.
+names sort before. A stream in a later epoch is past all edges of the earlier one; so an epoch begins when all have begun it.
 
-Why no edge is lost and none goes twice: what goes out is a prefix of that order, and is committed with how much of each stream is
-in it, an offset and how many edges of the record there. Reading from there gives the rest in the same order. How far a stream
-said that it was is committed too, since its heartbeats are not read again.
+Why no edge is lost and none goes twice: what goes out is a prefix of that order, and is committed with how much of each stream
+is in it, an offset and how many edges of the record there. Reading from there gives the rest in the same order. How far a
+stream said that it was is committed too, since its heartbeats are not read again.
 
 Nothing that is earlier than what went out, or than the watermark that was told, goes out later: a stream that goes back, as one
 that was deleted and made again does, has such edges put aside as late.
 
-Cost: an edge is decoded once, compared once with each stream and copied once. Memory: what waits of streams that are ahead, which
-the caller bounds by reading no more of those that `is_full` names.
+Cost: an edge is decoded once, compared once with each stream and copied once. Memory: what waits of streams that are ahead,
+which the caller bounds by reading no more of those that `is_full` names.
 """
 
 from __future__ import annotations
