@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,9 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_runtime.sequencing.standing import sequencer_of
-from graphtide_wire import statistics
+from graphtide_testing.registrations import registration
+from graphtide_wire import control, statistics
+from graphtide_wire.reads_form import ReachForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -99,6 +102,59 @@ def test_who_put_the_stream_in_order_writes_no_more(deployment: Deployment) -> N
     with pytest.raises(FencedError):
         sequencer.commit(sequencer_of(TOPICS, S), {RAW: Position(7)})
     assert deployment.end() == 0
+
+
+def test_merged_streams_go_with_each_stream_that_they_consist_of(deployment: Deployment) -> None:
+    fill(deployment)
+    others = [StreamName(name) for name in ("r", "r.s", "r.t", "s.t")]
+    deployment.log.admin().ensure([spec for name in others for spec in TOPICS.of_stream(name)])
+    merger = deployment.log.transactor(sequencer_of(TOPICS, StreamName("r.s")))
+    merger.open()
+    merger.begin()
+    assert deployment.http.delete("/api/v1/streams/s").status_code == 204
+    assert [each["name"] for each in deployment.http.get("/api/v1/streams").json()["streams"]] == ["r", "r.t"]
+    with pytest.raises(FencedError):
+        merger.commit(sequencer_of(TOPICS, StreamName("r.s")), {})
+    assert deployment.http.delete("/api/v1/streams/r.t").status_code == 204
+    assert [each["name"] for each in deployment.http.get("/api/v1/streams").json()["streams"]] == ["r"]
+
+
+@pytest.mark.parametrize("stream", ["s", "r", "r.s"])
+def test_a_stream_that_is_read_with_others_is_not_deleted(deployment: Deployment, stream: str) -> None:
+    fill(deployment)
+    deployment.log.admin().ensure([spec for name in ("r", "r.s") for spec in TOPICS.of_stream(StreamName(name))])
+    reads = ReadsForm((StreamName("s"), StreamName("r")), ReachForm("10"), None, ())
+    record = registration(TEXT, datetime(2026, 1, 1, tzinfo=UTC), reads=reads, stream="r.s")
+    deployment.write(TOPICS.patterns, b"p", control.encode_pattern(record))
+    refused = deployment.http.delete(f"/api/v1/streams/{stream}")
+    assert (problem(refused), refused.json()["patterns"]) == ((409, "stream-in-use"), ["p"])
+
+
+def test_a_pattern_that_reads_several_streams_goes_on_where_the_merged_one_ends(deployment: Deployment) -> None:
+    streams, merged = (StreamName("s"), StreamName("r")), StreamName("r.s")
+    deployment.log.admin().ensure(TOPICS.of_stream(merged))
+    deployment.writer.write([Message(TOPICS.ordered(merged), None, b"x", partition=0)])
+    reads = ReadsForm(streams, ReachForm("10"), None, ())
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    for name, stream in (("p", merged), ("long", StreamName(".".join(letter * 99 for letter in "rst")))):
+        record = registration(TEXT, now, name=name, reads=reads, stream=stream, state="paused")
+        deployment.write(TOPICS.patterns, name.encode(), control.encode_pattern(record))
+    deployment.until(lambda: deployment.http.get("/api/v1/patterns/long").status_code == 200)
+    assert deployment.http.post("/api/v1/patterns/p:resume").json()["start"] == 1
+    there = set(deployment.log.admin().topics())
+    assert {spec.name for name in (*streams, merged) for spec in TOPICS.of_stream(name)} <= there
+    refused = deployment.http.post("/api/v1/patterns/long:resume")
+    assert problem(refused) == (422, "invalid-pattern")
+    assert "merge fewer streams" in refused.json()["detail"]
+
+
+def test_a_merged_stream_is_shown_without_partitions_and_has_no_schema_of_its_own(deployment: Deployment) -> None:
+    deployment.log.admin().ensure(TOPICS.of_stream(StreamName("r.s")))
+    shown = deployment.http.get("/api/v1/streams/r.s").json()
+    assert (shown["name"], shown["partitions"], shown["dead_letters"]) == ("r.s", 0, 0)
+    assert problem(deployment.http.get("/api/v1/streams/s.r")) == (400, "bad-stream")
+    refused = deployment.http.put("/api/v1/streams/r.s/schema", json={"attributes": {"n": "integer"}})
+    assert problem(refused) == (400, "bad-stream")
 
 
 def test_a_deletion_that_broke_off_is_completed_by_another(deployment: Deployment) -> None:

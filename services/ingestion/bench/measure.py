@@ -1,4 +1,4 @@
-"""How many edges a second the service takes over HTTP, and how many its sequencer puts in order.
+"""How many edges a second the service takes over HTTP, how many its sequencer puts in order, and how many it merges.
 
 `python services/ingestion/bench/measure.py [BOOTSTRAP]` measures over a log in memory, or over the Kafka at that address. Every
 figure is the median of some runs, with the least and the greatest; results are checked. Sender and service share the machine.
@@ -14,12 +14,15 @@ import sys
 import threading
 import time
 import uuid
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import structlog
 import uvicorn
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import merged
 from graphtide_core.ports.log import TopicPartition
+from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
@@ -28,8 +31,10 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.serving.running import configuration
 from graphtide_testing.flow_lines import flow_lines
+from graphtide_testing.registrations import registering, registration
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges
+from graphtide_wire.reads_form import ReachForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -125,6 +130,36 @@ def sequencing(log: Log, edges_in_a_record: int) -> float:
     return EDGES / seconds
 
 
+def merging(log: Log, edges_in_a_record: int) -> float:
+    """Return edges a second that are merged of two streams whose edges alternate, their ordered topics filled before."""
+    topics = Topics(f"bench-{uuid.uuid4().hex[:8]}")
+    streams = [StreamName("one"), StreamName("other")]
+    log.admin().ensure([*topics.of_deployment(), *(spec for name in streams for spec in topics.of_stream(name, partitions=1))])
+    writer = log.writer()
+    for name in streams:
+        for first in range(0, EDGES // 2, edges_in_a_record):
+            writer.write([raw.encode(topics.raw(name), RawEdges(flow_lines(first, edges_in_a_record)))])
+        writer.flush(60)
+        sequencer = SequencingWorker(log, topics, name, SystemClock(), Sequencing())
+        sequencer.open()
+        while sequencer.sequencer.ordered < EDGES // 2:
+            sequencer.step()
+        sequencer.close()
+    reads = ReadsForm(tuple(streams), ReachForm(str(2**62)), None, ())
+    text = "PATTERN p MATCH (v)-[e]->(w) ON one WINDOW 1"
+    writer.write([registering(topics, registration(text, datetime.now(UTC), reads=reads))])
+    writer.flush(60)
+    worker = MergingWorker(log, topics, merged(streams), SystemClock(), Merging())
+    begun = time.perf_counter()
+    worker.open()
+    # Of the last time, the first stream may have more.
+    while worker.merger.ordered < EDGES - 1:
+        worker.step()
+    seconds = time.perf_counter() - begun
+    worker.close()
+    return EDGES / seconds
+
+
 def report(what: str, measure: Callable[[], float]) -> None:
     """Print the median of some runs, with the least and the greatest."""
     found = sorted(measure() for _ in range(RUNS))
@@ -140,6 +175,8 @@ def main() -> None:
 
     for size in (4000, 100, 1):
         report(f"sequencer, raw records of {size} edges", lambda size=size: sequencing(log(), size))
+    for size in (4000, 100):
+        report(f"merger, raw records of {size} edges", lambda size=size: merging(log(), size))
     for size in (1_000, 10_000):
         report(f"HTTP, bodies of {size} edges", lambda size=size: over_http(log(), size, sequence=False))
         report(f"HTTP to ordered, bodies of {size} edges", lambda size=size: over_http(log(), size, sequence=True))

@@ -305,7 +305,7 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_is_shut_ou
     streams = Streams(log, topics, StreamOptions())
     options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
     sequencers = Sequencers(
-        streams, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
+        streams.look, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
     )
     sequencers.start()
     streams.make("late")
@@ -336,7 +336,7 @@ def test_a_stream_that_is_put_in_order_elsewhere_gets_no_sequencer() -> None:
     streams = Streams(log, topics, StreamOptions())
     options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
     sequencers = Sequencers(
-        streams,
+        streams.look,
         lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options),
         look_seconds=0.01,
         elsewhere=["spark"],
@@ -357,7 +357,7 @@ def test_the_sequencer_of_a_stream_that_was_deleted_ends_and_no_other() -> None:
     streams = Streams(log, topics, StreamOptions())
     options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
     sequencers = Sequencers(
-        streams, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
+        streams.look, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
     )
     streams.make("gone")
     streams.make("kept")

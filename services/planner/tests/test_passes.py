@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphtide_core.ids import StreamName
 from graphtide_planner.domain.likes import Likeness, Likes
 from graphtide_planner.domain.passes import HostId, Passes, PassId
 from graphtide_planner.domain.readers import Readers
@@ -91,6 +92,15 @@ def test_a_pattern_that_reads_every_label_reads_each() -> None:
     assert readers.of_labels("s", ["new"]) == {"all"}
     assert readers.of_labels("s", []) == set()
     assert readers.of_stream("s") == {"some", "all"}
+
+
+def test_a_pattern_that_reads_several_streams_reads_the_one_that_they_are_merged_to() -> None:
+    readers = Readers()
+    both = ReadsForm((StreamName("t"), StreamName("s")), ReachForm("10"), ("tls",), ())
+    readers.add("both", both)
+    assert [readers.of_stream(stream) for stream in ("s", "t", "s.t")] == [set(), set(), {"both"}]
+    readers.remove("both", both)
+    assert readers == Readers()
 
 
 def test_a_pattern_that_is_removed_leaves_nothing() -> None:

@@ -20,6 +20,7 @@ from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_statistics.domain.windows import Windows
 from graphtide_testing.registrations import registering, registration
 from graphtide_wire import ordered, ordered_body, statistics
+from graphtide_wire.reads_form import ReachForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ AT = datetime(2024, 1, 1, tzinfo=UTC)
 FAST = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=0.0)
 
 
-def registered(name: str, window: str, stream: str = "s") -> Message:
+def registered(name: str, window: str, stream: str = "s", **changes: ReadsForm) -> Message:
     text = f"PATTERN {name} MATCH (a)-[x:k]->(b) ON {stream} WINDOW {window}"
-    return registering(TOPICS, registration(text, AT))
+    return registering(TOPICS, registration(text, AT, **changes))
 
 
 @dataclass
@@ -50,8 +51,10 @@ class World:
     def new_counter(self) -> Counter:
         return Counter(self.log, TOPICS, SystemClock(), FAST)
 
-    def register(self, name: str, window: str) -> None:
-        self.writer.write([registered(name, window)])
+    def register(self, name: str, window: str, *streams: str) -> None:
+        """Register a pattern; one that reads other streams than its own, if told."""
+        changes = {"reads": ReadsForm(streams, ReachForm(window), None, ())} if streams else {}
+        self.writer.write([registered(name, window, **changes)])
 
     def send(
         self, *edges: tuple[int, str], deletes: str | None = None, stream: StreamName = S, attribute: str | None = None
@@ -109,6 +112,19 @@ def test_a_stream_is_counted_over_the_longest_window_of_its_patterns(world: Worl
     assert world.counts() == {"k": 1, "l": 2}
     newest = world.published()[-1]
     assert (newest.stream, newest.snapshot_version, newest.drift) == ("s", 1, None)
+
+
+def test_streams_that_a_pattern_reads_together_are_counted_as_what_they_are_merged_to(world: World) -> None:
+    merged = StreamName("r.s")
+    world.log.admin().ensure(TOPICS.of_stream(merged))
+    world.register("both", "50", "s", "r")
+    world.send((1, "k"))
+    world.send((2, "k"), (3, "l"), stream=merged)
+    world.counter.open()
+    world.count()
+    assert [(each.stream, dict(each.snapshot.types)) for each in world.published()] == [
+        ("r.s", {EdgeType(None, "k", None): 1, EdgeType(None, "l", None): 1})
+    ]
 
 
 def test_nothing_is_published_where_nothing_came(world: World) -> None:
@@ -245,9 +261,9 @@ def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
     windows.take("p", Reads((S,), Reach(Duration(1, "h")), None, ()))
     assert windows.ticks(S, TimeUnit.MILLISECOND) == 10_000
     windows.take("q", Reads((StreamName("t"), StreamName("u")), Reach(Duration(1, "s")), None, ()))
-    assert windows.streams() == {"s", "t", "u"}
+    assert windows.streams() == {"s", "t.u"}
     windows.take("p", None)
-    assert windows.streams() == {"t", "u"}
+    assert windows.streams() == {"t.u"}
 
 
 def test_where_patterns_count_edges_the_window_is_as_long_as_it_may_be() -> None:

@@ -6,7 +6,8 @@ import io
 import json
 
 import pyarrow as pa
-from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
+import pytest
+from graphtide_native.records import ArrowDecoder, EdgeBatch, JsonLinesDecoder, Symbols
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +65,56 @@ def test_columns_have_the_type_their_values_agree_on_and_some_are_there_only_whe
     deleted = pa.ipc.open_stream(io.BytesIO(deletion.to_arrow())).read_all()
     assert deleted.column("op").to_pylist() == ["delete"]
     assert "graphtide.made" not in deleted.column_names
+
+
+@given(st.lists(st.integers(0, 3), max_size=8), st.lists(st.integers(0, 3), max_size=8), st.booleans())
+def test_records_of_several_streams_are_read_back_with_their_streams(one: list[int], other: list[int], gives_ids: bool) -> None:
+    symbols = Symbols()
+
+    def batch(times: list[int], attributes: list[str]) -> EdgeBatch:
+        more = {"id": "e"} if gives_ids else {}
+        lines = (json.dumps({"ts": ts, "src": "a", "dst": "b", "label": "x", "n": ts, **more}) for ts in sorted(times))
+        return JsonLinesDecoder(symbols, attributes, {}).decode("".join(f"{line}\n" for line in lines).encode())
+
+    merged, _ = EdgeBatch.merged([(batch(one, ["n"]), 0, None, "one"), (batch(other, []), 0, None, "other")])
+    read = ArrowDecoder(symbols, ["n"], {}).decode(merged.to_arrow())
+
+    expected = [{k: v for k, v in each.items() if k not in {"ordinal", "line"}} for each in merged.to_records()]
+    assert [{k: v for k, v in each.items() if k not in {"ordinal", "line"}} for each in read.to_records()] == expected
+    assert {(each["stream"], each["attributes"]["n"] is None) for each in expected} <= {("one", False), ("other", True)}
+    assert ("graphtide.stream" in (ArrowDecoder.columns(decoder_of(merged)) or ())) == (len(merged) > 0)
+
+
+def decoder_of(batch: EdgeBatch) -> ArrowDecoder:
+    decoder = ArrowDecoder(Symbols(), [], {})
+    decoder.decode(batch.to_arrow())
+    return decoder
+
+
+def test_streams_are_merged_only_where_their_attributes_begin_alike() -> None:
+    symbols = Symbols()
+    one, other = (JsonLinesDecoder(symbols, names, {}).decode(b"") for names in (["n", "m"], ["m"]))
+    with pytest.raises(ValueError, match="other attributes"):
+        EdgeBatch.merged([(one, 0, None, "one"), (other, 0, None, "other")])
+    with pytest.raises(ValueError, match="no stream"):
+        EdgeBatch.merged([])
+
+
+def test_records_that_stay_do_not_hold_those_of_other_streams_up() -> None:
+    symbols = Symbols()
+    line = '{{"ts":{},"src":"a","dst":"b","label":"x"}}\n'
+    one, other = (
+        JsonLinesDecoder(symbols, [], {}).decode("".join(line.format(ts) for ts in times).encode())
+        for times in ((1, 3, 3, 7), (0, 3, 4, 5))
+    )
+    merged, places = EdgeBatch.merged([(one, 0, 3, "one"), (other, 0, 5, "other")])
+    assert [(each["ts"], each["stream"]) for each in merged.to_records()] == [
+        (0, "other"),
+        (1, "one"),
+        (3, "other"),
+        (4, "other"),
+    ]
+    assert (places, merged.placed(7).ordinals) == ([1, 3], [7, 8, 9, 10])
 
 
 def test_a_decoder_discovers_the_attributes_that_nobody_asked_for() -> None:

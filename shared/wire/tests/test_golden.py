@@ -57,6 +57,7 @@ def test_there_is_no_vector_without_an_example() -> None:
     [
         ("ordered-body", {name: values for name, values in COLUMNS.items() if name != ordered_body.MADE}),
         ("ordered-body-made", COLUMNS),
+        ("ordered-body-streams", COLUMNS | {ordered_body.STREAM: ["flows", "logins"]}),
     ],
 )
 def test_ordered_edges_of_ever_are_read(fixture: str, columns: Mapping[str, Sequence[Value]]) -> None:

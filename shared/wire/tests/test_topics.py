@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
-from graphtide_wire.topics import Topics, check_stream
+from graphtide_wire.topics import Topics, check_ordered, check_stream
 
 FLOWS = StreamName("flows")
 
@@ -66,3 +66,42 @@ def test_what_controls_is_compacted_and_matches_are_not() -> None:
     matches, *control = Topics().of_deployment(partitions=3, retention_ms=1000)
     assert (matches.partitions, matches.compacted, matches.retention_ms) == (3, False, 1000)
     assert {(spec.partitions, spec.compacted, spec.retention_ms) for spec in control} == {(1, True, None)}
+
+
+def test_a_merged_stream_has_topics_of_ordered_edges_and_of_dead_letters_alone() -> None:
+    topics, name = Topics(), StreamName("flows.logins")
+    specs = topics.of_stream(name, retention_ms=1000)
+    assert [spec.name for spec in specs] == ["graphtide.ordered.flows.logins.v1", "graphtide.dlq.flows.logins.v1"]
+    assert [(spec.partitions, spec.retention_ms) for spec in specs] == [(1, 1000), (1, 1000)]
+    assert [topics.stream_of(spec.name) for spec in specs] == [name, name]
+    assert topics.stream_of("graphtide.in.flows.logins.v1") is None
+    with pytest.raises(InvalidQueryError, match="no name of a stream"):
+        topics.raw(name)
+
+
+@pytest.mark.parametrize("name", ["flows", "flows.logins", "a.b.v1"])
+def test_streams_that_are_read_may_be_merged_ones(name: str) -> None:
+    check_ordered(name)
+    assert Topics().stream_of(Topics().ordered(StreamName(name))) == name
+
+
+@pytest.mark.parametrize("name", ["b.a", "a.a", "a..b", ".a", "a.", "a.B"])
+def test_a_merged_stream_is_called_by_each_name_once_in_their_order(name: str) -> None:
+    with pytest.raises(InvalidQueryError, match="no name of a"):
+        check_ordered(name)
+    assert Topics().stream_of(f"graphtide.ordered.{name}.v1") is None
+
+
+def test_more_streams_are_not_merged_than_the_name_of_a_topic_has_room_for() -> None:
+    most = 249 - len("graphtide.ordered..v1")
+    names = sorted("abcdefghij"[number] * 21 for number in range(10))
+    fits = StreamName(".".join(names) + "k" * (most - 219))
+    assert len(Topics().ordered(fits)) == 249
+    with pytest.raises(InvalidQueryError, match="more than 249 characters: merge fewer streams"):
+        Topics().ordered(StreamName(f"{fits}k"))
+
+
+def test_edges_can_be_sent_to_streams_that_have_a_raw_topic() -> None:
+    topics = Topics()
+    there = [spec.name for name in ("flows", "a.b") for spec in topics.of_stream(StreamName(name))]
+    assert topics.accepting([*there, topics.ordered(StreamName("view")), topics.matches, "other"]) == {"flows"}

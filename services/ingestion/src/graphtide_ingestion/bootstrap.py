@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
+from graphtide_core.merged_streams import is_merged, sources
 from graphtide_native.records import ticks_per_second
 from graphtide_runtime.api_pages import serve_page
 from graphtide_runtime.clock import SystemClock
@@ -26,6 +27,8 @@ from graphtide_wire.topics import Topics
 
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
+from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
+from graphtide_ingestion.application.registered_merges import RegisteredMerges
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.streams import StreamOptions, Streams
@@ -36,12 +39,13 @@ from graphtide_ingestion.entrypoints.resets_api import ResetsApi, resets_routes
 from graphtide_ingestion.entrypoints.sequencers import Sequencers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log
     from graphtide_runtime.health import Finding
+    from graphtide_runtime.loop import Worker
     from graphtide_runtime.serving.room import Room
 
     from graphtide_ingestion.settings import Settings
@@ -140,9 +144,16 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         streams=streams,
         meant=Answers(time, settings.answers_seconds, settings.most_answers),
     )
+    merges = RegisteredMerges(log, topics)
+
+    def worker(stream: StreamName) -> Worker:
+        if is_merged(stream):
+            return MergingWorker(log, topics, stream, time, _merging(settings, stream))
+        return SequencingWorker(log, topics, stream, time, _sequencing(settings, stream))
+
     sequencers = Sequencers(
-        streams,
-        lambda stream: SequencingWorker(log, topics, stream, time, _sequencing(settings, stream)),
+        lambda: streams.look() | merges.look(),
+        worker,
         elsewhere=settings.elsewhere,
         stuck_seconds=settings.stuck_seconds,
     )
@@ -198,14 +209,31 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service.close()
 
 
+def _merging(settings: Settings, stream: StreamName) -> Merging:
+    return Merging(
+        unit=settings.unit,
+        linger_seconds=_LINGER_SECONDS[settings.profile],
+        heartbeat_seconds=_heartbeat_seconds(settings, sources(stream)),
+        retention_ms=settings.retention_ms,
+    )
+
+
 def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
     ahead = Ahead(settings.unit, settings.max_ahead_seconds_of.get(stream, settings.max_ahead_seconds))
-    is_live = settings.clock_of.get(stream, settings.clock) == "live"
-    live = ticks_per_second(settings.unit) if is_live else 0
+    live = ticks_per_second(settings.unit) if _is_live(settings, stream) else 0
     return Sequencing(
         unit=settings.unit,
         ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead, live),
         linger_seconds=_LINGER_SECONDS[settings.profile],
-        # What waits for a bound is to be told within a second of it.
-        heartbeat_seconds=min(settings.heartbeat_seconds, _LIVE_SECONDS) if is_live else settings.heartbeat_seconds,
+        heartbeat_seconds=_heartbeat_seconds(settings, [stream]),
     )
+
+
+def _heartbeat_seconds(settings: Settings, streams: Iterable[StreamName]) -> float:
+    """Return how long a stream that follows from these may be quiet: what waits for a bound is to be told within a second."""
+    is_live = any(_is_live(settings, stream) for stream in streams)
+    return min(settings.heartbeat_seconds, _LIVE_SECONDS) if is_live else settings.heartbeat_seconds
+
+
+def _is_live(settings: Settings, stream: StreamName) -> bool:
+    return settings.clock_of.get(stream, settings.clock) == "live"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
+from graphtide_core.merged_streams import merged
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.suggestion import show
 
@@ -22,24 +23,9 @@ AnyPattern = MatchedPattern | GraphQuery
 """A pattern of any family."""
 
 
-def only_stream(pattern: AnyPattern) -> StreamName:
-    """Return the stream that a pattern reads, for what takes one stream at a time.
-
-    Raises:
-        InvalidPatternError: it is a graph query over several; with the place of the second, if that is known.
-    """
-    if not isinstance(pattern, GraphQuery):
-        return pattern.stream
-    first = pattern.inputs[0].window.stream
-    other = next((each.window for each in pattern.inputs if each.window.stream != first), None)
-    if other is not None:
-        message = (
-            f"{show(pattern.name)} reads several streams, {show(first)} and {show(other.stream)}: "
-            "services answer queries over one stream; graphtide match merges several"
-        )
-        hint = "write edges of both into one stream, or answer the query in one process"
-        raise InvalidPatternError(message, other.location, hint=hint)
-    return first
+def ordered_stream(pattern: AnyPattern) -> StreamName:
+    """Return the stream whose ordered edges a pattern takes: of a graph query over several, the one that they are merged to."""
+    return merged(pattern.streams) if isinstance(pattern, GraphQuery) else pattern.stream
 
 
 def without_graph_queries(patterns: Iterable[AnyPattern]) -> tuple[MatchedPattern, ...]:

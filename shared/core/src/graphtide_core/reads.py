@@ -6,9 +6,10 @@ nothing about what the pattern finds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from graphtide_core.merged_streams import merged
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_core.window import EdgeCount
 
@@ -65,3 +66,13 @@ class Reads:
     reach: Reach
     labels: tuple[str, ...] | None
     attributes: tuple[str, ...]
+
+    @property
+    def stream(self) -> StreamName:
+        """The one whose ordered edges it takes: of several streams, what they are merged to."""
+        return merged(self.streams)
+
+    @property
+    def of_ordered(self) -> Reads:
+        """The same of the one stream whose ordered edges it takes."""
+        return replace(self, streams=(self.stream,))

@@ -186,21 +186,27 @@ class EdgeBatch:
         """0-based places of the records in their stream, copied."""
 
     @staticmethod
-    def merged(heads: Sequence[tuple[EdgeBatch, int, str]]) -> tuple[EdgeBatch, list[int]]:
+    def merged(heads: Sequence[tuple[EdgeBatch, int, int | None, str]]) -> tuple[EdgeBatch, list[int]]:
         """Merge what is at hand of streams, up to the end of the first that has no more at hand.
 
         Args:
-            heads: in the order of the names of the streams, of each: records in order of time, of the same attributes and
-            symbols;
-                the place of the first that was not merged yet; the name.
+            heads: in the order of the names of the streams, of each: records in order of time, of the same symbols, and of the
+                first attributes of the one that has most; the place of the first that was not merged yet; the time from which
+                on records stay, though they are at hand, or None; the name.
 
         Returns:
             The records in order of time, of equal times in that of the streams, each knowing its stream, without their bytes as
             they came; and for each stream the place of the first that was not merged.
+
+        Raises:
+            ValueError: there is no stream, or their attributes are others.
         """
 
     def numbered(self, first: int) -> EdgeBatch:
         """Return the records with how many edges came before each, deletions and events not counted, in place of ordinals."""
+
+    def placed(self, first: int) -> EdgeBatch:
+        """Return the records with ordinals that follow one another from `first` on."""
 
     def later_than(self, ts: int) -> EdgeBatch:
         """Return the records with a greater `ts`: the same object if all have one."""
@@ -225,7 +231,8 @@ class EdgeBatch:
         """Return the records as an Arrow IPC stream that `ArrowDecoder` reads back, raw bytes and places in files left out.
 
         Columns: `ts` (int64), `src`, `dst`, `id` (utf8), `label`, `src_label`, `dst_label` (dictionary), `op` where a record is
-        a deletion, `graphtide.made` where an id was made, then every attribute that some record has: truth value, int64,
+        a deletion, `graphtide.made` where an id was made, `graphtide.event` where a record is an event, `graphtide.stream`
+        (dictionary) where records know their streams, then every attribute that some record has: truth value, int64,
         float64 or utf8 where all records agree, else texts of JSON, and the field's metadata say so. An attribute that is
         called as a column is left out.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphtide_core.any_pattern import only_stream
+from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.ports.log import Message
 from graphtide_query import parse
 from graphtide_query.reads import reads_of
@@ -24,7 +24,7 @@ def registration(text: str, at: datetime, /, **changes: Any) -> control.PatternR
         "name": pattern.name,
         "version": 1,
         "text": text,
-        "stream": only_stream(pattern),
+        "stream": ordered_stream(pattern),
         "state": "active",
         "created_at": at,
         "updated_at": at,

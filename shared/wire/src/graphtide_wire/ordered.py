@@ -34,8 +34,16 @@ TRACES: Final = "graphtide-traces"
 """Which edges belong to traces that are sampled: `first+rows=traceparent`, with commas between them."""
 
 MADE: Final = "graphtide.made"
-EVENT: Final = "graphtide.event"
 """Column that says which ids were made of places in the stream, because the sender gave none."""
+
+EVENT: Final = "graphtide.event"
+"""Column that says which records are events."""
+
+STREAM: Final = "graphtide.stream"
+"""Column that says of which stream each edge is, where they are of several."""
+
+MARKS: Final = frozenset({MADE, EVENT, STREAM})
+"""Columns beside those of an edge that are no attributes; each is there only where it says something."""
 
 MOST_TRACES: Final = 64
 """Runs of edges that a record names the traces of; the edges of further ones are in no trace from there on."""

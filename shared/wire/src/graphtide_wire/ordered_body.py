@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from graphtide_core.errors import PoisonRecordError
 
-from graphtide_wire.ordered import EVENT, MADE
+from graphtide_wire.ordered import EVENT, MADE, MARKS, STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from graphtide_core.edge import Value
 
-__all__ = ["EVENT", "MADE", "NO_EDGES", "decode", "encode", "rows"]
+__all__ = ["EVENT", "MADE", "NO_EDGES", "STREAM", "decode", "encode", "rows"]
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
 _COLUMNS: Final = {
@@ -33,11 +33,12 @@ _COLUMNS: Final = {
     "op": pa.field("op", _LABEL),
     MADE: pa.field(MADE, pa.bool_(), nullable=False),
     EVENT: pa.field(EVENT, pa.bool_(), nullable=False),
+    STREAM: pa.field(STREAM, _LABEL),
 }
 """The columns that mean something, in their order. Attributes follow."""
 
-_AT_TIMES: Final = frozenset({"op", MADE, EVENT})
-"""Columns that are there only where something is deleted, where an id was made, and where a record is an event."""
+_AT_TIMES: Final = MARKS | {"op"}
+"""Columns that are there where something is deleted, an id was made, a record is an event, or edges are of several streams."""
 
 
 def encode(columns: Mapping[str, Sequence[Value]]) -> bytes:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import is_merged, merged, sources
 from graphtide_core.ports.log import TopicSpec
 
 if TYPE_CHECKING:
-    from graphtide_core.ids import StreamName
+    from collections.abc import Iterable
 
 DEFAULT_PREFIX: Final = "graphtide"
 DEFAULT_PARTITIONS: Final = 4
@@ -29,18 +31,35 @@ MOST_ENVELOPED_BYTES: Final = MOST_ORDERED_BYTES + 64 * 1024
 STREAM_NAME: Final = "[a-z0-9][a-z0-9_-]{0,99}"
 """What a stream may be called, as a regular expression."""
 
+MOST_TOPIC_NAME: Final = 249
+"""Characters that Kafka lets a topic's name have."""
+
 _NAME = re.compile(STREAM_NAME)
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
 
 
 def check_stream(name: str) -> None:
-    """Do nothing if a stream may have this name: `[a-z0-9][a-z0-9_-]{0,99}`.
+    """Do nothing if a stream that edges are sent to may have this name: `[a-z0-9][a-z0-9_-]{0,99}`.
 
     Raises:
         InvalidQueryError: it may not.
     """
     if not _NAME.fullmatch(name):
         message = f"{name!r} is no name of a stream: up to 100 of a-z, 0-9, _ and -, the first a letter or digit"
+        raise InvalidQueryError(message)
+
+
+def check_ordered(name: str) -> None:
+    """Do nothing if a stream whose ordered edges are read may have this name: as `check_stream`, or of streams that are merged.
+
+    Raises:
+        InvalidQueryError: it may not.
+    """
+    names = sources(StreamName(name))
+    for each in names:
+        check_stream(each)
+    if merged(names) != name:
+        message = f"{name!r} is no name of a merged stream: names of streams in their order, each once, with dots between"
         raise InvalidQueryError(message)
 
 
@@ -57,15 +76,28 @@ class Topics:
             raise InvalidQueryError(message)
 
     def raw(self, stream: StreamName) -> str:
-        """Edges of a stream as they came, in no order."""
+        """Edges of a stream as they came, in no order; a merged stream has none.
+
+        Raises:
+            InvalidQueryError: it is no name of a stream that edges are sent to.
+        """
+        check_stream(stream)
         return self._of_stream("in", stream)
 
     def ordered(self, stream: StreamName) -> str:
-        """Edges of a stream in their total order, many a record; one partition."""
+        """Edges of a stream, which may be a merged one, in their total order, many a record; one partition.
+
+        Raises:
+            InvalidQueryError: it is no name of a stream, or a log takes no topic's name as long as this: too many are merged.
+        """
         return self._of_stream("ordered", stream)
 
     def dead_letters(self, stream: StreamName) -> str:
-        """Records of a stream that could not be used."""
+        """Records of a stream, which may be a merged one, that could not be used.
+
+        Raises:
+            InvalidQueryError: as for `ordered`.
+        """
         return self._of_stream("dlq", stream)
 
     @property
@@ -115,20 +147,37 @@ class Topics:
 
     def stream_of(self, topic: str) -> str | None:
         """Return the stream whose topic this is; None if it is no stream's."""
-        parts = topic.split(".")
-        if len(parts) != 4 or parts[0] != self.prefix or parts[1] not in {"in", "ordered", "dlq"} or parts[3] != "v1":
+        prefix, *middle, version = topic.split(".") if "." in topic else (topic, topic)
+        if len(middle) < 2 or (prefix, version) != (self.prefix, "v1"):
             return None
-        return parts[2] if _NAME.fullmatch(parts[2]) else None
+        kind, *names = middle
+        stream = StreamName(".".join(names))
+        if kind not in {"in", "ordered", "dlq"} or (kind == "in" and is_merged(stream)):
+            return None
+        return stream if all(map(_NAME.fullmatch, names)) and merged(sources(stream)) == stream else None
+
+    def accepting(self, topics: Iterable[str]) -> frozenset[StreamName]:
+        """Return the streams that edges can be sent to: those whose raw topics are among these."""
+        begin = f"{self.prefix}.in."
+        named = (self.stream_of(topic) for topic in topics if topic.startswith(begin))
+        return frozenset(StreamName(name) for name in named if name is not None)
 
     def of_stream(
         self, stream: StreamName, *, partitions: int = DEFAULT_PARTITIONS, retention_ms: int | None = None
     ) -> tuple[TopicSpec, ...]:
-        """Return the topics that a stream needs; `retention_ms` None keeps its records for ever."""
-        return (
-            TopicSpec(self.raw(stream), partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES, stamped=True),
+        """Return the topics that a stream needs; `retention_ms` None keeps its records for ever. A merged one has no raw topic.
+
+        Raises:
+            InvalidQueryError: as for `ordered`.
+        """
+        specs = (
             TopicSpec(self.ordered(stream), 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             TopicSpec(self.dead_letters(stream), 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
         )
+        if is_merged(stream):
+            return specs
+        raw = self.raw(stream)
+        return TopicSpec(raw, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES, stamped=True), *specs
 
     def of_view(self, stream: StreamName, *, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
         """Return the topics of a stream that follows from others: nobody sends edges to it, so it has no raw topic."""
@@ -152,5 +201,9 @@ class Topics:
         )
 
     def _of_stream(self, kind: str, stream: StreamName) -> str:
-        check_stream(stream)
-        return f"{self.prefix}.{kind}.{stream}.v1"
+        check_ordered(stream)
+        topic = f"{self.prefix}.{kind}.{stream}.v1"
+        if len(topic) > MOST_TOPIC_NAME:
+            message = f"the topic {topic!r} would have more than {MOST_TOPIC_NAME} characters: merge fewer streams"
+            raise InvalidQueryError(message)
+        return topic

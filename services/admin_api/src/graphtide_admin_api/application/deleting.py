@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import sources
 from graphtide_core.ports.log import Message
 from graphtide_runtime.sequencing.standing import sequencer_of
 from graphtide_runtime.telemetry import events
@@ -14,6 +15,8 @@ from graphtide_wire.stream_schema import SOURCES, schema_key
 from graphtide_admin_api.domain.problems import ProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from graphtide_core.ports.log import Log
     from graphtide_wire.topics import Topics
 
@@ -40,29 +43,38 @@ class Deleting:
     def delete(self, name: str) -> None:
         """Delete a stream: its edges, ordered or not, its dead letters, positions in them, its statistics and its schema.
 
-        Reported matches stay. Where it breaks off, the rest is deleted by another call. A registration of this process waits
-        for it; one of another process that comes in between makes the stream anew.
+        Streams that it was merged to go with it: who merges would find another stream under the name. Reported matches stay.
+        Where it breaks off, the rest is deleted by another call. A registration of this process waits for it; one of another
+        process that comes in between makes the stream anew.
 
         Raises:
             ProblemError: there is no such stream, or patterns or backfills read it.
             TransientError: the log does not answer.
         """
         stream = StreamName(name)
-        own = {spec.name for spec in self._topics.of_stream(stream)}
 
         def unless_read(patterns: list[str]) -> None:
-            self._refuse_if_read(name, patterns)
-            there = own & set(self._log.admin().topics())
+            topics = self._log.admin().topics()
+            going = [stream, *self._merged_of(stream, topics)]
+            self._refuse_if_read(name, patterns, going)
+            there = {spec.name for each in going for spec in self._topics.of_stream(each)} & set(topics)
             if not there and self._view.statistics(name) is None:
                 raise ProblemError(404, "not-found", f"there is no stream {name!r}")
-            self._shut_out_sequencer(stream)
+            for each in going:
+                self._shut_out_sequencer(each)
             self._log.admin().delete(sorted(there))
-            self._forget(stream)
+            for each in going:
+                self._forget(each)
 
         self._registry.exclusively(name, unless_read)
         _LOG.info(events.STREAM_DELETED, stream=name)
 
-    def _refuse_if_read(self, name: str, patterns: list[str]) -> None:
+    def _merged_of(self, stream: StreamName, topics: Iterable[str]) -> list[StreamName]:
+        """Return the merged streams that consist of a stream among others."""
+        found = {StreamName(name) for topic in topics if (name := self._topics.stream_of(topic)) is not None}
+        return sorted(name for name in found if name != stream and stream in sources(name))
+
+    def _refuse_if_read(self, name: str, patterns: list[str], going: Sequence[StreamName]) -> None:
         of_its_name = self._view.pattern(name)
         if of_its_name is not None and of_its_name.view is True:
             detail = f"stream {name!r} has what the view of this name tells: delete the view first"
@@ -76,7 +88,7 @@ class Deleting:
             if each.asked.stream == name and each.state in {"queued", "running", "cancelling"}:
                 detail = f"the backfill {each.asked.id} reads stream {name!r}: cancel it, or wait for its end"
                 raise ProblemError(409, "stream-in-use", detail)
-        if self._view.planned_on(name):
+        if any(self._view.planned_on(each) for each in going):
             detail = f"patterns of stream {name!r} were deleted a moment ago and are being stopped; try again"
             raise ProblemError(409, "stream-in-use", detail, headers={"Retry-After": "1"})
 

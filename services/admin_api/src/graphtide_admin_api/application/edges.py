@@ -19,7 +19,7 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_runtime.window_log import Instant, between, first_since, newest_before
 from graphtide_wire import matches, ordered
-from graphtide_wire.ordered import MADE
+from graphtide_wire.ordered import MADE, MARKS
 
 from graphtide_admin_api.application.pages import backwards
 
@@ -204,9 +204,9 @@ def _edges(records: Iterable[Record], ids: frozenset[str], budget: _Budget) -> I
 def _edge(row: dict[str, Value]) -> Edge:
     given = dict(row)
     given.pop("op", None)
-    is_made = bool(given.pop(MADE, False))
+    is_made = bool(given.get(MADE, False))
     fields = {name: given.pop(name) for name in ("id", "ts", "src", "dst", "label", "src_label", "dst_label")}
-    present = {name: _plain(value) for name, value in given.items() if value is not None}
+    present = {name: _plain(value) for name, value in given.items() if value is not None and name not in MARKS}
     return msgspec.convert({**fields, "is_made": is_made, "attributes": present}, Edge)
 
 

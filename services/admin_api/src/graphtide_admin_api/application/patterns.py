@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.any_pattern import only_stream
-from graphtide_core.errors import TransientError
+from graphtide_core.any_pattern import ordered_stream
+from graphtide_core.errors import InvalidQueryError, TransientError
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import is_merged, sources
 from graphtide_core.ports.log import TopicPartition
 
 from graphtide_admin_api.domain.problems import ProblemError, no_pattern
 from graphtide_admin_api.domain.registration import Moment, Wish, changed, check_match, read, registered, renewed
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log
     from graphtide_wire.control import PatternRecord
@@ -51,7 +54,7 @@ class Patterns:
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is not None:
                 raise ProblemError(409, "exists", f"there is a pattern {old.name!r} already; PUT replaces it")
-            return registered(wish, self._view.last_version(pattern.name) + 1, self._moment(only_stream(pattern)))
+            return registered(wish, self._view.last_version(pattern.name) + 1, self._moment(ordered_stream(pattern)))
 
         return self._changed(pattern.name, change)
 
@@ -65,7 +68,7 @@ class Patterns:
         def change(old: PatternRecord | None) -> PatternRecord:
             nonlocal was_there
             was_there = old is not None
-            moment = self._moment(only_stream(pattern))
+            moment = self._moment(ordered_stream(pattern))
             fresh = registered(wish, self._view.last_version(name) + 1, moment)
             if old is None:
                 if if_match is not None:
@@ -79,7 +82,7 @@ class Patterns:
 
     def patch(self, name: str, wish: Wish, if_match: str | None) -> PatternRecord:
         """Change a part of a pattern."""
-        stream = only_stream(read(wish.text)) if wish.text is not None else self.get(name)[0].stream
+        stream = ordered_stream(read(wish.text)) if wish.text is not None else self.get(name)[0].stream
 
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is None:
@@ -147,6 +150,11 @@ class Patterns:
             self._log.admin().delete([raw])
         self._log.admin().ensure(self._topics.of_view(stream))
 
+    def _is_of_view(self, stream: StreamName, topics: Collection[str]) -> bool:
+        """Whether a stream is there to which nobody sends edges, but which is no merged one."""
+        has_raw = is_merged(stream) or self._topics.raw(stream) in topics
+        return not has_raw and self._topics.ordered(stream) in topics
+
     def _has_records(self, topic: str) -> bool:
         """Whether a topic has, or had, records."""
         reader = self._log.reader(None)
@@ -156,14 +164,18 @@ class Patterns:
             reader.close()
 
     def _moment(self, stream: str) -> Moment:
-        """Return the time, and where the stream ends; its topics are made if nobody did, but for a view's, which are there.
+        """Return the time, and where the stream ends; its topics are made if nobody did, of a merged one with its streams'.
 
         Asked for within a change: a stream that is deleted before begins at 0 again.
         """
         name = StreamName(stream)
         made = self._log.admin().topics()
-        if self._topics.ordered(name) not in made or self._topics.raw(name) in made:
-            self._log.admin().ensure(self._topics.of_stream(name))
+        try:
+            wanted = [each for each in dict.fromkeys((*sources(name), name)) if not self._is_of_view(each, made)]
+            specs = [spec for each in wanted for spec in self._topics.of_stream(each)]
+        except InvalidQueryError as error:
+            raise ProblemError(422, "invalid-pattern", str(error)) from error
+        self._log.admin().ensure(specs)
         place = TopicPartition(self._topics.ordered(name), 0)
         reader = self._log.reader(None)
         try:

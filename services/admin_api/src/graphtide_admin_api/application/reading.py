@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, PoisonRecordError
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import is_merged
 from graphtide_core.ports.log import TopicPartition
 from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_runtime.window_log import edges_between
@@ -30,7 +31,10 @@ _LETTERS_AT_ONCE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream: partitions of its raw topic, where its ordered edges begin and end, dead letters that are kept (at most)."""
+    """A stream: partitions of its raw topic, where its ordered edges begin and end, dead letters that are kept (at most).
+
+    A merged one has no raw topic, and so no partition of it.
+    """
 
     name: str
     partitions: int
@@ -143,7 +147,8 @@ class Streams:
         topics = self._topics
         first, end = self._bounds(reader, topics.ordered(name))
         first_letter, end_of_letters = self._bounds(reader, topics.dead_letters(name))
-        return Stream(name, len(reader.partitions(topics.raw(name))), first, end, end_of_letters - first_letter)
+        partitions = 0 if is_merged(name) else len(reader.partitions(topics.raw(name)))
+        return Stream(name, partitions, first, end, end_of_letters - first_letter)
 
     def _bounds(self, reader: LogReader, topic: str) -> tuple[int, int]:
         bounds = reader.ends(reader.partitions(topic))

@@ -57,7 +57,7 @@ class Registry:
         return new
 
     def exclusively(self, stream: str, act: Callable[[list[str]], None]) -> None:
-        """Call `act` with the names of the patterns that are registered on a stream; nothing is changed here meanwhile.
+        """Call `act` with the names of the patterns that read a stream, merged or not; nothing is changed here meanwhile.
 
         Changes of other processes that overtake it are not written by them before they have looked again.
 
@@ -69,7 +69,7 @@ class Registry:
                 # Whoever wrote since is seen, and whoever is about to write is shut out.
                 self._close()
                 self._open()
-                act(sorted(name for name, record in self._held.items() if record.stream == stream))
+                act(sorted(name for name, record in self._held.items() if stream in {record.stream, *record.reads.streams}))
             except TransientError:
                 self._close()
                 raise

@@ -9,7 +9,7 @@ from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from graphtide_core.any_pattern import only_stream
+from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
 from graphtide_query import parse
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
@@ -55,7 +55,7 @@ def stream_of(text: str) -> str | None:
     """Return the stream that a registered text is on; None of one that nobody can read."""
     try:
         (pattern,) = parse(text)
-        return only_stream(pattern)
+        return ordered_stream(pattern)
     except (InvalidPatternError, ValueError):
         return None
 

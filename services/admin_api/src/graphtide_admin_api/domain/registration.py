@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from graphtide_core.any_pattern import only_stream
+from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_query import parse
@@ -21,7 +21,7 @@ from graphtide_query.reads import reads_of
 from graphtide_query.views import refuse_view_cycles
 from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
 from graphtide_wire.reads_form import form_of
-from graphtide_wire.topics import check_stream
+from graphtide_wire.topics import check_ordered, check_stream
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -84,7 +84,7 @@ def read(text: str) -> AnyPattern:
         )
         raise ProblemError(422, "invalid-pattern", detail)
     try:
-        check_stream(only_stream(pattern))
+        check_ordered(ordered_stream(pattern))
         if is_view(pattern):
             check_stream(name)
     except InvalidQueryError as error:
@@ -96,14 +96,13 @@ def read_all(text: str) -> tuple[AnyPattern, ...]:
     """Return the patterns of a text.
 
     Raises:
-        ProblemError: it is too long, or wrong at a place; or one asks for what services do not do, as to read several streams.
+        ProblemError: it is too long, or wrong at a place; or one asks for what services do not do.
     """
     if len(text) > MOST_TEXT:
         raise ProblemError(422, "invalid-pattern", f"the text has {len(text)} characters, it may have {MOST_TEXT}")
     try:
         patterns = parse(text)
         for pattern in patterns:
-            only_stream(pattern)
             reads_of(pattern)
         refuse_view_cycles(patterns)
     except InvalidPatternError as error:
@@ -138,7 +137,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
     pattern = read(text)
     options = PatternOptions(wish.engine or AUTO)
     check_engine(options.engine, pattern)
-    stream = only_stream(pattern)
+    stream = ordered_stream(pattern)
     return _marked(
         PatternRecord(
             name=pattern.name,
@@ -173,7 +172,7 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
             raise ProblemError(422, "name-differs", detail)
         new = replace(new, reads=form_of(reads_of(pattern)), view=is_view(pattern) or UNSET)
         if wish.text != record.text:
-            stream = only_stream(pattern)
+            stream = ordered_stream(pattern)
             new = replace(new, text=wish.text, stream=stream, version=version, start=moment.ends.get(stream))
     if wish.limits is not None:
         new = replace(new, limits=wish.limits)

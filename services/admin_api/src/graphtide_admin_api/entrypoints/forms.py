@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from fastapi import Path, Query
-from graphtide_core.any_pattern import AnyPattern, only_stream
+from graphtide_core.any_pattern import AnyPattern, ordered_stream
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
 from graphtide_query import print_pattern
@@ -290,7 +290,7 @@ class PatternSummary(BaseModel):
             return cls(name=pattern.name, stream=pattern.stream, window=str(pattern.within), events=names, canonical=canonical)
         if isinstance(pattern, GraphQuery):
             labels, window = [output.label for output in pattern.outputs], str(reads_of(pattern).reach.length)
-            stream = only_stream(pattern)
+            stream = ordered_stream(pattern)
             return cls(name=pattern.name, stream=stream, window=window, results=labels, canonical=canonical)
         return cls(
             name=pattern.name,

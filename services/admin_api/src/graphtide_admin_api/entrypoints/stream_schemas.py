@@ -10,7 +10,7 @@ from graphtide_runtime.routes import JsonRoute
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.forms import AttributeOut, SchemaIn, SchemaOut, StreamPath
 from graphtide_admin_api.entrypoints.parts import Parts
-from graphtide_admin_api.entrypoints.streams import checked
+from graphtide_admin_api.entrypoints.streams import checked_sent
 
 
 def router(parts: Parts) -> APIRouter:
@@ -22,7 +22,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.get("/streams/{stream}/schema", dependencies=reads)
     def get_schema(stream: StreamPath) -> SchemaOut:
         """Return what is known of a stream's attributes: what was declared, and what edges showed."""
-        return _schema(parts, checked(stream))
+        return _schema(parts, checked_sent(stream))
 
     @routes.put("/streams/{stream}/schema", dependencies=administers)
     def declare_schema(stream: StreamPath, schema: SchemaIn) -> SchemaOut:
@@ -31,7 +31,7 @@ def router(parts: Parts) -> APIRouter:
         if reserved:
             detail = f"{reserved[0]!r} is no attribute: a record's own fields have their types"
             raise ProblemError(422, "reserved-attribute", detail)
-        parts.schemas.declare(checked(stream), schema.attributes)
+        parts.schemas.declare(checked_sent(stream), schema.attributes)
         return _schema(parts, stream)
 
     return routes

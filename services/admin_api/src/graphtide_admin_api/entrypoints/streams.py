@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -14,7 +14,7 @@ from graphtide_wire.control import PatternRecord
 from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place
 from graphtide_wire.statistics import encode_statistics
-from graphtide_wire.topics import check_stream
+from graphtide_wire.topics import check_ordered, check_stream
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.reading import Letter, Stream
@@ -141,13 +141,26 @@ def _stream(stream: Stream, patterns: Iterable[PatternRecord]) -> StreamOut:
 
 
 def checked(stream: str) -> str:
-    """Return the name if a stream may have it.
+    """Return the name if a stream may have it, merged or not.
 
     Raises:
         ProblemError: it may not.
     """
+    return _checked(stream, check_ordered)
+
+
+def checked_sent(stream: str) -> str:
+    """Return the name if a stream that edges are sent to may have it.
+
+    Raises:
+        ProblemError: it may not.
+    """
+    return _checked(stream, check_stream)
+
+
+def _checked(stream: str, check: Callable[[str], None]) -> str:
     try:
-        check_stream(stream)
+        check(stream)
     except InvalidQueryError as error:
         raise ProblemError(400, "bad-stream", str(error)) from error
     return stream

@@ -1,9 +1,10 @@
-"""The longest reach of the patterns on a stream: how long an id is remembered."""
+"""The longest reach of the patterns on a stream: how long an id is remembered, and how much of a merged stream is wanted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.merged_streams import is_merged
 from graphtide_core.reaches import Reaches
 from graphtide_runtime.follower import Follower
 from graphtide_wire import control
@@ -46,4 +47,7 @@ class RegisteredReach:
 
     def _fold(self, records: Iterable[Record]) -> None:
         for record in records:
-            self._reaches.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))
+            reads = control.registered_reads(record.value)
+            if reads is not None and is_merged(self._stream):
+                reads = reads.of_ordered
+            self._reaches.take((record.key or b"").decode(errors="replace"), reads)

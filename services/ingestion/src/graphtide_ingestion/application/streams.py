@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import is_merged
 from graphtide_wire.topics import check_stream
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ _MOST_SIMILAR: Final = 3
 
 class UnknownStreamError(InvalidQueryError):
     """There is no such stream, and none is made for who asks."""
+
+
+class DerivedStreamError(InvalidQueryError):
+    """The stream's edges follow from other streams: nobody sends edges to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +61,23 @@ class Streams:
         self._log = log
         self._topics = topics
         self._options = options
-        self._known: frozenset[str] = frozenset()
+        self._known: frozenset[StreamName] = frozenset()
+        self._derived: frozenset[StreamName] = frozenset()
 
     def knows(self, name: str) -> bool:
         """Whether the stream is there, as far as is known without asking the log."""
         return name in self._known
 
-    def look(self) -> frozenset[str]:
-        """Return the streams that there are.
+    def look(self) -> frozenset[StreamName]:
+        """Return the streams that edges can be sent to.
 
         Raises:
             TransientError: the log does not answer.
         """
-        found = (name for topic in self._log.admin().topics() if (name := self._topics.stream_of(topic)) is not None)
-        self._known = frozenset(found)
+        topics = self._log.admin().topics()
+        found = {StreamName(name) for topic in topics if (name := self._topics.stream_of(topic)) is not None}
+        self._known = self._topics.accepting(topics)
+        self._derived = frozenset(name for name in found - self._known if self._topics.ordered(name) in topics)
         return self._known
 
     def make(self, name: str) -> None:
@@ -77,13 +85,20 @@ class Streams:
 
         Raises:
             InvalidQueryError: the name is no stream's.
+            DerivedStreamError: there is a stream of that name whose edges follow from others.
             TransientError: the log does not answer.
         """
         check_stream(name)
-        options = self._options
-        specs = self._topics.of_stream(StreamName(name), partitions=options.partitions, retention_ms=options.retention_ms)
-        self._log.admin().ensure(specs)
-        self._known |= {name}
+        self.look()
+        self._refuse_derived(name)
+        options, admin = self._options, self._log.admin()
+        raw, *others = self._topics.of_stream(
+            StreamName(name), partitions=options.partitions, retention_ms=options.retention_ms
+        )
+        # The raw topic first: without it, the others would be those of a derived stream.
+        admin.ensure([raw])
+        admin.ensure(others)
+        self._known |= {StreamName(name)}
 
     def forget(self, name: str) -> None:
         """Look for a stream before it is used again: it may have been deleted."""
@@ -95,10 +110,14 @@ class Streams:
         Raises:
             InvalidQueryError: the name is no stream's.
             UnknownStreamError: there is none; the error names one that may be meant.
+            DerivedStreamError: there is one, whose edges follow from others.
             TransientError: the log does not answer.
         """
-        check_stream(name)
+        if not is_merged(name):
+            check_stream(name)
         if name not in self._known and name not in self.look():
+            self._refuse_derived(name)
+            check_stream(name)
             similar = self._similar(name)
             hint = f"; did you mean {similar[0]}?" if similar else ""
             message = f"there is no stream {name!r}{hint}"
@@ -110,6 +129,7 @@ class Streams:
         Raises:
             InvalidQueryError: the name is no stream's.
             UnknownStreamError: there is no such stream.
+            DerivedStreamError: there is one, whose edges follow from others.
             TransientError: the log does not answer.
         """
         try:
@@ -121,6 +141,11 @@ class Streams:
             self.make(name)
             return made
         return None
+
+    def _refuse_derived(self, name: str) -> None:
+        if name in self._derived:
+            message = f"stream {name!r} takes no edges: what is in it follows from other streams"
+            raise DerivedStreamError(message)
 
     def _similar(self, name: str) -> tuple[str, ...]:
         return tuple(get_close_matches(name, sorted(self._known), n=_MOST_SIMILAR))

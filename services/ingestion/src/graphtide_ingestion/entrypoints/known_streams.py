@@ -10,7 +10,7 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_runtime.http import ProblemError
 
-from graphtide_ingestion.application.streams import UnknownStreamError
+from graphtide_ingestion.application.streams import DerivedStreamError, UnknownStreamError
 
 if TYPE_CHECKING:
     from graphtide_ingestion.application.streams import Streams
@@ -20,7 +20,7 @@ async def known_stream(streams: Streams, name: str) -> StreamName:
     """Return a stream that is there.
 
     Raises:
-        ProblemError: there is none of this name.
+        ProblemError: there is none of this name, or it takes no edges.
         TransientError: the log does not answer.
     """
     try:
@@ -32,6 +32,8 @@ async def known_stream(streams: Streams, name: str) -> StreamName:
 
 
 def no_stream(error: InvalidQueryError) -> ProblemError:
-    """Return the problem that a stream is not there, or that none can be called so."""
+    """Return the problem that a stream is not there, takes no edges, or that none can be called so."""
+    if isinstance(error, DerivedStreamError):
+        return ProblemError(HTTPStatus.CONFLICT, "derived-stream", str(error))
     code = "unknown-stream" if isinstance(error, UnknownStreamError) else "invalid-stream-name"
     return ProblemError(HTTPStatus.NOT_FOUND, code, str(error))

@@ -1,4 +1,7 @@
-"""A thread for each stream's sequencer; streams that come up later get theirs within seconds, those that go let theirs go."""
+"""A thread for each stream that is put in order: of those that edges are sent to the sequencer, of merged ones the merger.
+
+Streams that come up later get theirs within seconds, those that go let theirs go.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +13,29 @@ from graphtide_core.errors import GraphtideError
 from graphtide_core.ids import StreamName
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.health import STUCK_SECONDS, Finding, Pulse
-from graphtide_runtime.loop import run
+from graphtide_runtime.loop import Worker, run
 from graphtide_runtime.telemetry import events
-
-from graphtide_ingestion.application.sequencing_worker import SequencingWorker
-from graphtide_ingestion.application.streams import Streams
 
 _LOG = structlog.get_logger()
 
 
 class Sequencers:
-    """Runs the sequencers of all streams."""
+    """Runs the sequencers and mergers of all streams."""
 
     def __init__(
         self,
-        streams: Streams,
-        make: Callable[[StreamName], SequencingWorker],
+        wanted: Callable[[], Collection[StreamName]],
+        make: Callable[[StreamName], Worker],
         look_seconds: float = 2.0,
         *,
         elsewhere: Collection[str] = (),
         stuck_seconds: float = STUCK_SECONDS,
     ) -> None:
-        """Make a worker for each stream that is not put in order elsewhere, and look for new ones every so many seconds."""
+        """Make a worker for each wanted stream that is not put in order elsewhere; look for new ones every so many seconds."""
         self._elsewhere = frozenset(elsewhere)
         self._stuck_seconds = stuck_seconds
         self._pulses: dict[str, Pulse] = {}
-        self._streams = streams
+        self._wanted = wanted
         self._make = make
         self._look_seconds = look_seconds
         self._stop = threading.Event()
@@ -73,7 +73,7 @@ class Sequencers:
     def _supervise(self) -> None:
         while not self._stop.is_set():
             try:
-                there = self._streams.look() - self._elsewhere
+                there = frozenset(self._wanted()) - self._elsewhere
                 for name in self._threads.keys() - there:
                     self._end(name)
                 for name in there - self._threads.keys():

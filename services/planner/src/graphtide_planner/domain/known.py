@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.any_pattern import only_stream
+from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
 
@@ -145,7 +145,7 @@ class Known:
         if plan.desired != "running":
             return
         try:
-            stream, likeness = only_stream(pattern_in(plan.pattern.text)), likeness_of(plan.pattern.text, plan.limits)
+            stream, likeness = ordered_stream(pattern_in(plan.pattern.text)), likeness_of(plan.pattern.text, plan.limits)
         except InvalidQueryError:
             # Somebody else wrote it, and no host runs it.
             self.likes.remove(plan.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.any_pattern import only_stream
+from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
@@ -112,7 +112,7 @@ def pattern_of(record: PatternRecord) -> AnyPattern:
             than others take it to read, or several streams.
     """
     pattern = pattern_in(record.text)
-    stream = only_stream(pattern)
+    stream = ordered_stream(pattern)
     if (pattern.name, stream) != (record.name, record.stream):
         message = (
             f"the text is of pattern {pattern.name!r} on {stream!r}, it was registered as {record.name!r} on {record.stream!r}"
@@ -126,7 +126,7 @@ def pattern_of(record: PatternRecord) -> AnyPattern:
 
 def stream_of(plan: PlanRecord) -> str:
     """Return the stream that a published plan is for."""
-    return only_stream(pattern_in(plan.pattern.text))
+    return ordered_stream(pattern_in(plan.pattern.text))
 
 
 def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assigned:
@@ -210,7 +210,7 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
 
     Of an event pattern whether its events come so much more or less often that its host should group it anew.
     """
-    snapshot = known.snapshot(only_stream(new.pattern))
+    snapshot = known.snapshot(ordered_stream(new.pattern))
     if snapshot.edges < max(1, policy.drift.fewest_edges):
         return False
     physical = plan_of(running.plan)[0]

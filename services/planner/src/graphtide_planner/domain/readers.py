@@ -1,6 +1,6 @@
-"""Which patterns read a stream, and which of them edges of a label.
+"""Which patterns read a stream, and which of them edges of a label; who reads several reads the one that they merge to.
 
-Cost: O(streams and labels that a pattern reads) to add or remove it; to ask, O(patterns that are told).
+Cost: O(labels that a pattern reads) to add or remove it; to ask, O(patterns that are told).
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from graphtide_wire.reads_form import reads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -50,6 +52,6 @@ class Readers:
 
 def _places(reads: ReadsForm) -> Iterator[tuple[str, str | None]]:
     labels: tuple[str | None, ...] = (None,) if reads.labels is None else reads.labels
-    for stream in dict.fromkeys(reads.streams):
-        for label in dict.fromkeys(labels):
-            yield stream, label
+    stream = reads_of(reads).stream
+    for label in dict.fromkeys(labels):
+        yield stream, label

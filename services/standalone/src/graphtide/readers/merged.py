@@ -97,7 +97,7 @@ class MergedReader:
         open_streams = self._streams
         try:
             while open_streams := [stream for stream in open_streams if stream.has_more()]:
-                heads = [(stream.head, stream.place, stream.name) for stream in open_streams if stream.head is not None]
+                heads = [(stream.head, stream.place, None, stream.name) for stream in open_streams if stream.head is not None]
                 merged, places = EdgeBatch.merged(heads)
                 for stream, place in zip(open_streams, places, strict=True):
                     stream.place = place

@@ -8,7 +8,7 @@ from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.statistics import drift
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.statistics import StreamStatistics
-from graphtide_wire.ordered import MADE
+from graphtide_wire.ordered import MARKS
 from graphtide_wire.statistics import StatisticsRecord
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
 
-_NO_ATTRIBUTES: Final = RECORD_FIELDS | {"op", MADE}
+_NO_ATTRIBUTES: Final = RECORD_FIELDS | MARKS | {"op"}
 """Columns of ordered edges that are none."""
 
 _MOST_CHARACTERS: Final = 64 * 1024

@@ -28,11 +28,11 @@ class Windows:
     _reaches: Reaches = field(default_factory=Reaches)
 
     def take(self, name: str, reads: Reads | None) -> None:
-        """Take what a pattern reads; None of one that is deleted or cannot be read."""
-        self._reaches.take(name, reads)
+        """Take what a pattern reads, several streams as what they merge to; None of one that is deleted or cannot be read."""
+        self._reaches.take(name, None if reads is None else reads.of_ordered)
 
     def streams(self) -> set[StreamName]:
-        """Return the streams that patterns are on."""
+        """Return the streams whose ordered edges patterns take."""
         return self._reaches.streams()
 
     def ticks(self, stream: StreamName, unit: TimeUnit) -> int:

@@ -21,7 +21,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
 use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, integers, timestamps};
-use crate::arrow_writer::{EVENT, MADE};
+use crate::arrow_writer::{EVENT, MADE, STREAM};
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
@@ -180,6 +180,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) id: Option<Keys<'a>>,
     pub(crate) made: Option<&'a BooleanArray>,
     pub(crate) events: Option<&'a BooleanArray>,
+    pub(crate) streams: Option<Labels<'a>>,
     pub(crate) operation: Option<Texts<'a>>,
     pub(crate) attributes: Vec<Option<Values<'a>>>,
 }
@@ -208,6 +209,10 @@ impl<'a> Columns<'a> {
             };
             rows.column_by_name(name).map(truths).transpose()
         };
+        let streams = |array: &'a ArrayRef| {
+            let (name, found) = (STREAM.to_owned(), array.data_type().to_string());
+            Labels::new(array).ok_or(DecodeError::ColumnType { name, found, expected: "a text" })
+        };
         let ends = |column: Column| keys(need(column)?);
         let attribute = |place: usize| {
             let field = rows.schema_ref().field(place);
@@ -224,6 +229,7 @@ impl<'a> Columns<'a> {
             id: find(Column::Id).map(keys).transpose()?,
             made: truths(MADE)?,
             events: truths(EVENT)?,
+            streams: rows.column_by_name(STREAM).map(streams).transpose()?,
             operation: find(Column::Operation).map(texts).transpose()?,
             attributes: layout.attributes.iter().map(|place| place.map(attribute).transpose()).collect::<Result<_, _>>()?,
         })
@@ -249,6 +255,7 @@ impl<'a> Columns<'a> {
             label: self.label.get(row, writer, target.symbols),
             source_label: self.source_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
             target_label: self.target_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
+            stream: self.streams.as_mut().and_then(|streams| streams.get(row, writer, target.symbols)),
             id: match self.id.as_ref().and_then(|keys| key(keys, row, id)) {
                 Some(id) if self.made.is_some_and(|made| made.is_valid(row) && made.value(row)) => Some(made_of(id)?),
                 id => id.map(IdRef::Given),

@@ -69,12 +69,17 @@ impl Columns<'_> {
             Some(labels) => symbols(labels, rows, writer, target.symbols)?,
             None => none(),
         };
+        let streams = match &mut self.streams {
+            Some(labels) => symbols(labels, rows, writer, target.symbols)?,
+            None => Vec::new(),
+        };
         Some(Bulk {
             ordinal,
             line: ordinal + 1,
             ts: ts.to_vec(),
             ends,
             labels: source_labels.into_iter().zip(labels).zip(target_labels).map(|((s, l), t)| [s, l, t]).collect(),
+            streams,
             ids,
             attributes,
         })

@@ -1,8 +1,8 @@
 //! Batches of records as Arrow IPC streams, which [`ArrowDecoder`](crate::ArrowDecoder) reads back as they were.
 //!
 //! Columns `ts`, `src`, `dst`, `id` and the three labels come first, `op` only where some record is a deletion, [`MADE`] only where
-//! some id was made: its text is the same as that of one that was given; and [`EVENT`] only where some record is an event, whose ends
-//! are empty. Then come the attributes that some record has. A column of attributes has the type its values agree on; where they
+//! some id was made: its text is the same as that of one that was given; [`EVENT`] only where some record is an event, whose ends
+//! are empty; and [`STREAM`] only where records know of which stream they are. Then come the attributes that some record has. A column of attributes has the type its values agree on; where they
 //! do not agree it holds texts of JSON, and the metadata of its field say so. An attribute whose name is a column's is left out: readers could not
 //! tell the two apart. Cost: one pass a column.
 
@@ -29,6 +29,9 @@ pub const MADE: &str = "graphtide.made";
 /// Column that says which records are events, where some are.
 pub const EVENT: &str = "graphtide.event";
 
+/// Column that says of which stream each record is, where they are of several.
+pub const STREAM: &str = "graphtide.stream";
+
 /// Values are texts of JSON.
 pub const JSON: &str = "json";
 
@@ -53,7 +56,7 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) ->
         add(given(column, &array), array);
     }
     for (column, place) in [(Column::Label, 1), (Column::SourceLabel, 0), (Column::TargetLabel, 2)] {
-        let array = labels(batch, symbols, place)?;
+        let array = labels(batch.labels().iter().map(|labels| labels[place]), symbols, place == 1)?;
         add(given(column, &array).with_nullable(column != Column::Label), array);
     }
     if batch.operations().contains(&Operation::Delete) {
@@ -65,9 +68,13 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) ->
             add(field(name, &array).with_nullable(false), array);
         }
     }
+    if (0..batch.len()).any(|row| batch.stream(row) != Symbol::ABSENT) {
+        let array = labels((0..batch.len()).map(|row| batch.stream(row)), symbols, false)?;
+        add(field(STREAM, &array), array);
+    }
     for (place, name) in attributes.iter().enumerate() {
         let is_column = Column::ALL.iter().any(|column| *column != Column::Type && column.name() == name);
-        if is_column || [MADE, EVENT].contains(&name.as_str()) {
+        if is_column || [MADE, EVENT, STREAM].contains(&name.as_str()) {
             continue;
         }
         match attribute(batch, place) {
@@ -101,12 +108,13 @@ fn texts(batch: &EdgeBatch, append: impl Fn(usize, &mut StringBuilder)) -> Array
     Arc::new(builder.finish())
 }
 
-fn labels(batch: &EdgeBatch, symbols: &SymbolTable, place: usize) -> Result<ArrayRef, ArrowError> {
+/// Labels, of which one that is absent is missing, or, where each record must have one, empty.
+fn labels(labels: impl Iterator<Item = Symbol>, symbols: &SymbolTable, is_required: bool) -> Result<ArrayRef, ArrowError> {
     let mut builder = StringDictionaryBuilder::<Int32Type>::new();
-    for labels in batch.labels() {
-        match labels[place] {
+    for label in labels {
+        match label {
             // A deletion need not state the edge's label.
-            Symbol::ABSENT if place == 1 => _ = builder.append("")?,
+            Symbol::ABSENT if is_required => _ = builder.append("")?,
             Symbol::ABSENT => builder.append_null(),
             Symbol::OTHER => _ = builder.append(OTHER)?,
             symbol => _ = builder.append(symbols.name(symbol))?,

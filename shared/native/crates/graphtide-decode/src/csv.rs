@@ -265,6 +265,7 @@ fn write(
         label: label(Column::Label),
         source_label: label(Column::SourceLabel),
         target_label: label(Column::TargetLabel),
+        stream: None,
         id: key(Column::Id).map(IdRef::Given),
         operation: text(Column::Operation),
     };

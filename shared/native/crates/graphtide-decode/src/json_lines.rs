@@ -239,6 +239,7 @@ fn write(
         label: parse_text(fields.get(label), label)?.map(Label::Text),
         source_label: parse_text(fields.get(Column::SourceLabel), Column::SourceLabel)?.map(Label::Text),
         target_label: parse_text(fields.get(Column::TargetLabel), Column::TargetLabel)?.map(Label::Text),
+        stream: None,
         id: parse_key(fields.get(Column::Id), Column::Id, id)?.map(IdRef::Given),
         operation: parse_text(fields.get(Column::Operation), Column::Operation)?,
     };

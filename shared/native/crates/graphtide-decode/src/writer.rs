@@ -34,6 +34,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) label: Option<Label<'a>>,
     pub(crate) source_label: Option<Label<'a>>,
     pub(crate) target_label: Option<Label<'a>>,
+    pub(crate) stream: Option<Label<'a>>,
     pub(crate) id: Option<IdRef<'a>>,
     pub(crate) operation: Option<&'a str>,
 }
@@ -147,7 +148,7 @@ impl Writer {
             label: symbol(label),
             source_label: symbol(draft.source_label.filter(|_| !draft.is_event).unwrap_or(NO_LABEL)),
             target_label: symbol(draft.target_label.filter(|_| !draft.is_event).unwrap_or(NO_LABEL)),
-            stream: Symbol::ABSENT,
+            stream: symbol(draft.stream.unwrap_or(NO_LABEL)),
             id,
             raw: if keep_raw { raw } else { b"" },
         };

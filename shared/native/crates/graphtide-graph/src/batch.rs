@@ -84,7 +84,7 @@ pub struct EdgeBatch {
 
 /// Insertions to append at once, without bytes of their own; keys are those of the batch's texts.
 ///
-/// All columns are of one length, but `attributes`, which has each record's values side by side.
+/// All columns are of one length, but `streams`, which may be empty, and `attributes`, which has each record's values side by side.
 #[derive(Debug)]
 pub struct Bulk {
     /// Ordinal of the first; the others follow it.
@@ -97,6 +97,8 @@ pub struct Bulk {
     pub ends: Vec<[Key; 2]>,
     /// Labels of source, edge and target.
     pub labels: Vec<[Symbol; 3]>,
+    /// Streams; none where all are of one.
+    pub streams: Vec<Symbol>,
     /// Ids.
     pub ids: Vec<Key>,
     /// As many values a record as the batch is wide.
@@ -168,7 +170,9 @@ impl EdgeBatch {
         self.has_events |= bulk.ends.iter().any(|ends| ends[0].is_empty());
         self.ends.append(&mut bulk.ends);
         self.labels.append(&mut bulk.labels);
-        if !self.streams.is_empty() {
+        if !bulk.streams.is_empty() || !self.streams.is_empty() {
+            self.streams.resize(self.ts.len() - rows, Symbol::ABSENT);
+            self.streams.append(&mut bulk.streams);
             self.streams.resize(self.ts.len(), Symbol::ABSENT);
         }
         self.ids.append(&mut bulk.ids);

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use graphtide_decode::arrow_writer;
+use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, block};
 use graphtide_graph::merge::{Head, merge};
-use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::value::ValueRef;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -35,6 +36,9 @@ impl PySymbols {
         self.inner.lock().intern(name);
     }
 }
+
+/// What is at hand of a stream: records, the first that was not merged, the time from which on they stay, the stream's name.
+type PyHead<'py> = (PyRef<'py, PyEdgeBatch>, usize, Option<Time>, String);
 
 /// A batch of records, with what it takes to print them.
 #[pyclass(frozen, name = "EdgeBatch", module = "graphtide_native._native")]
@@ -116,21 +120,23 @@ impl PyEdgeBatch {
     }
 
     #[staticmethod]
-    fn merged(py: Python<'_>, heads: Vec<(PyRef<'_, Self>, usize, String)>) -> PyResult<(Self, Vec<usize>)> {
-        let Some((first, ..)) = heads.first() else { return Err(PyValueError::new_err("no stream is there to be merged")) };
-        let first = first.with(EdgeBatch::default());
-        let width = first.attributes.len();
-        if heads.iter().any(|(batch, ..)| batch.inner.width() != width) {
+    fn merged(py: Python<'_>, heads: Vec<PyHead<'_>>) -> PyResult<(Self, Vec<usize>)> {
+        let Some((widest, ..)) = heads.iter().max_by_key(|(batch, ..)| batch.attributes.len()) else {
+            return Err(PyValueError::new_err("no stream is there to be merged"));
+        };
+        let widest = widest.with(EdgeBatch::default());
+        if heads.iter().any(|(batch, ..)| !widest.attributes.starts_with(&batch.attributes)) {
             return Err(PyValueError::new_err("the batches have other attributes"));
         }
-        let of = |name: String| first.symbols.lock().intern(&name);
-        let streams: Vec<_> =
-            heads.into_iter().map(|(batch, start, name)| (Arc::clone(&batch.inner), start, of(name))).collect();
+        let of = |name: String| widest.symbols.lock().intern(&name);
+        let at_hand = |(batch, start, before, name): PyHead<'_>| (Arc::clone(&batch.inner), start, before, of(name));
+        let streams: Vec<_> = heads.into_iter().map(at_hand).collect();
         let (merged, places) = py.detach(|| {
-            let heads: Vec<_> = streams.iter().map(|&(ref batch, start, stream)| Head { batch, start, stream }).collect();
-            merge(&heads, width)
+            let heads: Vec<_> =
+                streams.iter().map(|&(ref batch, start, before, stream)| Head { batch, start, before, stream }).collect();
+            merge(&heads, widest.attributes.len())
         });
-        Ok((first.with(merged), places))
+        Ok((widest.with(merged), places))
     }
 
     fn numbered(&self, py: Python<'_>, first: u64) -> Self {
@@ -142,6 +148,11 @@ impl PyEdgeBatch {
             (row, own)
         };
         self.with(py.detach(|| inner.renumbered((0..inner.len()).map(numbered))))
+    }
+
+    fn placed(&self, py: Python<'_>, first: u64) -> Self {
+        let inner = &self.inner;
+        self.with(py.detach(|| inner.renumbered((0..inner.len()).zip(first..))))
     }
 
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -200,6 +211,9 @@ impl PyEdgeBatch {
         let symbols = self.symbols.lock();
         for (name, symbol) in [("label", row.label), ("src_label", row.source_label), ("dst_label", row.target_label)] {
             record.set_item(name, symbols.name(symbol))?;
+        }
+        if row.stream != Symbol::ABSENT {
+            record.set_item("stream", symbols.name(row.stream))?;
         }
         let attributes = PyDict::new(py);
         for (name, value) in self.attributes.iter().zip(self.inner.attributes(index)) {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from graphtide_core.any_pattern import only_stream
+from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import PatternName, StreamName
@@ -25,7 +25,7 @@ from graphtide_wire import hosts as host_records
 from graphtide_wire import matches as match_events
 from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
 from graphtide_wire.plan_forms import plan_of
-from graphtide_wire.topics import MOST_ORDERED_BYTES, check_stream
+from graphtide_wire.topics import MOST_ORDERED_BYTES, check_ordered
 
 from graphtide_runtime.matcher_host import tracing
 from graphtide_runtime.matcher_host.assignment import Assignment, Refusal, Standing, State
@@ -106,8 +106,8 @@ class HostRecords:
             raise PoisonRecordError(reason, record.value)
         try:
             (pattern,) = parse(plan.pattern.text)
-            stream, reads = only_stream(pattern), reads_of(pattern)
-            check_stream(stream)
+            stream, reads = ordered_stream(pattern), reads_of(pattern)
+            check_ordered(stream)
         except (InvalidQueryError, ValueError) as error:
             reason = f"the plan's pattern: {error}"
             raise PoisonRecordError(reason, record.value) from error
@@ -159,7 +159,7 @@ class HostRecords:
         try:
             said = control.decode_status(record.value)
             if said.stream:
-                check_stream(said.stream)
+                check_ordered(said.stream)
         except (PoisonRecordError, InvalidQueryError):
             return None
         if control.status_key(said) != record.key:

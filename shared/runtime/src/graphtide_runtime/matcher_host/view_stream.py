@@ -8,7 +8,7 @@ which edge a result has that is withdrawn is in the records of its reach: the lo
 the view's own, for who may come. What was there before is not deleted, for nobody has it any more. So a host that comes back
 goes on as the one did that was killed.
 Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. Where times
-of the view's own stream begin anew, so do those of the view's.
+of the view's own stream begin anew, so do those of the view's, and readers are told so at once: who reads both waits for both.
 Cost: a look-up an edge, and what expires; memory: the edges of the reach.
 """
 
@@ -129,13 +129,13 @@ class ViewStream:
         matches = [match for match in matches if match.kind in _TOLD]
         if not matches:
             return []
-        goes_on = self.source_epoch in {None, figures.epoch} and matches[0].detected_at >= self.newest
+        goes_on = self.source_epoch == figures.epoch and matches[0].detected_at >= self.newest
         if not goes_on:
             # No edge of before is in the epoch that begins with the first result.
             matches = [match for match in matches if match.kind is MatchKind.MATCH]
             if not matches:
                 return []
-            self._begin()
+            goes_on = not self._begin(figures.epoch)
         lines = [line for match in matches if (line := self._line(match)) is not None]
         if not lines:
             return []
@@ -146,23 +146,29 @@ class ViewStream:
         stretch = Stretch(self.epoch, not goes_on, [batch], watermark, self.number - batch.edges)
         messages, _, _ = self._packing(figures.epoch).pack([stretch], self.ordinal, Onward())
         self.ordinal += len(batch)
-        self.source_epoch = figures.epoch
         self.passed = self.newest
         return messages
 
     def pass_time(self, figures: OrderedFigures) -> list[Message]:
         """Return what tells readers that no edge comes before the watermark of the view's own stream, if they do not know."""
-        if self.newest == MIN_EVENT_TIME or figures.epoch != self.source_epoch or figures.watermark <= self.passed:
+        begins = figures.epoch != self.source_epoch and self._begin(figures.epoch)
+        if not begins and figures.watermark <= self.passed:
             return []
         self.passed = figures.watermark
         told = Told(self.epoch, self.newest, self.passed)
         return [self._packing(figures.epoch).heartbeat(told, self.passed, self.ordinal, self.number)]
 
-    def _begin(self) -> None:
-        """Begin an epoch: times do not go on from those before."""
-        self.epoch += 1
-        self.newest = MIN_EVENT_TIME
+    def _begin(self, source_epoch: int) -> bool:
+        """Begin an epoch, since times do not go on from those before; the first is that of the view's own stream.
+
+        Returns:
+            Whether readers have to be told.
+        """
+        self.epoch = source_epoch if self.source_epoch is None else self.epoch + 1
+        self.source_epoch = source_epoch
+        self.newest = self.passed = MIN_EVENT_TIME
         self._edges.clear()
+        return self.epoch > 0
 
     def _line(self, match: MatchRecord) -> bytes | None:
         """Return the edge that a match is as a line of JSON, or the deletion of the edge that it was; None if it is neither."""
@@ -204,6 +210,7 @@ class ViewStream:
             else:
                 self._insert(_Edge(record["id"], record["ts"], self.number))
         self.ordinal = figures.ordinal + figures.records
+        self.newest = max(self.newest, figures.last_ts)
         self.passed = max(self.newest, figures.watermark)
 
     def _packing(self, source_epoch: int) -> Packing:

@@ -40,6 +40,7 @@ class Views:
         self._running: dict[StreamName, dict[PatternName, Assignment]] = {}
         self._streams: dict[PatternName, ViewStream] = {}
         self._passed_at: dict[StreamName, float] = {}
+        self._epochs: dict[StreamName, int] = {}
 
     def begin(self, assignment: Assignment) -> None:
         """Take a plan that runs from now on, if it is that of a view.
@@ -86,8 +87,9 @@ class Views:
             if match.pattern.name in views:
                 told.setdefault(match.pattern.name, []).append(match)
         messages = [each for name, own in told.items() for each in self._stream(views[name]).tell(figures, own)]
-        if now - self._passed_at.get(stream, -math.inf) >= DEFAULT_HEARTBEAT_SECONDS:
-            self._passed_at[stream] = now
+        is_new = self._epochs.get(stream) != figures.epoch
+        if is_new or now - self._passed_at.get(stream, -math.inf) >= DEFAULT_HEARTBEAT_SECONDS:
+            self._passed_at[stream], self._epochs[stream] = now, figures.epoch
             messages += [each for view in views.values() for each in self._stream(view).pass_time(figures)]
         return messages
 

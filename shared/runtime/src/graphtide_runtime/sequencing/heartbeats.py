@@ -9,7 +9,7 @@ An epoch has none before its first edge: nothing is there to leave.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 from graphtide_core.time import MIN_EVENT_TIME
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.sequencing.ordered_records import Packing
-    from graphtide_runtime.sequencing.stream_sequencer import StreamSequencer
 
 DEFAULT_HEARTBEAT_SECONDS: Final = 1.0
 """How long a stream may be quiet before its readers are told what time it is."""
@@ -47,6 +46,30 @@ class Told(msgspec.Struct, frozen=True):
         return cls(figures.epoch, figures.last_ts, figures.last_ts if figures.records else figures.watermark)
 
 
+class Passing(Protocol):
+    """A stream whose time passes: its epoch, watermark, edges that went out, and the number of the next one."""
+
+    @property
+    def epoch(self) -> int:
+        """How often times began anew."""
+        ...
+
+    @property
+    def watermark(self) -> int | None:
+        """No earlier edge will go out; None before the first."""
+        ...
+
+    @property
+    def ordered(self) -> int:
+        """Edges that went out so far."""
+        ...
+
+    @property
+    def numbered(self) -> int:
+        """Number of the next edge."""
+        ...
+
+
 class Heartbeats:
     """When a stream's readers are told of time.
 
@@ -62,20 +85,20 @@ class Heartbeats:
         self.told = told
         self.at = at
 
-    def is_due(self, sequencer: StreamSequencer, now: float) -> bool:
+    def is_due(self, stream: Passing, now: float) -> bool:
         """Whether readers are to be told of the watermark, if nothing else goes out."""
-        told, watermark = self.told, sequencer.watermark
+        told, watermark = self.told, stream.watermark
         if told is None or watermark is None or now - self.at < self._seconds:
             return False
-        return told.epoch == sequencer.epoch and told.newest > MIN_EVENT_TIME and told.passed < watermark
+        return told.epoch == stream.epoch and told.newest > MIN_EVENT_TIME and told.passed < watermark
 
-    def after(self, messages: Sequence[Message], sequencer: StreamSequencer, now: float) -> list[Message]:
+    def after(self, messages: Sequence[Message], stream: Passing, now: float) -> list[Message]:
         """Return the heartbeat that goes out after these ordered records, the last so far; mostly none is due."""
         if messages:
             self.told, self.at = Told.by(ordered.figures(messages[-1].headers)), now
-        watermark = sequencer.watermark
-        if self.told is None or watermark is None or not self.is_due(sequencer, now):
+        watermark = stream.watermark
+        if self.told is None or watermark is None or not self.is_due(stream, now):
             return []
-        heartbeat = self._packing.heartbeat(self.told, watermark, sequencer.ordered, sequencer.numbered)
+        heartbeat = self._packing.heartbeat(self.told, watermark, stream.ordered, stream.numbered)
         self.told, self.at = msgspec.structs.replace(self.told, passed=watermark), now
         return [heartbeat]

@@ -73,7 +73,7 @@ class Packing:
     source_epoch: int | None = None
 
     def pack(self, stretches: Iterable[Stretch], ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
-        """Return the messages, how many edges are in them, and the edges that are too large, as they came.
+        """Return the messages, how many edges are in them, and the edges that are too large: as they came, or else as Arrow.
 
         `ordinal` is that of the first edge in the ordered stream, `onward` what is to be said of traces.
         """
@@ -117,7 +117,7 @@ class Packing:
         for left, (part, body) in zip(reversed(range(len(parts))), parts, strict=True):
             first, number = number, number + part.edges
             if len(body) > self.most_bytes:
-                too_large.append(part.raw_text(1).strip(b"\n"))
+                too_large.append(part.raw_text(1).strip(b"\n") or body)
                 continue
             times = part.ts
             # Of the stretch's edges, those of its other records follow.

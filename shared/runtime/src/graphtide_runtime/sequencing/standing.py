@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import FatalError
+from graphtide_core.merged_streams import is_merged
 from graphtide_core.ports.log import TopicPartition
 
 from graphtide_runtime.sequencing.positions import remembered
@@ -31,7 +32,7 @@ class _Mark(msgspec.Struct, frozen=True):
 
 
 def sequencer_of(topics: Topics, stream: StreamName) -> str:
-    """Return the group and transactional id of who puts a stream in order."""
+    """Return the group and transactional id of who puts a stream in order, or merges it."""
     return f"{topics.prefix}.sequencer.{stream}"
 
 
@@ -43,9 +44,13 @@ def turns_of(topics: Topics, stream: StreamName) -> str:
 def standing_of(log: Log, topics: Topics, stream: StreamName) -> StreamFigures | None:
     """Return how a stream stands; None if nobody has put any of it in order. What cannot be read counts as not there.
 
+    A merged stream is told of by the streams that it consists of, of which each stands for itself: None.
+
     Raises:
         TransientError: the log does not answer.
     """
+    if is_merged(stream):
+        return None
     reader = log.reader(sequencer_of(topics, stream))
     try:
         found = list(_remembered(reader.committed(reader.partitions(topics.raw(stream))).values()))

@@ -47,6 +47,11 @@ class Traces:
     _records: tuple[TracedRecord, ...] = ()
     """By their first ordinals."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no edge is traced."""
+        return not self._records
+
     def note(self, traceparent: str | None, first: int, ordinals: int, newest: int) -> None:
         """Take note of a record, if its trace is sampled."""
         if len(self._records) < MOST_RECORDS and is_sampled(traceparent):

@@ -29,6 +29,9 @@ APPENDING_FAILED = Name(
     "appending.failed", "edges could not be written for a reason that nobody foresaw; another writer goes on"
 )
 EPOCH_BEGUN = Name("epoch.begun", "times of a stream begin anew, as was asked for; all that waited has gone out")
+MERGED_GAP = Name(
+    "merged.gap", "records of a stream were let go before they were merged; the merged stream goes on without them"
+)
 RESET_REQUESTED = Name("reset.requested", "somebody asked to end an epoch of a stream; the raw topic keeps who and when")
 SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered for another time")
 SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not tell which streams there are; asked again soon")

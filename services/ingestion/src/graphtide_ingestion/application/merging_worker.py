@@ -1,0 +1,297 @@
+"""The work of one merged stream: ordered records of its streams in, their edges in one order out, each exactly once.
+
+A round reads, lets `graphtide_ingestion.domain.stream_merger` decide, where the argument stands, and commits what is to go out
+together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
+Where a log has forgotten the positions for good, merging goes on at the time of the last edge that went out: none is lost, and
+those of that one time may come again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from graphtide_core.errors import TransientError
+from graphtide_core.merged_streams import sources
+from graphtide_core.ports.log import TopicPartition
+from graphtide_core.time import TimeUnit
+from graphtide_runtime.doubts import Doubts
+from graphtide_runtime.sequencing.dead_letters import letter
+from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
+from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_runtime.sequencing.standing import sequencer_of
+from graphtide_runtime.sequencing.tracing import sequencing
+from graphtide_runtime.telemetry import events
+from graphtide_runtime.window_log import Instant, first_since, last_before, newest_before
+from graphtide_wire.dead_letters import ErrorCode, Source
+from graphtide_wire.ordered import ARROW_STREAM
+from graphtide_wire.topics import MOST_ORDERED_BYTES
+
+from graphtide_ingestion.application.merger_figures import MergerFigures
+from graphtide_ingestion.application.registered_reach import RegisteredReach
+from graphtide_ingestion.domain.merged_position import MergedPosition, merged_position
+from graphtide_ingestion.domain.stream_merger import StreamMerger
+
+if TYPE_CHECKING:
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Position
+    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.topics import Topics
+
+    from graphtide_ingestion.domain.source_stream import PutAside
+
+_LOG = structlog.get_logger()
+
+_QUIET_COMMIT_SECONDS: Final = 1.0
+"""How often positions are committed while nothing goes out."""
+
+_MOST_ORDERED_RECORDS: Final = 8
+"""Full ordered records of one transaction."""
+
+_ROOM_BYTES: Final = 16 * 1024
+"""What the name of an edge's stream may take, so that an edge that has gone out once goes out again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """How streams are merged.
+
+    Attributes:
+        unit: what their times count.
+        linger_seconds: how long what is to go out may wait for more; 0 lets every round go out by itself.
+        heartbeat_seconds: how long the stream may be quiet before its readers are told of a watermark that they do not know.
+        most_edges: edges of one ordered record.
+        most_bytes: bytes of one ordered record.
+        most_records: ordered records read at once.
+        poll_seconds: how long a round waits for records at most.
+        retention_ms: how long records of a merged stream that is made are kept; None for ever.
+    """
+
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    linger_seconds: float = 0.02
+    heartbeat_seconds: float = DEFAULT_HEARTBEAT_SECONDS
+    most_edges: int = DEFAULT_MOST_EDGES
+    most_bytes: int = MOST_ORDERED_BYTES + _ROOM_BYTES
+    most_records: int = 16
+    poll_seconds: float = 0.2
+    retention_ms: int | None = None
+
+
+class MergingWorker:
+    """A `Worker`."""
+
+    def __init__(self, log: Log, topics: Topics, stream: StreamName, clock: Clock, options: Merging) -> None:
+        """Merge the streams that a merged one is called after; nothing happens before `open`."""
+        self._log = log
+        self._topics = topics
+        self._stream = stream
+        self._clock = clock
+        self._options = options
+        self._packing = Packing(topics.ordered(stream), options.unit, options.most_edges, options.most_bytes)
+        self._id = sequencer_of(topics, stream)
+        self._places = {name: TopicPartition(topics.ordered(name), 0) for name in sources(stream)}
+        self._names = {place.topic: name for name, place in self._places.items()}
+        self._merged_place = TopicPartition(self._packing.topic, 0)
+        self._reader: LogReader | None = None
+        self._transactor: LogTransactor | None = None
+        self._merger = StreamMerger(sources(stream), options.unit)
+        self._paused: set[StreamName] = set()
+        self._figures = MergerFigures(self._id, stream, options.unit)
+        self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
+        self._dirty_since: float | None = None
+        self._doubts = Doubts(self._id, self._merged_place)
+
+    @property
+    def name(self) -> str:
+        """What logs call it: the transactional id and the group, too."""
+        return self._id
+
+    @property
+    def merger(self) -> StreamMerger:
+        """What decides, for its figures."""
+        return self._merger
+
+    def open(self) -> None:
+        """Shut out the last owner, and go on from what it committed.
+
+        Raises:
+            TransientError: a topic is not there, or the log does not answer.
+            FatalError: the positions are none of merging.
+        """
+        self._transactor = self._log.transactor(self._id)
+        self._transactor.open()
+        self._log.admin().ensure(self._topics.of_stream(self._stream, retention_ms=self._options.retention_ms))
+        self._reader = reader = self._log.reader(self._id)
+        for place in self._places.values():
+            if not reader.partitions(place.topic):
+                message = f"there is no topic {place.topic}"
+                raise TransientError(message)
+        self._merger = StreamMerger(sources(self._stream), self._options.unit)
+        self._dirty_since, self._paused = None, set()
+        last = last_before(reader, self._merged_place, reader.ends([self._merged_place])[self._merged_place][1])
+        self._restore(reader, self._transactor, last)
+        told = None if last is None else Told.by(last)
+        self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, told, self._clock.monotonic())
+        self._assign(reader)
+        self._figures.follow(self._merger)
+
+    def step(self) -> None:
+        """Read, decide, and commit if it is time."""
+        reader, merger = self._opened()
+        records = reader.poll(self._patience(), self._options.most_records)
+        self._figures.polled(records, self._clock.now())
+        for record in records:
+            merger.take(self._names[record.topic], record)
+        while merger.step():
+            if merger.output.edges >= self._options.most_edges * _MOST_ORDERED_RECORDS:
+                self._commit()
+        if records or not merger.output.is_empty:
+            self._note_work()
+        self._read_those_behind(reader)
+        now = self._clock.monotonic()
+        if self._is_due(now) or self._heartbeats.is_due(merger, now):
+            self._commit()
+
+    def close(self) -> None:
+        """Give back what `open` took."""
+        for held in (self._reader, self._transactor):
+            if held is not None:
+                held.close()
+        self._reader = self._transactor = None
+        self._figures.close()
+
+    def _restore(self, reader: LogReader, transactor: LogTransactor, last: OrderedFigures | None) -> None:
+        """Bring the merger to the last commit, of which the last merged record tells."""
+        committed = reader.committed(self._places.values())
+        found = {name: _known(committed[place]) for name, place in self._places.items()}
+        self._doubt(found, last, transactor)
+        known = {name: each for name, each in found.items() if each is not None}
+        for name, (offset, position) in known.items():
+            self._merger.restore(name, offset, position)
+        if last is not None:
+            passed = Instant(last.epoch, last.last_ts if last.records else max(last.last_ts, last.watermark))
+            self._merger.resume(passed, last.ordinal + last.records, (last.number or 0) + last.records if not known else 0)
+        if not known:
+            self._begin(reader, last)
+
+    def _doubt(
+        self,
+        found: dict[StreamName, tuple[int, MergedPosition] | None],
+        last: OrderedFigures | None,
+        transactor: LogTransactor,
+    ) -> None:
+        """Refuse positions one of which says less than the merged stream, which was committed with them.
+
+        Raises:
+            TransientError: one does.
+        """
+        went_out = 0 if last is None else last.ordinal + last.records
+        for name, place in self._places.items():
+            position = found[name]
+            known = 0 if position is None else position[1].ordered
+            if went_out <= known:
+                self._doubts.dispel(place)
+                continue
+            contradiction = f"knows of {known} edges that went out by its position in {place.topic}, of {went_out} that did"
+            self._doubts.refuse(place, contradiction, transactor)
+
+    def _begin(self, reader: LogReader, last: OrderedFigures | None) -> None:
+        """Begin where nothing was ever committed: where the patterns' reach begins, or where the merged stream ends."""
+        ends = reader.ends(self._places.values())
+        if last is not None:
+            instant: Instant | None = Instant(last.epoch, last.last_ts)
+        else:
+            instant = self._reach_begins(reader, {place: end for place, (_, end) in ends.items()})
+        for name, place in self._places.items():
+            start = 0 if instant is None else first_since(reader, place, instant, ends[place][1])
+            self._merger.start_at(name, start)
+
+    def _reach_begins(self, reader: LogReader, ends: dict[TopicPartition, int]) -> Instant | None:
+        """Return where the longest reach begins that ends where the stream that is least far is; None if all are empty."""
+        newest = [found for place, end in ends.items() if (found := newest_before(reader, place, end)) is not None]
+        if not newest:
+            return None
+        registered = RegisteredReach(self._log, self._topics.patterns, self._stream, self._options.unit)
+        registered.close()
+        return min(newest).back(max(1, registered.longest[0]))
+
+    def _assign(self, reader: LogReader) -> None:
+        """Read each stream from where it goes on; from its first record where that has been let go."""
+        starts = {self._places[name]: offset for name, offset in self._merger.next.items()}
+        for place, (first, _) in reader.ends(starts).items():
+            if starts[place] < first:
+                if starts[place]:
+                    _LOG.warning(events.MERGED_GAP, topic=place.topic, offset=starts[place])
+                starts[place] = first
+        reader.assign(starts)
+
+    def _opened(self) -> tuple[LogReader, StreamMerger]:
+        if self._reader is None:
+            message = "the worker is not open"
+            raise RuntimeError(message)
+        return self._reader, self._merger
+
+    def _read_those_behind(self, reader: LogReader) -> None:
+        """Read no more of streams of which enough waits."""
+        full = {name for name in self._places if self._merger.is_full(name)}
+        if full != self._paused:
+            reader.pause([self._places[name] for name in full - self._paused])
+            reader.resume([self._places[name] for name in self._paused - full])
+            self._paused = full
+
+    def _patience(self) -> float:
+        """Return how long a round may wait for records."""
+        if self._dirty_since is None:
+            return self._options.poll_seconds
+        left = self._dirty_since + self._linger() - self._clock.monotonic()
+        return max(0.0, min(self._options.poll_seconds, left))
+
+    def _linger(self) -> float:
+        return _QUIET_COMMIT_SECONDS if self._merger.output.is_empty else self._options.linger_seconds
+
+    def _note_work(self) -> None:
+        if self._dirty_since is None:
+            self._dirty_since = self._clock.monotonic()
+
+    def _is_due(self, now: float) -> bool:
+        return self._dirty_since is not None and now - self._dirty_since >= self._linger()
+
+    def _commit(self) -> None:
+        """Let everything go out in one transaction with the positions."""
+        merger, transactor = self._merger, self._transactor
+        if transactor is None:
+            return
+        output = merger.take_output()
+        with sequencing(self._packing.topic, self._stream, output, output.traces) as onward:
+            messages, packed, too_large = self._packing.pack(output.stretches, merger.ordered, onward)
+            merger.count_out(packed)
+            messages += self._heartbeats.after(messages, merger, self._clock.monotonic())
+            transactor.begin()
+            transactor.write(messages)
+            letters = [self._letter(each) for each in output.put_aside] + [self._too_large(edge) for edge in too_large]
+            transactor.write(letters)
+            positions = merger.positions()
+            transactor.commit(self._id, {self._places[name]: position for name, position in positions.items()})
+        self._figures.committed(output, packed, len(too_large))
+        for stretch in output.stretches:
+            if stretch.begins:
+                _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)
+        self._dirty_since = None
+
+    def _letter(self, aside: PutAside) -> Message:
+        record = aside.record
+        source = Source(record.topic, record.partition, record.offset)
+        topic = self._topics.dead_letters(self._stream)
+        return letter(topic, aside.refused, self._clock, source=source, content_type=ARROW_STREAM)
+
+    def _too_large(self, edge: bytes) -> Message:
+        reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"
+        topic = self._topics.dead_letters(self._stream)
+        return letter(topic, Refused(ErrorCode.TOO_LARGE, reason, edge), self._clock, content_type=ARROW_STREAM)
+
+
+def _known(position: Position | None) -> tuple[int, MergedPosition] | None:
+    return None if position is None else (position.offset, merged_position(position))

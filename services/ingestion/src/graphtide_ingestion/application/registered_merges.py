@@ -1,0 +1,65 @@
+"""The merged streams that registered patterns read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidQueryError, TransientError
+from graphtide_core.merged_streams import is_merged
+from graphtide_runtime.follower import Follower
+from graphtide_wire import control
+
+if TYPE_CHECKING:
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import Log, Record
+    from graphtide_wire.topics import Topics
+
+
+class RegisteredMerges:
+    """Follows the registered patterns, of which one that cannot be read counts as none."""
+
+    def __init__(self, log: Log, topics: Topics) -> None:
+        """Prepare; the patterns are read at the first look."""
+        self._log = log
+        self._topics = topics
+        self._follower: Follower | None = None
+        self._read: dict[bytes, StreamName] = {}
+
+    def look(self) -> frozenset[StreamName]:
+        """Return the merged streams that patterns read.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        try:
+            if self._follower is None:
+                self._read = {}
+                self._follower = Follower(self._log, self._topics.patterns)
+                for record in self._follower.to_the_end():
+                    self._fold(record)
+            while records := self._follower.poll():
+                for record in records:
+                    self._fold(record)
+        except TransientError:
+            self.close()
+            raise
+        return frozenset(self._read.values())
+
+    def close(self) -> None:
+        """Follow no longer; a look begins anew."""
+        if self._follower is not None:
+            self._follower.close()
+            self._follower = None
+
+    def _fold(self, record: Record) -> None:
+        key, reads = record.key or b"", control.registered_reads(record.value)
+        self._read.pop(key, None)
+        if reads is not None and is_merged(reads.stream) and self._can_be(reads.stream):
+            self._read[key] = reads.stream
+
+    def _can_be(self, stream: StreamName) -> bool:
+        """Whether a stream may be called so; who writes records by hand may call it anything."""
+        try:
+            return bool(self._topics.ordered(stream))
+        except InvalidQueryError:
+            return False

@@ -1,0 +1,30 @@
+"""What a merged stream is called: as the streams that it consists of, in the order of their names, with dots between.
+
+A stream that edges are sent to has no dot in its name, so the two kinds are told apart by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.ids import StreamName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_BETWEEN = "."
+
+
+def merged(streams: Iterable[StreamName]) -> StreamName:
+    """Return the stream that these are merged to, each of them once; one alone is that stream itself."""
+    return StreamName(_BETWEEN.join(sorted(set(streams))))
+
+
+def sources(stream: StreamName) -> tuple[StreamName, ...]:
+    """Return the streams that one is merged from, in the order of their names; the stream itself if it is no merged one."""
+    return tuple(StreamName(name) for name in stream.split(_BETWEEN))
+
+
+def is_merged(stream: str) -> bool:
+    """Whether the stream consists of others."""
+    return _BETWEEN in stream

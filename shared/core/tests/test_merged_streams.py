@@ -1,0 +1,27 @@
+"""Merged streams are called as those that they consist of."""
+
+from __future__ import annotations
+
+from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import is_merged, merged, sources
+from graphtide_core.reads import Reach, Reads
+from graphtide_core.time import Duration
+
+A, B = StreamName("a"), StreamName("b")
+
+
+def test_a_merged_stream_is_called_by_its_streams_in_their_order() -> None:
+    assert merged([B, A, B]) == "a.b"
+    assert sources(merged([B, A])) == (A, B)
+    assert is_merged(merged([B, A]))
+
+
+def test_one_stream_alone_is_itself() -> None:
+    assert merged([A, A]) == A
+    assert sources(A) == (A,)
+    assert not is_merged(A)
+
+
+def test_what_reads_several_streams_takes_the_ordered_edges_of_one() -> None:
+    reads = Reads((B, A), Reach(Duration.of("1h")), None, ())
+    assert (reads.stream, reads.of_ordered.streams, reads.of_ordered.reach) == ("a.b", ("a.b",), reads.reach)
