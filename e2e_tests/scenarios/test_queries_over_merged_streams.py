@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from graphtide_core.edge import Edge
     from graphtide_core.graph_query import GraphQuery
     from graphtide_core.match import Match
+    from graphtide_runtime.loop import Worker
 
 TOPICS = Topics("test")
 UNIT = TimeUnit.MILLISECOND
@@ -56,15 +57,15 @@ def in_services(query: GraphQuery, streams: Mapping[StreamName, tuple[Edge, ...]
     writer.write([Message(TOPICS.raw(each), None, to_json_lines(edges), partition=0) for each, edges in streams.items()])
     writer.flush(5)
     ordering = Ordering(idle_seconds=1.0, live=1000)
-    workers = [
+    workers: list[Worker] = [
         SequencingWorker(log, TOPICS, each, clock, Sequencing(ordering=ordering, linger_seconds=0.0, poll_seconds=0.0))
         for each in streams
     ]
-    merging = MergingWorker(log, TOPICS, name, clock, Merging(linger_seconds=0.0, poll_seconds=0.0))
-    for worker in (*workers, merging):
+    workers.append(MergingWorker(log, TOPICS, name, clock, Merging(linger_seconds=0.0, poll_seconds=0.0)))
+    for worker in workers:
         worker.open()
     for _ in range(6):
-        for worker in (*workers, merging):
+        for worker in workers:
             worker.step()
         clock.sleep(100.0)
     reader = log.reader(None)

@@ -538,12 +538,11 @@ def test_where_positions_are_forgotten_for_good_no_edge_is_lost_and_only_those_o
 def scripts(draw: st.DrawFn) -> list[tuple[str, str, list[int]]]:
     """Draw what streams do: (stream, what, times as steps from the newest)."""
     step = st.integers(0, 2)
-    act = st.one_of(
+    act: st.SearchStrategy[tuple[str, str, list[int]]] = st.one_of(
         st.tuples(st.sampled_from("abc"), st.just("send"), st.lists(step, min_size=1, max_size=4)),
         st.tuples(st.sampled_from("abc"), st.just("beat"), st.lists(step, min_size=1, max_size=1)),
-        st.tuples(st.sampled_from("abc"), st.just("reset"), st.just([])),
+        st.tuples(st.sampled_from("abc"), st.sampled_from(["reset", "poison"]), st.builds(list[int])),
         st.tuples(st.just(""), st.just("run"), st.lists(st.integers(1, 3), min_size=1, max_size=1)),
-        st.tuples(st.sampled_from("abc"), st.just("poison"), st.just([])),
     )
     return draw(st.lists(act, max_size=30))
 
