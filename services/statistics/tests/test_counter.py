@@ -32,8 +32,10 @@ AT = datetime(2024, 1, 1, tzinfo=UTC)
 FAST = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=0.0)
 
 
-def registered(name: str, window: str, stream: str = "s", **changes: ReadsForm) -> Message:
+def registered(name: str, window: str, stream: str = "s", streams: tuple[str, ...] = ()) -> Message:
+    """Register a pattern on a stream; one that reads other streams than that, if told."""
     text = f"PATTERN {name} MATCH (a)-[x:k]->(b) ON {stream} WINDOW {window}"
+    changes = {"reads": ReadsForm(streams, ReachForm(window), None, ())} if streams else {}
     return registering(TOPICS, registration(text, AT, **changes))
 
 
@@ -52,9 +54,7 @@ class World:
         return Counter(self.log, TOPICS, SystemClock(), FAST)
 
     def register(self, name: str, window: str, *streams: str) -> None:
-        """Register a pattern; one that reads other streams than its own, if told."""
-        changes = {"reads": ReadsForm(streams, ReachForm(window), None, ())} if streams else {}
-        self.writer.write([registered(name, window, **changes)])
+        self.writer.write([registered(name, window, streams=streams)])
 
     def send(
         self, *edges: tuple[int, str], deletes: str | None = None, stream: StreamName = S, attribute: str | None = None
