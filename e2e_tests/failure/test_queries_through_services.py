@@ -29,6 +29,9 @@ ON s WINDOW(40) SLIDE(5)
 RETURN chain"""
 VIEW = "GRAPH VIEW near AS ( CONSTRUCT (x)-[:reaches]->(y) MATCH (x)-/:follows+/->(y) ON s WINDOW(15) )"
 PATTERN = "PATTERN pair MATCH (x)-[d:reaches]->(y), (y)-[e:reaches]->(z) ORDER d < e ON near WINDOW 10"
+OFFER = """CONSTRUCT (u)-[:offer]->(p)
+MATCH (u)-[:follows]->(v) ON s WINDOW(30)
+MATCH (v)-[:buys]->(p) ON t WINDOW(20) SLIDE(5)"""
 NEAR_IS_KNOWN = 16
 """Ticks within which the edges of the view are deleted where its results are withdrawn: its window, closed."""
 QUERIES = (
@@ -66,6 +69,15 @@ def records_of(rng: Random, number: int) -> list[dict[str, object]]:
     return made
 
 
+def purchases_of(rng: Random, number: int) -> list[dict[str, object]]:
+    """Return the records of a request of another stream: what people buy meanwhile."""
+    times = sorted(rng.randrange(number * 9 // 2, number * 9 // 2 + 5) for _ in range(3))
+    return [
+        {"id": f"b{number}.{place}", "ts": ts, "label": "buys", "src": rng.choice("vwxyz"), "dst": f"p{rng.randrange(4)}"}
+        for place, ts in enumerate(times)
+    ]
+
+
 def lines(records: Sequence[dict[str, object]]) -> bytes:
     return "".join(json.dumps(record) + "\n" for record in records).encode()
 
@@ -82,10 +94,14 @@ def told(found: Sequence[dict[str, Any]]) -> Counter[Told]:
 
 def expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter[Told]:
     queries = [query for text in texts for query in graphtide.parse(text)]
-    matches = (match for match in graphtide.match(queries, ordered) if isinstance(match, IntervalMatch))
+    return counted(graphtide.match(queries, ordered))
+
+
+def counted(matches: Iterable[graphtide.Match]) -> Counter[Told]:
     return Counter(
         (each.query, each.kind.value, int(each.detected_at), each.label, tuple(each.bindings.values()), each.valid[1])
         for each in matches
+        if isinstance(each, IntervalMatch)
     )
 
 
@@ -111,7 +127,7 @@ def hangs_together(record: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: Whole, seed: int) -> None:
     rng = Random(seed)
-    for text in (*QUERIES, VIEW, PATTERN):
+    for text in (*QUERIES, VIEW, PATTERN, OFFER):
         whole.register(text)
     for number in range(40):
         if number % 8 == 7:
@@ -125,10 +141,22 @@ def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: W
             answer = whole.control.patch(f"/api/v1/patterns/{changed}", json=body, headers={"If-Match": "*"})
             assert answer.status_code == 200, answer.text
         whole.send("s", lines(records_of(rng, number)))
+        whole.send("t", lines(purchases_of(rng, number)))
+    # What is merged goes out when both streams are known to be past it.
+    for stream in ("s", "t"):
+        whole.send(stream, lines([{"id": "end", "ts": 10_000, "label": "end", "src": "v", "dst": "w"}]))
     whole.settle("s")
+    several = {"s": whole.ordered_edges("s"), "t": whole.ordered_edges("t")}
+    both = len(several["s"]) + len(several["t"]) - 2
+    whole.wait_until(lambda: len(whole.ordered_edges("s.t")) >= both, "both streams are merged")
+    whole.settle_matchers("s.t")
     whole.settle_matchers("near")
     found = [json.loads(record) for record in whole.matches()]
-    pairs, found = [each for each in found if each["query"] == "pair"], [each for each in found if each["query"] != "pair"]
+    pairs, offers = ([each for each in found if each["query"] == name] for name in ("pair", "offer"))
+    found = [each for each in found if each["query"] not in {"pair", "offer"}]
+    offered = graphtide.match(OFFER, graphtide.Inputs(several))
+    assert told(offers) == counted(offered)
+    assert {each["kind"] for each in offers} >= {"match", "extend"}
     wanted = expected((*QUERIES, VIEW), whole.ordered_edges("s"))
     near = whole.ordered_edges("near")
     assert edges_of_results(near) == edges_of_results(graphtide.match(VIEW, whole.ordered_edges("s")).edges())

@@ -75,7 +75,6 @@ SELF = "GRAPH VIEW v AS (\nCONSTRUCT (x)-[:near]->(y)\nMATCH (x)-[:a]->(y) ON v 
 @pytest.mark.parametrize(
     ("text", "line", "reason", "hint"),
     [
-        (SEVERAL, 3, "reads several streams, 's' and 'other'", "write edges of both into one stream"),
         (MIXED, 3, "windows and slides of time and of ticks", "give each a unit"),
         (SELF, 3, "views depend on each other in a circle: 'v' reads 'v'", "a view reads streams"),
         ("QUERY q near(x, y) <- a+(x, y)\nON s WINDOW(5m)", 2, "", ""),
@@ -175,6 +174,21 @@ def test_a_view_takes_over_a_stream_that_was_made_for_its_readers_and_none_that_
     answer = register(deployment, view("two", "s"))
     assert (answer.status_code, answer.json()["code"]) == (409, "stream-exists")
     assert TOPICS.raw(StreamName("two")) in deployment.log.admin().topics()
+
+
+def test_a_query_over_several_streams_starts_where_that_ends_which_they_are_merged_to(deployment: Deployment) -> None:
+    assert register(deployment, SEVERAL).status_code == 201
+    (record,) = deployment.registered()
+    assert record is not None
+    assert (record.stream, record.reads.streams, record.start) == ("other.s", ("s", "other"), 0)
+    topics, merged = deployment.log.admin().topics(), StreamName("other.s")
+    assert {TOPICS.ordered(merged), TOPICS.raw(StreamName("s")), TOPICS.raw(StreamName("other"))} <= set(topics)
+    # Too many together have a name that is too long for a log.
+    inputs = " ".join(f"INPUT i{n} = ()-[:a]->() ON {'s' * 60}{n} WINDOW(5m)" for n in range(5))
+    text = f"QUERY wide {inputs} near(x, y) <- {', '.join(f'i{n}(x, y)' for n in range(5))}."
+    answer = register(deployment, text)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-pattern")
+    assert "merge fewer streams" in answer.json()["detail"]
 
 
 def test_a_view_is_called_as_a_stream_may_be(deployment: Deployment) -> None:

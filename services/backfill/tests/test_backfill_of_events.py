@@ -19,7 +19,7 @@ from graphtide_backfill.application.backfill import Asked, Backfill
 from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
-from graphtide_query import parse_matched
+from graphtide_testing.parsing import parse_matched
 from graphtide_testing.strategies.event_streams import EventStreamShape, random_event_stream
 from pyarrow import csv
 

@@ -22,8 +22,9 @@ from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
-from graphtide_query import parse, parse_matched, parse_subgraphs
+from graphtide_query import parse, parse_subgraphs
 from graphtide_testing.found import keys_in_json_lines
+from graphtide_testing.parsing import parse_matched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -21,8 +21,8 @@ from graphtide_core.ids import EdgeId
 from graphtide_core.pattern import Report
 from graphtide_core.time import EventTime
 from graphtide_native.records import JsonLinesDecoder, Symbols
-from graphtide_query import parse_matched
 from graphtide_testing.oracles.events import EventOracle
+from graphtide_testing.parsing import parse_matched
 from graphtide_testing.records import events_to_json_lines
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
 from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams

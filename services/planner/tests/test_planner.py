@@ -22,13 +22,15 @@ from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
 from graphtide_planner.domain.spreading import Room
+from graphtide_query import parse
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.families import FAMILIES, VARIANTS
+from graphtide_query.reads import reads_of
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registration
-from graphtide_wire import control, statistics
+from graphtide_wire import control, reads_form, statistics
 from graphtide_wire.plan_forms import form_of, plan_of
 from graphtide_wire.topics import Topics
 from hypothesis import given
@@ -353,14 +355,13 @@ def test_a_graph_query_is_planned_anew_where_that_is_much_cheaper_and_by_the_eng
     assert plan_of(third.plan)[0].name == "delta-tree"
 
 
-def test_a_graph_query_over_several_streams_is_refused_with_the_reason(world: World) -> None:
+def test_a_graph_query_over_several_streams_is_planned_on_what_they_are_merged_to(world: World) -> None:
     inputs = "INPUT a = ()-[:a]->() ON s WINDOW(5) INPUT b = ()-[:b]->() ON other WINDOW(5)"
     text = f"QUERY p {inputs} Answer(x, z) <- a(x, y), b(y, z)."
-    record = msgspec.structs.replace(query(), text=text)
-    world.register(record)
+    reads = reads_form.form_of(reads_of(parse(text)[0]))
+    world.register(msgspec.structs.replace(query(), text=text, stream="other.s", reads=reads))
     world.settle()
-    assert world.plans() == {}
-    assert "reads several streams, 's' and 'other'" in (world.refusal("p") or "")
+    assert {name: plan.service for name, plan in world.plans().items()} == {"p": "matcher_algebra"}
 
 
 def test_without_its_service_a_graph_query_is_refused() -> None:

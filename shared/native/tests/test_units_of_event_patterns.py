@@ -15,10 +15,10 @@ from graphtide_core.plans import EventPlan, EventUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
-from graphtide_query import parse_matched
 from graphtide_query.families.events.builders import aggregate
 from graphtide_testing.members import take_past
 from graphtide_testing.oracles.events import EventOracle
+from graphtide_testing.parsing import parse_matched
 from graphtide_testing.records import events_to_json_lines
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns, families
 from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams

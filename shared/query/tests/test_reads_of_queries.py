@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.graph_query import GraphQuery
+from graphtide_core.ids import StreamName
 from graphtide_core.reads import Reads
 from graphtide_core.time import TimeUnit
 from graphtide_query import parse
@@ -47,7 +48,7 @@ def test_what_is_written_of_a_reach_says_how_far_back_its_engine_looks(windows: 
 
 def test_labels_are_those_of_inputs_and_all_where_one_reads_all() -> None:
     query = asked("QUERY q near(x, y) <- b+(x, z), a(z, y). ON s WINDOW(5)")
-    assert reads_of(query) == Reads(("s",), reads_of(query).reach, ("a", "b"), ())
+    assert reads_of(query) == Reads((StreamName("s"),), reads_of(query).reach, ("a", "b"), ())
     every = asked("QUERY q INPUT any = ()-[e]->() ON s WINDOW(5) WHERE e.n > 1 near(x, y) <- any+(x, y).")
     assert (reads_of(every).labels, reads_of(every).attributes) == (None, ("n",))
 

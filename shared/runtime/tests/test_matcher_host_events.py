@@ -17,11 +17,12 @@ from graphtide_core.event import Event
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.time import EventTime
-from graphtide_query import parse_matched, print_pattern
+from graphtide_query import print_pattern
 from graphtide_query.families.events.regrouping import regrouped
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.matcher_host import grouping, host, joining, regrouping
 from graphtide_testing.host_world import World, planned
+from graphtide_testing.parsing import parse_matched
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
 from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams
 from graphtide_wire.plan_forms import form_of

@@ -23,27 +23,12 @@ AnyPattern = MatchedPattern | GraphQuery
 """A pattern of any family."""
 
 
+_HINT = "write a pattern of edges: PATTERN name MATCH (a)-[e]->(b)"
+
+
 def ordered_stream(pattern: AnyPattern) -> StreamName:
     """Return the stream whose ordered edges a pattern takes: of a graph query over several, the one that they are merged to."""
     return merged(pattern.streams) if isinstance(pattern, GraphQuery) else pattern.stream
-
-
-def without_graph_queries(patterns: Iterable[AnyPattern]) -> tuple[MatchedPattern, ...]:
-    """Return the patterns, for what streaming graph queries are not answered by.
-
-    Raises:
-        InvalidPatternError: one is a streaming graph query; with its place, if that is known.
-    """
-    found: list[MatchedPattern] = []
-    for pattern in patterns:
-        if isinstance(pattern, GraphQuery):
-            message = (
-                f"{show(pattern.name)} is a streaming graph query: it is answered in one process (graphtide match), not here"
-            )
-            hint = "write a pattern of edges, PATTERN name MATCH (a)-[e]->(b), or of events, PATTERN name SEQ(a:A, b:B)"
-            raise InvalidPatternError(message, pattern.inputs[0].window.location, hint=hint)
-        found.append(pattern)
-    return tuple(found)
 
 
 def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ...]:
@@ -53,10 +38,15 @@ def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ..
         InvalidPatternError: one is an event pattern or a streaming graph query; with its place, if that is known.
     """
     found: list[SubgraphPattern] = []
-    for pattern in without_graph_queries(patterns):
+    for pattern in patterns:
+        if isinstance(pattern, GraphQuery):
+            message = (
+                f"{show(pattern.name)} is a streaming graph query: it can be checked and printed, but nothing answers it here"
+            )
+            raise InvalidPatternError(message, pattern.inputs[0].window.location, hint=_HINT)
         if isinstance(pattern, EventPattern):
             message = f"{show(pattern.name)} is an event pattern: it can be checked and printed, but nothing matches it here"
             place = next((event.location for event in pattern.events), None)
-            raise InvalidPatternError(message, place, hint="write a pattern of edges: PATTERN name MATCH (a)-[e]->(b)")
+            raise InvalidPatternError(message, place, hint=_HINT)
         found.append(pattern)
     return tuple(found)

@@ -9,7 +9,7 @@ import typer
 from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
-from graphtide_query import parse, parse_matched, parse_subgraphs
+from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import AUTO, VARIANTS, Wish
 
 from graphtide.record import RECORD_COLUMNS
@@ -67,7 +67,7 @@ _LONGEST_NUMBER: Final = 40
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphtide_core.any_pattern import AnyPattern, MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
 _Choice = TypeVar("_Choice")
@@ -81,16 +81,6 @@ def read_any_patterns(path: Path) -> tuple[AnyPattern, ...]:
         UnreadableStreamError: the file cannot be read.
     """
     return parse(_text_of(path))
-
-
-def read_patterns(path: Path) -> tuple[MatchedPattern, ...]:
-    """Parse a pattern file, for what streaming graph queries are not answered by.
-
-    Raises:
-        InvalidPatternError: the text is wrong, or has a streaming graph query; the message says where.
-        UnreadableStreamError: the file cannot be read.
-    """
-    return parse_matched(_text_of(path))
 
 
 def read_subgraphs(path: Path) -> tuple[SubgraphPattern, ...]:

@@ -13,7 +13,7 @@ from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query import parse, print_pattern
 from graphtide_query.families import AUTO, VARIANTS
 
-from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_patterns, time_unit
+from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_any_patterns, time_unit
 from graphtide.server import Access, Json, Server
 from graphtide.server_types import Limits, Pattern
 
@@ -40,7 +40,7 @@ def apply(
 
     Another pattern is a new version; the same one written another way changes nothing.
     """
-    patterns = read_patterns(pattern_file)
+    patterns = read_any_patterns(pattern_file)
     # A text by itself is registered as it was written, with its comments.
     texts = [pattern_file.read_text("utf-8")] if len(patterns) == 1 else [print_pattern(each) for each in patterns]
     more: dict[str, Json] = {"engine": engine_name(engine)} if engine is not None else {}

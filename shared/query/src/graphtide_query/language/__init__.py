@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.any_pattern import subgraphs_alone, without_graph_queries
+from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.errors import InvalidPatternError
 
 from graphtide_query.language.printer import print_pattern
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import AnyPattern, MatchedPattern
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
-__all__ = ["parse", "parse_matched", "parse_subgraphs", "print_pattern"]
+__all__ = ["parse", "parse_subgraphs", "print_pattern"]
 
 
 def parse(text: str) -> tuple[AnyPattern, ...]:
@@ -35,19 +35,6 @@ def parse(text: str) -> tuple[AnyPattern, ...]:
 
     try:
         return parse_text(text)
-    except InvalidPatternError as error:
-        raise error.in_text(text) from None
-
-
-def parse_matched(text: str) -> tuple[MatchedPattern, ...]:
-    """Return the patterns of a text, as `parse`, for what streaming graph queries are not answered by.
-
-    Raises:
-        InvalidPatternError: as `parse`, or one is a streaming graph query; with its place.
-    """
-    patterns = parse(text)
-    try:
-        return without_graph_queries(patterns)
     except InvalidPatternError as error:
         raise error.in_text(text) from None
 
