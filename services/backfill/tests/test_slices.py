@@ -19,7 +19,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.match import MatchKind
+from graphtide_core.match import MatchKind, result_id
 from graphtide_core.pattern import Report
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime
@@ -129,7 +129,7 @@ def asked(text: str) -> GraphQuery:
 
 
 def told_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int = 7) -> Told:
-    """Return kind, time, label, ends, end, and whether there is a path, of what is told: of several paths any is right."""
+    """Return all that is told but for the path, of which it is said whether there is one: of several any is right."""
     records = map(json.loads, lines_by_slices(edges, task, slices, batch))
     return Counter(
         (
@@ -137,7 +137,9 @@ def told_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], bat
             each["detected_at"],
             each["label"],
             tuple(each["bindings"].values()) if "bindings" in each else (each["src"], each["dst"]),
-            each["valid"][1],
+            each["match_id"],
+            *each["valid"],
+            each.get("nth", 0),
             "path" in each,
         )
         for each in records
@@ -153,7 +155,9 @@ def told_in_one_pass(edges: list[Edge], query: GraphQuery) -> Told:
             int(edge.ts),
             each.label,
             each.row,
-            each.valid[1],
+            result_id(query.name, query.version, each.label, each.row),
+            *each.valid,
+            each.nth,
             has_path[each.label] and each.kind is not MatchKind.RETRACT,
         )
         for edge in edges
